@@ -1,4 +1,4 @@
-import { OPTIONS } from "./tools/floors/cruise.ts";
-import { FLOORS } from "./tools/floors/rules.ts";
+import { OPTIONS } from "./tools/layers/cruise.ts";
+import { LAYERS } from "./tools/layers/rules.ts";
 
-export default { forbidden: FLOORS, options: OPTIONS };
+export default { forbidden: LAYERS, options: OPTIONS };

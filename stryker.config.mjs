@@ -1,7 +1,7 @@
 import process from "node:process";
 
-/** `npm run mutation -- <room>` sets the room and the files; see tools/mutation.ts. */
-const room = process.env.ARGOSY_ROOM ?? "domain";
+/** `npm run mutation -- <module>` sets the module and the files; see tools/mutation.ts. */
+const module = process.env.ARGOSY_MODULE ?? "domain";
 const mutate = (process.env.ARGOSY_MUTATE ?? "").split(",").filter((path) => path !== "");
 
 export default {
@@ -15,10 +15,10 @@ export default {
   timeoutMS: 90_000,
   dryRunTimeoutMinutes: 15,
   incremental: true,
-  incrementalFile: `reports/mutation/${room}.json`,
-  ignorePatterns: [".argosy", "bench", "charts", "coverage", "docs", "e2e", "hack", "tools/floors/planted"],
+  incrementalFile: `reports/mutation/${module}.json`,
+  ignorePatterns: [".argosy", "bench", "charts", "coverage", "docs", "e2e", "hack", "tools/layers/planted"],
   reporters: ["progress-append-only", "clear-text", "html"],
   clearTextReporter: { allowColor: false, logTests: false, reportScoreTable: true },
-  htmlReporter: { fileName: `reports/mutation/${room}.html` },
+  htmlReporter: { fileName: `reports/mutation/${module}.html` },
   thresholds: { high: 95, low: 85, break: 80 },
 };

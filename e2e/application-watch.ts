@@ -34,19 +34,19 @@ export async function watchApplications(
   const applications = await reflect<SeenApplication>(world, { type: TYPES.application }, (change) => {
     if (change.kind !== "upsert") return;
     onState(change.now);
-    for (const look of waiting) look(change.now);
+    for (const observe of waiting) observe(change.now);
   });
   return {
     first: (fits) =>
       new Promise((resolve, reject) => {
-        const look = (application: SeenApplication): void => {
+        const observe = (application: SeenApplication): void => {
           if (!fits(application)) return;
-          waiting.delete(look);
+          waiting.delete(observe);
           resolve(application);
         };
-        waiting.add(look);
+        waiting.add(observe);
         world.signal.addEventListener("abort", () => reject(world.signal.reason), { once: true });
-        applications.list().forEach(look);
+        applications.list().forEach(observe);
       }),
     close: () => applications.close(),
   };

@@ -3,9 +3,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { KubeClient } from "../src/runtime/kube/client.ts";
 import { type KubeObject, resourcePath } from "../src/runtime/kube/resource.ts";
 import { ENVIRONMENT, make, makeEnvironment, putSecret, untilSays } from "./attacks/belongings.ts";
-import { MANIFESTS, stuck, told, toldOf } from "./attacks/from-git.ts";
+import { MANIFESTS, reported, reportedOf, stuck } from "./attacks/from-git.ts";
 import { refusalOf, tokenOf } from "./attacks/person.ts";
-import { openScene, REGISTER, type Scene, stateOf } from "./attacks/scene.ts";
+import { OWNER_BINDING, openScene, type Scene, stateOf } from "./attacks/scene.ts";
 import { bindingOf } from "./binding.ts";
 import { sumOf } from "./control-plane.ts";
 import { callHarness } from "./harness-client.ts";
@@ -82,11 +82,11 @@ describe.each(ROLES)("whoever is bound to %s in a namespace", (role) => {
 
   it("adds nobody to the register", async () => {
     const { namespace } = scene.attacker.workspace;
-    const at = { namespace, name: REGISTER };
+    const at = { namespace, name: OWNER_BINDING };
     const subjects = [{ kind: "ServiceAccount", namespace, name: `person-${role}` }];
-    const register = await world.kube.get(TYPES.roleBinding, at, world.signal);
+    const inventory = await world.kube.get(TYPES.roleBinding, at, world.signal);
     expect(await refusalOf(person().mergePatch(TYPES.roleBinding, at, { subjects }, world.signal))).toMatchObject({ status: 403 });
-    expect((await world.kube.get(TYPES.roleBinding, at, world.signal))?.metadata.resourceVersion).toBe(register?.metadata.resourceVersion);
+    expect((await world.kube.get(TYPES.roleBinding, at, world.signal))?.metadata.resourceVersion).toBe(inventory?.metadata.resourceVersion);
   });
 });
 
@@ -103,11 +103,11 @@ describe("whoever administers a namespace", () => {
 
   it("deletes the own register, which is put back and counted, and no other", async () => {
     const { kube } = scene.people.admin;
-    const at = { namespace: scene.attacker.workspace.namespace, name: REGISTER };
-    const isRegisterMade = (labels: string) => labels.includes('object="register"') && labels.includes('step="create"');
+    const at = { namespace: scene.attacker.workspace.namespace, name: OWNER_BINDING };
+    const isOwnerBindingMade = (labels: string) => labels.includes('object="register"') && labels.includes('step="create"');
     const [old, counted] = await Promise.all([
       world.kube.get<KubeObject>(TYPES.roleBinding, at, world.signal),
-      sumOf(world, "argosy_reconciler_writes_total", isRegisterMade),
+      sumOf(world, "argosy_reconciler_writes_total", isOwnerBindingMade),
     ]);
     await kube.delete(TYPES.roleBinding, at, {}, world.signal);
     await until(
@@ -117,10 +117,10 @@ describe("whoever administers a namespace", () => {
     );
     await until(
       "it is counted",
-      () => sumOf(world, "argosy_reconciler_writes_total", isRegisterMade),
+      () => sumOf(world, "argosy_reconciler_writes_total", isOwnerBindingMade),
       (count) => count === counted + 1,
     );
-    const theirs = { namespace: scene.victim.workspace.namespace, name: REGISTER };
+    const theirs = { namespace: scene.victim.workspace.namespace, name: OWNER_BINDING };
     expect(await refusalOf(kube.delete(TYPES.roleBinding, theirs, {}, world.signal))).toMatchObject({ status: 403 });
   });
 });
@@ -144,8 +144,8 @@ describe.each([
   });
 
   it.each(fromGit)("does not make $name", async ({ manifest, path }) => {
-    const { type, object, told: refusals } = manifest(scene, world);
-    const text = await told(world, { namespace: namespace(), name: nameOf(path) }, refusals[by] ?? refusals.project);
+    const { type, object, reported: refusals } = manifest(scene, world);
+    const text = await reported(world, { namespace: namespace(), name: nameOf(path) }, refusals[by] ?? refusals.project);
     // The namespace that stands in the manifest is no news to who wrote it.
     expect(text.replaceAll(`"namespace":${JSON.stringify(object.metadata.namespace)}`, "")).not.toMatch(OURS);
     const { namespace: where = "", name } = object.metadata;
@@ -223,7 +223,7 @@ describe("what another workspace has", () => {
       (found) => conditionOf(found, "ComparisonError")?.status === "True",
     );
     expect(conditionOf(resource, "ComparisonError")?.message).toMatch(/authentication required/i);
-    expect(toldOf(resource)).not.toContain(namespaceOf("victim"));
+    expect(reportedOf(resource)).not.toContain(namespaceOf("victim"));
     expect(await scene.attacker.workspace.configMap("from-private")).toBeUndefined();
   });
 
@@ -251,8 +251,8 @@ describe("what another workspace has", () => {
     ["Argosy's name for the API cluster", () => "api"],
   ])("an environment, is not deployed to by who knows %s", async (spelling, environment) => {
     const name = `steals-${spelling.toLowerCase().replaceAll(/[^a-z]+/g, "-")}`;
-    const home = { repoURL: world.git.url("attacks-home"), path: "home" };
-    await deployAsUser(name, home, { environment: environment(), namespace: "stolen" });
+    const source = { repoURL: world.git.url("attacks-home"), path: "home" };
+    await deployAsUser(name, source, { environment: environment(), namespace: "stolen" });
     const namespace = namespaceOf("attacker");
     const resource = await stuck(world, { namespace, name });
     expect(conditionOf(resource, "Ready")).toMatchObject({ reason: "EnvironmentUnavailable" });

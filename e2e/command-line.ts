@@ -6,7 +6,7 @@ import { runCommand, type Seen } from "../src/cli/testing/run-command.ts";
 import type { World } from "./world.ts";
 
 const ENTRY = join(dirname(fileURLToPath(import.meta.url)), "../src/cli/argosy.ts");
-const PATIENCE_MS = 300_000;
+const TIMEOUT_MS = 300_000;
 
 /** How the first control plane is found, with the token of an operator. */
 const environment = ({ harness }: World) => ({ ARGOSY_URL: harness.argosyUrls[0] ?? "", ARGOSY_TOKEN: harness.token });
@@ -18,7 +18,7 @@ export const argosy = (world: World, ...args: readonly string[]): Promise<Seen> 
 export function argosyProcess(world: World, ...args: readonly string[]): Promise<Seen> {
   const env = { PATH: process.env["PATH"] ?? "", ...environment(world) };
   return new Promise((resolve, reject) => {
-    const child = execFile(process.execPath, [ENTRY, ...args], { env, timeout: PATIENCE_MS, maxBuffer: 2 ** 24 }, (error, out, err) => {
+    const child = execFile(process.execPath, [ENTRY, ...args], { env, timeout: TIMEOUT_MS, maxBuffer: 2 ** 24 }, (error, out, err) => {
       if (child.exitCode === null) reject(new Error(`argosy ${args.join(" ")} did not end`, { cause: error }));
       else resolve({ out, err, code: child.exitCode });
     });

@@ -5,7 +5,7 @@ import { ownerOf } from "../src/domain/partition.ts";
 import { allReady, samplesOf } from "./control-plane.ts";
 import { callHarness } from "./harness-client.ts";
 import { inSeconds } from "./in-seconds.ts";
-import { expectNoStrays, expectWhole, isStanding, openTruth, type Truth } from "./truth.ts";
+import { expectNoOrphans, expectWhole, isStanding, openTruth, type Truth } from "./truth.ts";
 import { configMapFile, findApplication, IS_LONG, openWorkspace, openWorld, report, until, type Workspace, type World } from "./world.ts";
 
 /** Enough for every member to have several whatever their ids are. */
@@ -33,7 +33,7 @@ describe("a killed control plane", () => {
     await world.git.commit("crash", Object.fromEntries(names.map((name) => [`${name}/config.yaml`, configMapFile(name, {})])));
     const workspaces = await Promise.all(Array.from({ length: WORKSPACES }, (_, index) => openWorkspace(world, `crash-${index}`)));
     const namespaces = workspaces.map(({ namespace }) => namespace);
-    const wishes = names.flatMap((name) => namespaces.map((namespace) => `${namespace}/${name}`));
+    const requests = names.flatMap((name) => namespaces.map((namespace) => `${namespace}/${name}`));
     const members = await Promise.all(world.harness.argosyUrls.map((_, index) => callHarness(world.harness, "memberOf", { index })));
     const victim = members.length - 1;
     const orphaned = namespaces.filter((namespace) => ownerOf(namespace, members as string[]) === members[victim]);
@@ -50,20 +50,22 @@ describe("a killed control plane", () => {
       // Whoever waits for it does so after the last wish.
       takenOver.catch(() => undefined);
     }
-    const wishedAtMs = performance.now();
+    const requestedAtMs = performance.now();
     const who = `${members.length} control planes, one killed`;
     report(`${who}: ${orphaned.length} of ${WORKSPACES} workspaces taken over after ${inSeconds((await takenOver) ?? 0)}`);
     await until(
       "every wish written to its instance and acknowledged",
       () => truth.rows(namespaces),
-      (rows) => rows.length === wishes.length && rows.every(isStanding),
+      (rows) => rows.length === requests.length && rows.every(isStanding),
       BUSY_MS,
     );
-    report(`nothing half-done ${inSeconds(sinceKill())} after the kill, ${inSeconds(performance.now() - wishedAtMs)} after the last wish`);
+    report(
+      `nothing half-done ${inSeconds(sinceKill())} after the kill, ${inSeconds(performance.now() - requestedAtMs)} after the last wish`,
+    );
     await Promise.all(workspaces.map((workspace) => allSettled(workspace, names)));
     report(`every user told that all is Synced and Healthy ${inSeconds(sinceKill())} after the kill`);
-    await expectWhole(truth, wishes, world.signal);
-    await expectNoStrays(truth, world.signal);
+    await expectWhole(truth, requests, world.signal);
+    await expectNoOrphans(truth, world.signal);
 
     await callHarness(world.harness, "startArgosy", { index: victim });
     await allReady(world);

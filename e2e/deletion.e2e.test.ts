@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ACCOUNTS_NAMESPACE, LABEL_MANAGED_BY, MANAGED_BY, USER_FINALIZER } from "../src/domain/names.ts";
 import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
 import { type SeenApplication, watchApplications } from "./application-watch.ts";
-import { lookAtEnvironments, playEnvironments } from "./environments.ts";
+import { observeEnvironments, playEnvironments } from "./environments.ts";
 import { callHarness } from "./harness-client.ts";
 import { startTargetCluster, TARGET_TYPES, type TargetCluster } from "./target-cluster.ts";
 import { conditionOf, configMapFile, IS_LONG, openWorkspace, openWorld, TYPES, until, type World } from "./world.ts";
@@ -37,7 +37,7 @@ afterAll(() => target.stop());
 
 const parts = () => ({ world, target });
 const { putSecret, putEnvironment, saysOfEnvironment, deploy } = playEnvironments(parts);
-const { deployed, oursOnTarget } = lookAtEnvironments(parts);
+const { deployed, oursOnTarget } = observeEnvironments(parts);
 
 /** Runs something while it is later for all control planes. */
 async function later<T>(aheadMs: number, run: () => Promise<T>): Promise<T> {

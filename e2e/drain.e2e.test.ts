@@ -7,16 +7,16 @@ import { createToken } from "../src/cli/token.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { again } from "./again.ts";
 import { inOneLine, type Started, startArgosy } from "./command-line.ts";
-import { openRest } from "./patient.ts";
 import { openPools, type PoolsWorld } from "./pools-world.ts";
+import { openRest } from "./within-timeout.ts";
 import { configMapFile, IS_LONG, openWorkspace, openWorld, report, TYPES, until, type Workspace, type World } from "./world.ts";
 
 const POOL = "drained";
 const COUNT = IS_LONG ? 30 : 5;
-const LOOK_EVERY_MS = 500;
+const OBSERVE_EVERY_MS = 500;
 /** On a machine of its own a drain of five takes half a minute; a shared one may take ten times as long. */
 const DEADLINE_MS = 20 * 60_000;
-const DRAIN_PATIENCE_MS = 10 * 60_000;
+const DRAIN_TIMEOUT_MS = 10 * 60_000;
 
 let world: World;
 let pools: PoolsWorld;
@@ -46,7 +46,7 @@ function start(...args: readonly string[]): Started {
 }
 /** Runs a command until it says this: a server that does not answer has said nothing. Only for what may be asked twice. */
 const said = (args: readonly string[], isSaid: (seen: Seen) => boolean): Promise<Seen> =>
-  until(`\`argosy ${args.join(" ")}\` to say it`, () => argosy(...args), isSaid, DRAIN_PATIENCE_MS);
+  until(`\`argosy ${args.join(" ")}\` to say it`, () => argosy(...args), isSaid, DRAIN_TIMEOUT_MS);
 const done = (...args: readonly string[]): Promise<Seen> => said(args, ({ code }) => code === 0);
 const namespaces = Array.from({ length: COUNT }, (_, index) => `drain-${String(index).padStart(2, "0")}`);
 
@@ -120,8 +120,8 @@ it(
 
     const atOnce: number[] = [];
     const watching = [
-      again(LOOK_EVERY_MS, async () => expect(await uidsOf(workspaces)).toEqual(uids)),
-      again(LOOK_EVERY_MS, async () => {
+      again(OBSERVE_EVERY_MS, async () => expect(await uidsOf(workspaces)).toEqual(uids)),
+      again(OBSERVE_EVERY_MS, async () => {
         const moves = await rest.all<MoveView>("/v1/moves", { live: true });
         atOnce.push(moves.filter(({ phase }) => phase !== "WAITING").length);
       }),
@@ -186,7 +186,7 @@ it(
       "its namespace gone",
       () => pools.namespaceOf(`${POOL}-1`),
       (found: KubeObject | undefined) => found === undefined,
-      DRAIN_PATIENCE_MS,
+      DRAIN_TIMEOUT_MS,
     );
   },
   DEADLINE_MS,

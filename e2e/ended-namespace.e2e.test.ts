@@ -4,7 +4,7 @@ import { ACCOUNTS_NAMESPACE, LABEL_UNIT } from "../src/domain/names.ts";
 import { SERVICE_ACCOUNTS } from "../src/reconciler/adapters/kubernetes/types.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { inSeconds } from "./in-seconds.ts";
-import { holdInRevoke, MOVE_PATIENCE_MS, type Movable, openMovable } from "./moves-world.ts";
+import { holdInRevoke, MOVE_TIMEOUT_MS, type Movable, openMovable } from "./moves-world.ts";
 import { openWorld, report, TYPES, until, type World } from "./world.ts";
 
 const NAMESPACE = "ended-meanwhile";
@@ -40,7 +40,7 @@ it(
       "the namespace is gone",
       () => world.kube.get(TYPES.namespace, { namespace: "", name: NAMESPACE }, world.signal),
       (found) => found === undefined,
-      MOVE_PATIENCE_MS,
+      MOVE_TIMEOUT_MS,
     );
     const goneAfterMs = performance.now() - since;
     // The row of the move goes with those of the workspace, which stay until it has ended.
@@ -48,7 +48,7 @@ it(
       "the workspace is forgotten",
       () => world.rest.all<WorkspaceView>("/v1/workspaces"),
       (all) => all.every(({ namespace }) => namespace !== NAMESPACE),
-      MOVE_PATIENCE_MS,
+      MOVE_TIMEOUT_MS,
     );
     expect(await applications()).toEqual([]);
     for (const name of movable.accounts)

@@ -27,7 +27,7 @@ export interface EngineStages {
 }
 
 /** What all stages stand on: a project that allows everything, and entries of the cluster with an account that may do everything. */
-interface Ground {
+interface Setting {
   readonly namespace: string;
   serverOf(entry: string): string;
   putEntry(entry: string): Promise<unknown>;
@@ -37,25 +37,25 @@ interface Ground {
 }
 
 export async function openEngineStages(world: World): Promise<EngineStages> {
-  const ground = await layGround(world);
-  const { namespace, entries, applications } = ground;
+  const setting = await makeSetting(world);
+  const { namespace, entries, applications } = setting;
   const { kube, signal } = world;
-  const canary = createStage(world, ground, CANARY, SHARED);
+  const canary = createStage(world, setting, CANARY, SHARED);
   await canary.push({ canary: "1" });
   await canary.make({});
   await canary.idle();
   // The first look of a controller that has just begun may not reach its repo-server; it looks again by itself after minutes only.
   await canary.until("compared with Git", async () => {
     const isCompared = (await canary.read())?.status?.sync?.status === "OutOfSync";
-    if (!isCompared) await canaryLooked(world, namespace);
+    if (!isCompared) await canaryObserved(world, namespace);
     return isCompared;
   });
   return {
     async open(name, hasOwnEntry) {
       const entry = hasOwnEntry ? `${SHARED}-${name}` : SHARED;
-      if (hasOwnEntry) await ground.putEntry(entry);
+      if (hasOwnEntry) await setting.putEntry(entry);
       await openWorkspace(world, name);
-      return createStage(world, ground, name, entry);
+      return createStage(world, setting, name, entry);
     },
     async close() {
       for (const name of applications) await kube.delete(TYPES.application, { namespace, name }, {}, signal);
@@ -67,7 +67,7 @@ export async function openEngineStages(world: World): Promise<EngineStages> {
   };
 }
 
-async function layGround(world: World): Promise<Ground> {
+async function makeSetting(world: World): Promise<Setting> {
   const { kube, signal } = world;
   const [instance] = await world.rest.all<InstanceView>("/v1/instances");
   const namespace = `argosy-${instance?.name}`;
@@ -98,18 +98,18 @@ async function layGround(world: World): Promise<Ground> {
 }
 
 /** The stage of one Application, which has the name of its namespace and of its repository. */
-function createStage(world: World, ground: Ground, name: string, entry: string): Stage {
+function createStage(world: World, setting: Setting, name: string, entry: string): Stage {
   const { kube, git, signal } = world;
-  const { namespace, putEntry } = ground;
+  const { namespace, putEntry } = setting;
   const at = { namespace, name };
   const files = createFiles(world, name);
   const read = () => kube.get<Application>(TYPES.application, at, signal);
-  ground.applications.push(name);
-  ground.entries.push(entry);
+  setting.applications.push(name);
+  setting.entries.push(entry);
   const specOf = ({ isAutomated = false }: Making): Application["spec"] => ({
     project: SHARED,
     source: { repoURL: git.url(name), path: "app", targetRevision: "main" },
-    destination: { server: ground.serverOf(entry), namespace: name },
+    destination: { server: setting.serverOf(entry), namespace: name },
     syncPolicy: { retry: { limit: -1 }, ...(isAutomated ? { automated: { prune: true, selfHeal: true } } : {}) },
   });
   return {
@@ -125,7 +125,7 @@ function createStage(world: World, ground: Ground, name: string, entry: string):
       void (await (isThere ? putEntry(entry) : kube.delete(TYPES.secret, { namespace, name: entry }, {}, signal))),
     async restart() {
       await callHarness(world.harness, "killContainer", { namespace, container: "argocd-application-controller" });
-      await canaryLooked(world, namespace);
+      await canaryObserved(world, namespace);
     },
     read,
     async plant(planted) {
@@ -167,7 +167,7 @@ function manifestOf(name: string, content: string, wave: number): string {
 }
 
 /** Once the controller has taken the request off, and so has come round to an Application that nothing is done to. */
-async function canaryLooked({ kube, signal }: World, namespace: string): Promise<void> {
+async function canaryObserved({ kube, signal }: World, namespace: string): Promise<void> {
   const at = { namespace, name: CANARY };
   const annotate = (annotations: Readonly<Record<string, string>>) =>
     kube.mergePatch<KubeObject>(TYPES.application, at, { metadata: { annotations } }, signal);
@@ -192,7 +192,7 @@ async function idle(world: World, namespace: string): Promise<void> {
   await until(
     "the controller at work for a while",
     async () => {
-      await canaryLooked(world, namespace);
+      await canaryObserved(world, namespace);
       rounds += 1;
     },
     () => rounds >= ROUNDS && performance.now() - since >= IDLE_MS,

@@ -8,11 +8,11 @@ import { createToken } from "../src/cli/token.ts";
 import { ACCOUNTS_NAMESPACE, LABEL_ENVIRONMENT } from "../src/domain/names.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { again } from "./again.ts";
-import { ENVIRONMENT, lookAtEnvironments, playEnvironments } from "./environments.ts";
+import { ENVIRONMENT, observeEnvironments, playEnvironments } from "./environments.ts";
 import { mayWrite } from "./moves-world.ts";
-import { openRest } from "./patient.ts";
 import { openPools, type PoolsWorld } from "./pools-world.ts";
 import { startTargetCluster, TARGET_TYPES, type TargetCluster } from "./target-cluster.ts";
+import { openRest } from "./within-timeout.ts";
 import { configMapFile, openWorkspace, openWorld, report, TYPES, until, type Workspace, type World } from "./world.ts";
 
 const POOL = "roaming";
@@ -24,7 +24,7 @@ const PROBE_EVERY_MS = 250;
 const PUSH_EVERY_MS = 1_000;
 /** On a machine of its own the story takes a minute and a half; a shared one may take ten times as long. */
 const DEADLINE_MS = 20 * 60_000;
-const PATIENCE_MS = 5 * 60_000;
+const TIMEOUT_MS = 5 * 60_000;
 
 let world: World;
 let target: TargetCluster;
@@ -47,7 +47,7 @@ afterAll(async () => {
 
 const parts = () => ({ world, target });
 const { putSecret, putEnvironment, saysOfEnvironment, deploy } = playEnvironments(parts);
-const { deployed } = lookAtEnvironments(parts);
+const { deployed } = observeEnvironments(parts);
 
 /** A workspace that deploys to its own namespace and, with accounts of its own, to two namespaces of another cluster, one by a way that can be cut. */
 async function settle(): Promise<Workspace> {
@@ -89,7 +89,7 @@ const arrived = (workspace: Workspace, step: string, names = NAMES) =>
         `${name} at push ${step}`,
         () => configMapOf(workspace, name),
         (found) => found?.data?.["push"] === step,
-        PATIENCE_MS,
+        TIMEOUT_MS,
       ),
     ),
   );
@@ -117,7 +117,7 @@ function endOf(id: string): Promise<MoveView> {
     `move ${id} ended`,
     () => rest.get<MoveView>(`/v1/moves/${id}`),
     ({ endedAt }) => endedAt !== null,
-    PATIENCE_MS,
+    TIMEOUT_MS,
   );
 }
 
@@ -178,7 +178,7 @@ it(
       "the unit has left",
       () => rest.get<DrainView>(`/v1/instances/${POOL}-2/drain`),
       ({ units }) => units === 0,
-      PATIENCE_MS,
+      TIMEOUT_MS,
     );
     const [drained] = (await rest.all<MoveView>("/v1/moves", { limit: 1 })).filter(({ from }) => from === `${POOL}-2`);
     report(`a move beside a stopped source: gap ${drained?.gapMs} ms, whole ${drained?.tookMs} ms`);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
-import { CONNECTED, ENVIRONMENT, lookAtEnvironments, playEnvironments } from "./environments.ts";
+import { CONNECTED, ENVIRONMENT, observeEnvironments, playEnvironments } from "./environments.ts";
 import { inSeconds } from "./in-seconds.ts";
 import { syncFailing, syncStateOf } from "./sync-state.ts";
 import { startTargetCluster, TARGET_TYPES, type TargetCluster } from "./target-cluster.ts";
@@ -27,7 +27,7 @@ afterAll(() => target.stop());
 
 const parts = () => ({ world, target });
 const { putSecret, putEnvironment, readEnvironment, saysOfEnvironment, deploy } = playEnvironments(parts);
-const { deployed, entries, oursOnTarget } = lookAtEnvironments(parts);
+const { deployed, entries, oursOnTarget } = observeEnvironments(parts);
 
 const clusterRoleFile = (name: string): string =>
   JSON.stringify({ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name }, rules: [] });

@@ -95,7 +95,7 @@ export function playEnvironments(parts: Parts) {
 }
 
 /** What became of it, on the cluster and on instances. */
-export function lookAtEnvironments(parts: Parts) {
+export function observeEnvironments(parts: Parts) {
   const kube = () => parts().world.kube;
   const signal = () => parts().world.signal;
   return {

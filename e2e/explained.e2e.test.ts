@@ -5,8 +5,8 @@ import type { ApplicationView, JournalEntry, OperationView } from "../src/api/sc
 import type { RestClient } from "../src/cli/rest-client.ts";
 import { createToken } from "../src/cli/token.ts";
 import { answerOf, argosy, inOneLine } from "./command-line.ts";
-import { askForMove, holdInRevoke, MOVE_PATIENCE_MS, type Movable, moveEnded, openMovable } from "./moves-world.ts";
-import { openRest } from "./patient.ts";
+import { askForMove, holdInRevoke, MOVE_TIMEOUT_MS, type Movable, moveEnded, openMovable } from "./moves-world.ts";
+import { openRest } from "./within-timeout.ts";
 import { configMapFile, openWorld, TYPES, until, type World } from "./world.ts";
 
 const NAMESPACE = "explained";
@@ -99,12 +99,12 @@ describe("what SREs are told of a workspace", () => {
       expect(proposed.includes("needs an approver")).toBe((plan?.approval ?? []).length > 0);
 
       await approver.post(`/v1/plans/${plan?.id}/apply`, {});
-      await until("it lives where it is pinned", movable.owner, (owner) => owner === to, MOVE_PATIENCE_MS);
+      await until("it lives where it is pinned", movable.owner, (owner) => owner === to, MOVE_TIMEOUT_MS);
       await until(
         "its move ended",
         () => world.rest.all<MoveView>("/v1/moves", { live: true }),
         (live) => !live.some(({ workspace }) => workspace === NAMESPACE),
-        MOVE_PATIENCE_MS,
+        MOVE_TIMEOUT_MS,
       );
       const text = await explained();
       expect(text).toMatch(new RegExp(`moved from ${from} to ${to}.*plan ${plan?.id}`));

@@ -3,7 +3,7 @@ import type { MoveView } from "../src/api/routes/moves.ts";
 import { again } from "./again.ts";
 import { playEnvironments } from "./environments.ts";
 import { type FarWorld, openFar } from "./far-world.ts";
-import { MOVE_PATIENCE_MS } from "./moves-world.ts";
+import { MOVE_TIMEOUT_MS } from "./moves-world.ts";
 import { startTargetCluster, type TargetCluster } from "./target-cluster.ts";
 import { configMapFile, IS_LONG, openWorkspace, openWorld, report, TYPES, until, type Workspace, type World } from "./world.ts";
 
@@ -57,7 +57,7 @@ describe.runIf(IS_LONG)("an instance that nobody reaches and that goes on", () =
           `${name} at push ${step}`,
           () => workspace.configMap(name),
           (found) => found?.data?.["push"] === step,
-          MOVE_PATIENCE_MS,
+          MOVE_TIMEOUT_MS,
         ),
       ),
     );
@@ -79,8 +79,8 @@ describe.runIf(IS_LONG)("an instance that nobody reaches and that goes on", () =
       await far.poke(SOURCE, OURS);
       await arrived(workspace, "cut");
 
-      const wish = { to: TARGET, failOver: true };
-      const refused = await world.rest.post("/v1/moves", { ...wish, workspace: SOFT }).catch((error: unknown) => String(error));
+      const request = { to: TARGET, failOver: true };
+      const refused = await world.rest.post("/v1/moves", { ...request, workspace: SOFT }).catch((error: unknown) => String(error));
       expect(refused).toContain(`its credential is the user's own and cannot be taken from ${SOURCE}`);
 
       const seen = new Set<number>();
@@ -101,15 +101,15 @@ describe.runIf(IS_LONG)("an instance that nobody reaches and that goes on", () =
             `${count} writers`,
             async () => [...seen],
             (all) => all.includes(count),
-            MOVE_PATIENCE_MS,
+            MOVE_TIMEOUT_MS,
           );
         await saw(1);
-        const { id } = await world.rest.post<MoveView>("/v1/moves", { ...wish, workspace: OURS });
+        const { id } = await world.rest.post<MoveView>("/v1/moves", { ...request, workspace: OURS });
         moved = await until(
           "the fail-over ended",
           () => world.rest.get<MoveView>(`/v1/moves/${id}`),
           ({ endedAt }) => endedAt !== null,
-          MOVE_PATIENCE_MS,
+          MOVE_TIMEOUT_MS,
         );
       } finally {
         for (const each of watching) await each.end();
@@ -132,7 +132,7 @@ describe.runIf(IS_LONG)("an instance that nobody reaches and that goes on", () =
         "the former owner refused",
         () => far.standingOn(SOURCE, OURS),
         (all) => all.every(({ status }) => /forbidden|cannot|Unauthorized/.test(status?.operationState?.message ?? "")),
-        MOVE_PATIENCE_MS,
+        MOVE_TIMEOUT_MS,
       );
       await arrived(workspace, "over");
       expect(await uidsOf(workspace)).toEqual(uids);
@@ -143,7 +143,7 @@ describe.runIf(IS_LONG)("an instance that nobody reaches and that goes on", () =
         "nothing is left on the former owner",
         () => far.standingOn(SOURCE, OURS),
         (all) => all.length === 0,
-        2 * MOVE_PATIENCE_MS,
+        2 * MOVE_TIMEOUT_MS,
       );
       report(`what was left behind was gone ${Math.round((performance.now() - backAt) / 1000)} s after its instance was back`);
       await push("after");

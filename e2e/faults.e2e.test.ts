@@ -3,7 +3,7 @@ import type { InstanceView } from "../src/api/schema.ts";
 import type { ObjectName } from "../src/runtime/kube/resource.ts";
 import { allReady, disturbed, healthOf, sumOf } from "./control-plane.ts";
 import { callHarness, type Way } from "./harness-client.ts";
-import { expectNoStrays, expectWhole, isStanding, openTruth, type Truth } from "./truth.ts";
+import { expectNoOrphans, expectWhole, isStanding, openTruth, type Truth } from "./truth.ts";
 import {
   conditionOf,
   configMapFile,
@@ -79,18 +79,18 @@ describe("an API server out of reach", () => {
     }
     await workspace.remove("before");
     await deploy(workspace, "after");
-    const patienceMs = 300_000;
+    const timeoutMs = 300_000;
     await until(
       "what was deleted gone",
       () => workspace.configMap("before"),
       (found) => found === undefined,
-      patienceMs,
+      timeoutMs,
     );
     await until(
       "what was created there",
       () => workspace.configMap("after"),
       (found) => found !== undefined,
-      patienceMs,
+      timeoutMs,
     );
     await workspace.settled("after");
   });
@@ -261,9 +261,9 @@ describe("answers that got lost", () => {
         () => truth.rows([namespace]),
         (rows) => rows.length === wanted.length,
       );
-      const wishes = wanted.map((name) => `${namespace}/${name}`);
-      await expectWhole(truth, wishes, world.signal);
+      const requests = wanted.map((name) => `${namespace}/${name}`);
+      await expectWhole(truth, requests, world.signal);
     }
-    await expectNoStrays(truth, world.signal);
+    await expectNoOrphans(truth, world.signal);
   });
 });

@@ -13,10 +13,10 @@ const NAMESPACE = "frozen-home";
 const PODS: ResourceType = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
 const DEADLINE_MS = 20 * 60_000;
 /** A component that stands still is told of within two minutes and restarted at once; a machine has other things to do, too. */
-const TOLD_MS = 5 * 60_000;
+const REPORTED_MS = 5 * 60_000;
 /** One component after another, as near as the configuration allows: in twice that time a fleet restarts one. */
 const RESTART_APART_MS = 60_000;
-const REPLACED_MS = TOLD_MS + 2 * RESTART_APART_MS;
+const REPLACED_MS = REPORTED_MS + 2 * RESTART_APART_MS;
 const CONTROLLER = "argocd-application-controller";
 const COMPONENTS = [CONTROLLER, "argocd-repo-server", "argocd-redis"] as const;
 
@@ -32,15 +32,15 @@ function unlessGone(error: unknown): void {
 /** No story here configures anything of health but how soon one restart may follow another. */
 describe.runIf(IS_LONG)("what of an instance is stopped, killed or frozen works again by itself", () => {
   let world: World;
-  let home: Movable;
+  let movable: Movable;
   let instance: InstanceView;
 
   beforeAll(async () => {
     world = openWorld(90 * 60_000);
     await restartFirst(world, { roles: ["all"] });
-    home = await openMovable(world, NAMESPACE, ["dev"]);
-    const name = await home.owner();
-    instance = home.instances.find((each) => each.name === name) as InstanceView;
+    movable = await openMovable(world, NAMESPACE, ["dev"]);
+    const name = await movable.owner();
+    instance = movable.instances.find((each) => each.name === name) as InstanceView;
     await well();
   }, DEADLINE_MS);
   afterAll(async () => {
@@ -63,8 +63,8 @@ describe.runIf(IS_LONG)("what of an instance is stopped, killed or frozen works 
       REPLACED_MS,
     );
   const deploys = async (text: string): Promise<void> => {
-    await home.push("dev", text);
-    await home.arrived("dev", text);
+    await movable.push("dev", text);
+    await movable.arrived("dev", text);
   };
   const restarts = async (): Promise<readonly string[]> => {
     const query = { kind: "health", subject: instance.id, verdict: "RESTART" };
@@ -81,12 +81,12 @@ describe.runIf(IS_LONG)("what of an instance is stopped, killed or frozen works 
     const [before, began] = [await restarts(), performance.now()];
     const seconds = () => Math.round((performance.now() - began) / 1_000);
     const pods = await freeze(component);
-    await until(`${instance.name} stalled`, read, (found) => found.state === "stalled" && found.cause === cause, TOLD_MS);
-    const told = seconds();
+    await until(`${instance.name} stalled`, read, (found) => found.state === "stalled" && found.cause === cause, REPORTED_MS);
+    const reported = seconds();
     await replaced(component, pods);
     const ready = seconds();
     await deploys(`after ${component} stood still`);
-    report(`frozen: ${component} told of after ${told} s, replaced after ${ready} s, the next push arrived after ${seconds()} s`);
+    report(`frozen: ${component} told of after ${reported} s, replaced after ${ready} s, the next push arrived after ${seconds()} s`);
     expect((await restarts()).length).toBe(before.length + 1);
     await well();
   };
@@ -108,7 +108,7 @@ describe.runIf(IS_LONG)("what of an instance is stopped, killed or frozen works 
     async () => {
       await restartFirst(world, { roles: ["all"] });
       await well();
-      const others = home.instances.filter(({ name, state }) => name !== instance.name && state === "ACTIVE");
+      const others = movable.instances.filter(({ name, state }) => name !== instance.name && state === "ACTIVE");
       const cordon = async (cordoned: boolean): Promise<void> => {
         for (const { name } of others) await world.rest.put(`/v1/instances/${name}/cordon`, { cordoned, reason: "a story" });
       };
@@ -132,7 +132,7 @@ describe.runIf(IS_LONG)("what of an instance is stopped, killed or frozen works 
         await freeze(CONTROLLER).catch(unlessGone);
         return caught.read("dev");
       };
-      await until("it is deployed by another one", deployed, (found) => found?.status?.sync?.status === "Synced", 2 * TOLD_MS);
+      await until("it is deployed by another one", deployed, (found) => found?.status?.sync?.status === "Synced", 2 * REPORTED_MS);
       const moved = seconds();
       expect(others.map(({ name }) => name)).toContain(await ownerOf("frozen-caught"));
       await later.apply("dev", { repository: NAMESPACE, path: "dev" });
@@ -141,8 +141,8 @@ describe.runIf(IS_LONG)("what of an instance is stopped, killed or frozen works 
         `frozen: what came to an instance as it stopped was deployed by another after ${moved} s, what came later after ${seconds() - moved} s`,
       );
       expect(others.map(({ name }) => name)).toContain(await ownerOf("frozen-later"));
-      const told = await world.rest.get<{ readonly items: readonly DecisionView[] }>("/v1/decisions", { workspace: "frozen-caught" });
-      expect(JSON.stringify(told.items)).toContain("never compared it with Git");
+      const reported = await world.rest.get<{ readonly items: readonly DecisionView[] }>("/v1/decisions", { workspace: "frozen-caught" });
+      expect(JSON.stringify(reported.items)).toContain("never compared it with Git");
 
       for (const { metadata } of await podsOf(CONTROLLER))
         await setCpuShare(world.kube, { namespace: instance.namespace, name: metadata.name }, 1, world.signal);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { MoveView } from "../src/api/routes/moves.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { inSeconds } from "./in-seconds.ts";
-import { holdInRevoke, MOVE_PATIENCE_MS, type Movable, moveEnded, openMovable } from "./moves-world.ts";
+import { holdInRevoke, MOVE_TIMEOUT_MS, type Movable, moveEnded, openMovable } from "./moves-world.ts";
 import { allowMore, forbidMore } from "./quota.ts";
 import { configMapFile, findApplication, openWorld, report, TYPES, until, type World } from "./world.ts";
 
@@ -55,7 +55,7 @@ it(
       "what was pushed is deployed",
       () => movable.workspace.configMap("more"),
       (found) => found?.data?.["push"] === "1",
-      MOVE_PATIENCE_MS,
+      MOVE_TIMEOUT_MS,
     );
     await movable.workspace.settled("app");
     report(`what was pushed before a move that was given up stands ${inSeconds(performance.now() - since)} after there was room for it`);

@@ -9,7 +9,7 @@ import type { GitServer } from "../hack/git-server/git-server.ts";
 import { createGates } from "./gate/gates.ts";
 import type { HarnessCalls, Way } from "./harness-client.ts";
 import type { PrivateGit } from "./private-git.ts";
-import type { SecretRegister } from "./secrecy/secrets.ts";
+import type { SecretInventory } from "./secrecy/secrets.ts";
 
 /** A PostgreSQL that can be stopped and started again under the same address. */
 export interface Database {
@@ -27,7 +27,7 @@ export interface Parts {
   readonly api: DevApi;
   /** Where a control plane process that gets SIGUSR2 reads how far its clock is off. */
   readonly clockFile: string;
-  readonly secrets: SecretRegister;
+  readonly secrets: SecretInventory;
 }
 
 type Handlers = { readonly [Name in keyof HarnessCalls]: (args: HarnessCalls[Name]) => Promise<unknown> };

@@ -15,7 +15,7 @@ const CANARY = "health-canary";
 const DEADLINE_MS = 15 * 60_000;
 /** What has to last before it is believed, as rules say; a rate is of the minute before, and a look each five seconds. */
 const PERSISTENCE_MS = { "controller-stopped": 30_000, "repo-server": 60_000, redis: 60_000, git: 120_000 } as const;
-const TOLD_MS = 60_000;
+const REPORTED_MS = 60_000;
 /** What was slow is told of for five minutes longer; a fleet that has just begun takes its time, too. */
 const WELL_MS = 10 * 60_000;
 /** A machine that has other things to do. */
@@ -66,15 +66,15 @@ describe.runIf(IS_LONG)("the health of instances", () => {
   }, DEADLINE_MS);
 
   const read = () => world.rest.get<HealthReportView>(`/v1/health/${instance.name}`);
-  const judged = (state: string, cause: string, patienceMs = 2 * TOLD_MS + SLACK_MS) =>
-    until(`${instance.name} ${state} for ${cause}`, read, (found) => found.state === state && found.cause === cause, patienceMs);
+  const judged = (state: string, cause: string, timeoutMs = 2 * REPORTED_MS + SLACK_MS) =>
+    until(`${instance.name} ${state} for ${cause}`, read, (found) => found.state === state && found.cause === cause, timeoutMs);
   /** How long it took until this was said, from now on. */
-  const told = async (state: string, cause: keyof typeof PERSISTENCE_MS): Promise<HealthReportView> => {
+  const reported = async (state: string, cause: keyof typeof PERSISTENCE_MS): Promise<HealthReportView> => {
     const began = performance.now();
     const found = await judged(state, cause);
     const tookMs = performance.now() - began;
     report(`health: ${cause} told after ${Math.round(tookMs / 1_000)} s, ${PERSISTENCE_MS[cause] / 1_000} s of them to be believed`);
-    expect(tookMs).toBeLessThan(PERSISTENCE_MS[cause] + TOLD_MS + SLACK_MS);
+    expect(tookMs).toBeLessThan(PERSISTENCE_MS[cause] + REPORTED_MS + SLACK_MS);
     expect(found.evidence.some(({ value }) => value !== null)).toBe(true);
     return found;
   };
@@ -99,7 +99,7 @@ describe.runIf(IS_LONG)("the health of instances", () => {
   /** They are to be told of, and replaced. */
   const stopAndSee = async (component: string, cause: "controller-stopped" | "repo-server" | "redis"): Promise<void> => {
     const pods = await stop(component);
-    await told("stalled", cause);
+    await reported("stalled", cause);
     const old = new Set(pods.map(({ metadata }) => metadata.uid));
     await until(
       `another pod of ${component}`,
@@ -126,7 +126,7 @@ describe.runIf(IS_LONG)("the health of instances", () => {
     async () => {
       const before = await steps();
       await callHarness(world.harness, "delayGit", { repositories: stories, delayMs: 5_000 });
-      await told("degraded", "git");
+      await reported("degraded", "git");
       await callHarness(world.harness, "delayGit", { repositories: stories, delayMs: 0 });
       await judged("healthy", "none", WELL_MS);
       expect((await steps()).filter((step) => step.startsWith("RESTART"))).toEqual(before.filter((step) => step.startsWith("RESTART")));
@@ -170,8 +170,8 @@ describe.runIf(IS_LONG)("the health of instances", () => {
       expect(await mayWrite(world, NAMESPACES[0] ?? "", old)).toBe(true);
       const began = performance.now();
       await stop("argocd-application-controller");
-      const patience = PERSISTENCE_MS["controller-stopped"] + TOLD_MS + SLACK_MS + EMPTIED_MS;
-      const to = await until("another owner", fine.owner, (found) => found !== from, patience);
+      const timeout = PERSISTENCE_MS["controller-stopped"] + REPORTED_MS + SLACK_MS + EMPTIED_MS;
+      const to = await until("another owner", fine.owner, (found) => found !== from, timeout);
       expect(await mayWrite(world, NAMESPACES[0] ?? "", old)).toBe(false);
       await fine.push("dev", "after it stuck again");
       await fine.arrived("dev", "after it stuck again");

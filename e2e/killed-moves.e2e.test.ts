@@ -10,14 +10,14 @@ import { ENTER } from "./gate/postgres-gate.ts";
 import type { Account, WritePoint } from "./gate/turnstile.ts";
 import { callHarness } from "./harness-client.ts";
 import { inSeconds } from "./in-seconds.ts";
-import { askForMove, expectOneWriter, MOVE_PATIENCE_MS, type Movable, moveEnded, openMovable } from "./moves-world.ts";
+import { askForMove, expectOneWriter, MOVE_TIMEOUT_MS, type Movable, moveEnded, openMovable } from "./moves-world.ts";
 import { openTruth, type Truth } from "./truth.ts";
 import { findApplication, IS_LONG, openWorld, report, TYPES, until, type World } from "./world.ts";
 
 const NAMESPACE = "killed-moves";
 const NAMES = ["one", "two"];
 const PROBE_EVERY_MS = 100;
-const LOOK_EVERY_MS = 500;
+const OBSERVE_EVERY_MS = 500;
 const DEADLINE_MS = 30 * 60_000;
 /** A dead process is missed after three seconds instead of fifteen: there are many to die. */
 const LEASES = { ttlMs: 3_000, renewMs: 500 };
@@ -93,7 +93,7 @@ async function isForgotten(instance: string): Promise<void> {
     `${instance} without the right to act as the unit`,
     () => world.kube.get<Role>(ROLES, at, world.signal),
     (role) => role !== undefined && !(role.rules ?? []).some(({ resourceNames }) => resourceNames?.includes(movable.accounts[index] ?? "")),
-    MOVE_PATIENCE_MS,
+    MOVE_TIMEOUT_MS,
   );
 }
 
@@ -121,7 +121,7 @@ async function dieAt(point: WritePoint): Promise<Death> {
     `somebody dead ${nameOf(point)}`,
     async () => ({ move: await read(), victim: (await seen()).victim, sinceMs: performance.now() - began }),
     ({ victim: dead, move: row, sinceMs }) => dead !== undefined || (row?.endedAt !== undefined && sinceMs > LONGER_THAN_A_MOVE_MS),
-    MOVE_PATIENCE_MS,
+    MOVE_TIMEOUT_MS,
   );
   const phase = victim === undefined ? undefined : move?.phase;
   const back = victim === undefined ? undefined : callHarness(world.harness, "startArgosy", { index: victim, leases: LEASES });
@@ -130,7 +130,7 @@ async function dieAt(point: WritePoint): Promise<Death> {
     `the end of the move that somebody died in ${nameOf(point)}`,
     read,
     (found) => found?.endedAt !== undefined,
-    MOVE_PATIENCE_MS,
+    MOVE_TIMEOUT_MS,
   );
   const tookMs = performance.now() - began;
   await back;
@@ -164,7 +164,7 @@ it.each(["before", "after"] as const)(
     const writers: number[] = [];
     const watching = [
       again(PROBE_EVERY_MS, async () => void writers.push(await movable.writers())),
-      again(LOOK_EVERY_MS, async () => expect(await movable.uids()).toEqual(uids)),
+      again(OBSERVE_EVERY_MS, async () => expect(await movable.uids()).toEqual(uids)),
     ];
     const deaths: Death[] = [];
     try {

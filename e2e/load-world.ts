@@ -58,7 +58,7 @@ export async function openLoads(world: World): Promise<LoadWorld> {
     ));
   const settled: Settled[] = [];
   const ids = new Map<string, InstanceId>();
-  const looks = (name: string) => ({ world, truth, instance: { name, id: ids.get(name) as InstanceId }, tenants: settled });
+  const observations = (name: string) => ({ world, truth, instance: { name, id: ids.get(name) as InstanceId }, tenants: settled });
   return {
     cordon,
     async settle() {
@@ -69,7 +69,7 @@ export async function openLoads(world: World): Promise<LoadWorld> {
       for (const { tenant, workspace } of settled) for (const name of applicationsOf(tenant)) await workspace.settled(name);
     },
     async measure(comparisons) {
-      const all = await withUsers(world, settled, () => Promise.all(INSTANCES.map((name) => measureOne(looks(name), comparisons))));
+      const all = await withUsers(world, settled, () => Promise.all(INSTANCES.map((name) => measureOne(observations(name), comparisons))));
       return all.flat();
     },
     async close() {
@@ -108,26 +108,28 @@ interface OneInstance {
 }
 
 /** What was known of a unit after a look at its instance. */
-interface Look {
+interface Observation {
   readonly project: string;
   readonly known: KnownLoad;
 }
 
 async function measureOne(one: OneInstance, comparisons: number): Promise<readonly Shares[]> {
-  const first = await lookAfter(one, await firstMeasured(one));
+  const first = await observeAfter(one, await firstMeasured(one));
   const from = first[0]?.known.at ?? 0;
   const loggedSince = async () => (await reconciliationsOf(one.world, one.instance.name)).filter(({ at }) => at > from);
   const last = await until(
     `${comparisons} comparisons of each workspace on ${one.instance.name} before a look`,
-    async () => ({ looks: await lookAfter(one, from), logged: await loggedSince() }),
-    ({ looks, logged }) =>
-      looks.every(({ project, known }) => logged.filter((each) => each.project === project && each.at <= known.at).length >= comparisons),
+    async () => ({ observations: await observeAfter(one, from), logged: await loggedSince() }),
+    ({ observations, logged }) =>
+      observations.every(
+        ({ project, known }) => logged.filter((each) => each.project === project && each.at <= known.at).length >= comparisons,
+      ),
     MEASURING_MS,
   );
-  const to = last.looks[0]?.known.at ?? 0;
+  const to = last.observations[0]?.known.at ?? 0;
   const logged = last.logged.filter(({ at }) => at <= to);
-  const rows = last.looks.map(({ project, known }) => {
-    const before = first.find((look) => look.project === project)?.known ?? known;
+  const rows = last.observations.map(({ project, known }) => {
+    const before = first.find((observation) => observation.project === project)?.known ?? known;
     const own = logged.filter((comparison) => comparison.project === project);
     return { project, cpu: meanCpu(before, known), ms: own.reduce((sum, { ms }) => sum + ms, 0), comparisons: own.length };
   });
@@ -149,16 +151,17 @@ async function firstMeasured({ world, truth, instance }: OneInstance): Promise<n
 }
 
 /** What is known of an instance's units after a look later than `after`; all of one look. */
-function lookAfter({ world, truth, instance, tenants }: OneInstance, after: number): Promise<readonly Look[]> {
+function observeAfter({ world, truth, instance, tenants }: OneInstance, after: number): Promise<readonly Observation[]> {
   const held = tenants.filter(({ tenant }) => tenant.instance === instance.name).length;
   return until(
     `${instance.name} looked at once more`,
-    async () => looksOf(await truth.store.loads.countUnits(instance.id, world.signal)),
-    (looks) => looks.length === held && looks.every(({ known }) => known.at > after && known.at === looks[0]?.known.at),
+    async () => observationsOf(await truth.store.loads.countUnits(instance.id, world.signal)),
+    (observations) =>
+      observations.length === held && observations.every(({ known }) => known.at > after && known.at === observations[0]?.known.at),
   );
 }
 
-function looksOf(units: readonly CountedUnit[]): readonly Look[] {
+function observationsOf(units: readonly CountedUnit[]): readonly Observation[] {
   return units.flatMap(({ unitId, known }) => (known === undefined ? [] : [{ project: projectName(unitId), known }]));
 }
 

@@ -54,8 +54,8 @@ describe("what workspaces take", () => {
 
 describe("`argosy explain`", () => {
   it("tells of each workspace what was preferred, what was chosen and by which rule, and who was refused why", async () => {
-    const told = await Promise.all(TENANTS.map(({ name }) => answerOf<ExplanationView>(world, ["explain", name])));
-    for (const [index, { workspace, text, decisions }] of told.entries()) {
+    const reported = await Promise.all(TENANTS.map(({ name }) => answerOf<ExplanationView>(world, ["explain", name])));
+    for (const [index, { workspace, text, decisions }] of reported.entries()) {
       const { name, instance } = TENANTS[index] as Tenant;
       expect(workspace.units).toMatchObject([{ class: "local/load/public", instance, phase: "IDLE" }]);
       expect(text[0]).toBe(`workspace ${name} lives on ${instance} (epoch ${workspace.units[0]?.epoch}, IDLE), class local/load/public`);
@@ -125,7 +125,7 @@ describe("`argosy plan drain`", () => {
     for (const share of [why.moved, why.lowerBound.load]) expect(share > 0 && share <= 1_000_000).toBe(true);
     expect(why.names.instances[why.after.worst]).toBe("load-2");
     // Of what need not move nothing does: for the freeze, or before that for metrics that differ too much from those of before.
-    expect(["FREEZE", "METRICS"]).toContain(why.brakes[0]?.brake);
+    expect(["FREEZE", "METRICS"]).toContain(why.blockedBy[0]?.rule);
     // The tenants are new: that there are more applications than before is no reason to distrust metrics.
     expect(plan.text.join("\n")).not.toMatch(/the total went from .* (applications|clusterEntries|gitPerMinute)/);
     const refused = plan.records.flatMap((record) => (record as PlanRecord).answer.refusals.map(({ state }) => state));
@@ -149,7 +149,7 @@ interface Report {
   readonly lowerBound: { readonly load: number; readonly moves: number };
   readonly workspaces: { readonly moved: number; readonly of: number };
   readonly after: { readonly worst: string };
-  readonly brakes: readonly { readonly brake: string }[];
+  readonly blockedBy: readonly { readonly rule: string }[];
   readonly unplaceable: readonly PlanRecord[];
   readonly names: { readonly units: Readonly<Record<string, string>>; readonly instances: Readonly<Record<string, string>> };
 }

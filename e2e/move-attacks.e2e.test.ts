@@ -9,7 +9,7 @@ import type { KubeClient } from "../src/runtime/kube/client.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { again } from "./again.ts";
 import { openPerson, type Person, refusalOf, tokenOf } from "./attacks/person.ts";
-import { REGISTER } from "./attacks/scene.ts";
+import { OWNER_BINDING } from "./attacks/scene.ts";
 import { bindingOf } from "./binding.ts";
 import { askForMove, expectOneWriter, type Movable, moveEnded, openMovable } from "./moves-world.ts";
 import { allowMore, forbidMore } from "./quota.ts";
@@ -39,7 +39,7 @@ afterAll(async () => {
   await truth?.close();
 });
 
-const AT = { namespace: NAMESPACE, name: REGISTER };
+const AT = { namespace: NAMESPACE, name: OWNER_BINDING };
 const subjectOf = (name: string) => ({ kind: "ServiceAccount", namespace: ACCOUNTS_NAMESPACE, name });
 const bind = (name: string, role: string, account: string) =>
   bindingOf({ namespace: NAMESPACE, name }, role, { namespace: ACCOUNTS_NAMESPACE, name: account });
@@ -55,7 +55,7 @@ const ATTEMPTS: Readonly<Record<string, (kube: KubeClient, account: string) => P
       },
       world.signal,
     ),
-  "bind it": (kube, name) => kube.create(TYPES.roleBinding, bind("attack", REGISTER, name), world.signal),
+  "bind it": (kube, name) => kube.create(TYPES.roleBinding, bind("attack", OWNER_BINDING, name), world.signal),
   "name both in the register": (kube) =>
     kube.mergePatch(TYPES.roleBinding, AT, { subjects: movable.accounts.map(subjectOf) }, world.signal),
   "forge the register's epoch": (kube) =>
@@ -63,7 +63,7 @@ const ATTEMPTS: Readonly<Record<string, (kube: KubeClient, account: string) => P
 };
 
 /** Those that are about the register itself. */
-const OF_REGISTER = ["name both in the register", "forge the register's epoch"];
+const OF_OWNER_BINDING = ["name both in the register", "forge the register's epoch"];
 
 /** How an attempt was answered: refused, or met nothing, for the register was away or being written at that moment. */
 async function answerTo(attempt: Promise<unknown>): Promise<"refused" | "missed" | "ALLOWED" | Error> {
@@ -135,7 +135,7 @@ const ownersAccount = async (): Promise<string> => {
 };
 
 /** The register as it is while the namespace's owner is at work. */
-async function expectRegister(): Promise<void> {
+async function expectOwnerBinding(): Promise<void> {
   const account = await ownersAccount();
   await until(
     "the register of the owner",
@@ -158,7 +158,7 @@ async function movedUnderAttack(act: (move: MoveView) => Promise<void>, attempts
     id = asked.id as MoveId;
     await act(asked);
     const move = await moveEnded(world, asked);
-    await expectRegister();
+    await expectOwnerBinding();
     await movable.push("app", asked.id);
     await movable.arrived("app", asked.id);
     expect(await movable.uids()).toEqual(uids);
@@ -170,7 +170,7 @@ async function movedUnderAttack(act: (move: MoveView) => Promise<void>, attempts
   }
 }
 
-const repairsTold = async (): Promise<number> =>
+const repairsReported = async (): Promise<number> =>
   (await world.rest.get<{ readonly items: readonly DecisionView[] }>("/v1/decisions", { kind: "register", subject: movable.unitId })).items
     .length;
 
@@ -186,7 +186,7 @@ describe("a namespace's administrator who attacks the register while it is hande
     "puts another in its place, with a forged epoch": async ({ id }) => {
       await reached(id, "REVOKE");
       const metadata = { ...AT, annotations: { [ANNOTATION_EPOCH]: "99999999999" } };
-      const forged = { ...bind(REGISTER, "view", movable.accounts[0] ?? ""), metadata };
+      const forged = { ...bind(OWNER_BINDING, "view", movable.accounts[0] ?? ""), metadata };
       // Whoever mends it may be faster, and is given no chance to be so every time.
       await until(
         "the forged register",
@@ -206,11 +206,11 @@ describe("a namespace's administrator who attacks the register while it is hande
     "%s: the move ends, and nobody owns twice (I1, I4)",
     async (_what, act) => {
       // A register of the attacker's own making he may write as he likes, until it is mended.
-      const attempts = Object.keys(ATTEMPTS).filter((attempt) => !OF_REGISTER.includes(attempt));
+      const attempts = Object.keys(ATTEMPTS).filter((attempt) => !OF_OWNER_BINDING.includes(attempt));
       const { move, writers } = await movedUnderAttack(act, attempts);
       expect([move.phase, move.message]).toEqual(["DONE", ""]);
       expectOneWriter(writers);
-      await until("it is told of", repairsTold, (count) => count > 0);
+      await until("it is told of", repairsReported, (count) => count > 0);
     },
     DEADLINE_MS,
   );

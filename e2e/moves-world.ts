@@ -10,7 +10,7 @@ import { bindingOf } from "./binding.ts";
 import { configMapFile, openWorkspace, TYPES, until, type Workspace, type World } from "./world.ts";
 
 /** Longest a move may take before a story calls it stuck. On a machine of its own it takes seconds. */
-export const MOVE_PATIENCE_MS = 5 * 60_000;
+export const MOVE_TIMEOUT_MS = 5 * 60_000;
 
 /** A workspace that stories hand over from one instance to another, and what can be seen of it meanwhile. */
 export interface Movable {
@@ -110,7 +110,7 @@ export async function holdInRevoke(world: World, movable: Movable, bypass: Objec
     "it stands before the right to write is taken",
     () => world.rest.get<MoveView>(`/v1/moves/${id}`),
     ({ phase }) => phase === "REVOKE",
-    MOVE_PATIENCE_MS,
+    MOVE_TIMEOUT_MS,
   );
 }
 
@@ -120,7 +120,7 @@ export const moveEnded = ({ rest }: World, { id, to }: Pick<MoveView, "id" | "to
     `the move to ${to} ended`,
     () => rest.get<MoveView>(`/v1/moves/${id}`),
     ({ endedAt }) => endedAt !== null,
-    MOVE_PATIENCE_MS,
+    MOVE_TIMEOUT_MS,
   );
 
 /** What was counted of accounts that may write at once: one or none, and each has been seen, so that the probes can tell. */

@@ -4,7 +4,7 @@ import type { MoveView } from "../src/api/routes/moves.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { again } from "./again.ts";
 import { healsPutOff } from "./controller-log.ts";
-import { askForMove, expectOneWriter, MOVE_PATIENCE_MS, type Movable, moveEnded, openMovable } from "./moves-world.ts";
+import { askForMove, expectOneWriter, MOVE_TIMEOUT_MS, type Movable, moveEnded, openMovable } from "./moves-world.ts";
 import { secondSyncs, watchSyncs } from "./sync-watch.ts";
 import { watchUser } from "./user-watch.ts";
 import { configMapFile, IS_LONG, openWorld, report, TYPES, until, type World } from "./world.ts";
@@ -55,7 +55,7 @@ function busyPeople(world: World, movable: Movable) {
           `${name} Succeeded`,
           () => world.kube.get<RunResource>(TYPES.syncRun, kind.metadata, world.signal),
           (found) => found?.status?.phase === "Succeeded",
-          MOVE_PATIENCE_MS,
+          MOVE_TIMEOUT_MS,
         );
         expect((await workspace.configMap(MANUAL))?.data).toEqual({ run: name });
       };

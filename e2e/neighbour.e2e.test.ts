@@ -39,8 +39,8 @@ describe("a workspace that sends very much at once", () => {
     const quiet = Array.from({ length: QUIET + 1 }, (_, index) => `quiet-${index}`);
     await world.git.commit("noisy", filesOf(["first", ...namesOf("paced"), ...namesOf("unpaced")]));
     await world.git.commit("neighbour", filesOf([...quiet, "paced", "unpaced"]));
-    const room = { workspaces: { quota: { deployments: 1_000 } } };
-    await pools.declare(pools.withPool({ name: "pace", instances: { min: 1, max: 1 } }, room));
+    const quotas = { workspaces: { quota: { deployments: 1_000 } } };
+    await pools.declare(pools.withPool({ name: "pace", instances: { min: 1, max: 1 } }, quotas));
     await pools.instance("pace-1", "active", (found) => found?.state === "ACTIVE");
     [noisy, neighbour] = [await openWorkspace(world, "pace-noisy"), await openWorkspace(world, "pace-neighbour")];
     // What a workspace's first deployment needs beside itself is not what is asked about here.

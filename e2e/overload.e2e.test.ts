@@ -11,7 +11,7 @@ const OVERLOAD_MS = 60_000;
 const HEALTH = { periodMs: 5_000, graceMs: 5_000, overloadMs: OVERLOAD_MS };
 /** On a machine of its own the story takes a quarter of an hour; a shared one may take twice as long. */
 const DEADLINE_MS = 45 * 60_000;
-const PATIENCE_MS = 15 * 60_000;
+const TIMEOUT_MS = 15 * 60_000;
 /** By then neighbours are to be as quick as they were. */
 const BACK_MS = 5 * 60_000;
 /** Of each workspace, before and after. */
@@ -26,15 +26,15 @@ describe.runIf(IS_LONG)("an instance that one workspace overloads", () => {
   let world: World;
   let overload: OverloadWorld;
   beforeAll(async () => {
-    world = openWorld(DEADLINE_MS + 2 * PATIENCE_MS);
+    world = openWorld(DEADLINE_MS + 2 * TIMEOUT_MS);
     overload = openOverload(world);
     await overload.settle(HEALTH);
-  }, PATIENCE_MS);
-  afterAll(() => overload.close(), PATIENCE_MS);
+  }, TIMEOUT_MS);
+  afterAll(() => overload.close(), TIMEOUT_MS);
 
   const healthOf = (name: string) => world.rest.get<HealthReportView>(`/v1/health/${name}`);
   const judged = (name: string, isReached: (found: HealthReportView) => boolean) =>
-    until(`a verdict on ${name}`, () => healthOf(name), isReached, PATIENCE_MS);
+    until(`a verdict on ${name}`, () => healthOf(name), isReached, TIMEOUT_MS);
   const journalOf = async (name: string): Promise<readonly DecisionView[]> => {
     const instance = (await world.rest.all<InstanceView>("/v1/instances")).find((each) => each.name === name);
     const asked = { kind: "health", subject: instance?.id ?? "" };
@@ -65,39 +65,39 @@ describe.runIf(IS_LONG)("an instance that one workspace overloads", () => {
           `${ENOUGH} pushes of each`,
           async () => WATCHED.map(({ name }) => probes.filter((each) => each.workspace === name && each.atMs >= from).length),
           (counts) => counts.every((count) => count >= ENOUGH),
-          PATIENCE_MS,
+          TIMEOUT_MS,
         );
       await enough(began);
       const noisyAt = performance.now();
       report(`overload: ${since(began)} s: the noise begins`);
       const noise = overload.noise();
       try {
-        const told = await judged(BUSY, ({ state }) => state === "overloaded");
-        const toldAt = performance.now();
+        const reported = await judged(BUSY, ({ state }) => state === "overloaded");
+        const reportedAt = performance.now();
         report(
           `overload: told ${since(noisyAt)} s after the noise began, ${OVERLOAD_MS / 1_000} s of them to be believed: ` +
-            told.evidence.map(({ signal, value }) => `${signal} ${value?.toFixed(2) ?? "-"}`).join(", "),
+            reported.evidence.map(({ signal, value }) => `${signal} ${value?.toFixed(2) ?? "-"}`).join(", "),
         );
-        expect(told.cause).toBe("queue");
-        expect(told.evidence.filter(({ value }) => value !== null).length).toBeGreaterThan(0);
+        expect(reported.cause).toBe("queue");
+        expect(reported.evidence.filter(({ value }) => value !== null).length).toBeGreaterThan(0);
         expectLearnt(await world.rest.get<CalibrationView>(`/v1/instances/${BUSY}/calibration`));
         const ended = await judged(BUSY, ({ state }) => state !== "overloaded");
-        report(`overload: ${ended.state} ${ended.cause} ${since(toldAt)} s after it was told of`);
+        report(`overload: ${ended.state} ${ended.cause} ${since(reportedAt)} s after it was told of`);
         await judged(BUSY, ({ state }) => state === "healthy");
-        report(`overload: healthy ${since(toldAt)} s after it was told of`);
+        report(`overload: healthy ${since(reportedAt)} s after it was told of`);
         for (const { workspace, to, actor, reason, phase, tookMs, gapMs, createdAt } of await overload.moves())
           report(`overload: ${workspace} to ${to} by ${actor} for ${reason} at ${createdAt}: ${phase}, ${tookMs} ms, gap ${gapMs} ms`);
         const made = (await overload.moves()).filter(({ phase, reason }) => phase === "DONE" && reason === "HOT");
         expect(made.length).toBeGreaterThan(0);
         expect(made.every(({ to, actor }) => to === ROOMY && actor === "scheduler")).toBe(true);
-        const backAt = Math.max(performance.now(), toldAt + BACK_MS);
+        const backAt = Math.max(performance.now(), reportedAt + BACK_MS);
         await enough(backAt);
         for (const { name } of WATCHED)
           for (const [when, from, to] of [
             ["quiet", began, noisyAt],
-            ["from the noise to the verdict", noisyAt, toldAt],
-            ["from the verdict to five minutes later", toldAt, toldAt + BACK_MS],
-            ["later", toldAt + BACK_MS, Number.POSITIVE_INFINITY],
+            ["from the noise to the verdict", noisyAt, reportedAt],
+            ["from the verdict to five minutes later", reportedAt, reportedAt + BACK_MS],
+            ["later", reportedAt + BACK_MS, Number.POSITIVE_INFINITY],
           ] as const)
             report(`overload: ${name} ${when}: ${latencies(probes, name, [from, to], noisyAt)}`);
       } finally {
@@ -131,15 +131,15 @@ function latencies(probes: readonly Probe[], workspace: string, [from, to]: read
   const quietMs = own.findLast(({ atMs }) => atMs < quietUntil)?.tookMs ?? 0;
   const within = own.filter(({ atMs }) => atMs >= from && atMs < to);
   const late = within.filter(({ tookMs }) => tookMs > 2 * quietMs);
-  const told = late.length === 0 ? within.slice(-1) : late;
+  const reported = late.length === 0 ? within.slice(-1) : late;
   const middle = within[Math.floor(within.length / 2)];
   return (
     `${within.length} pushes, middle ${inSeconds(middle?.tookMs)}, ${late.length} later than twice its slowest quiet one; slowest: ` +
-    told.map((probe) => inWords(probe, quietUntil)).join("; ")
+    reported.map((probe) => inWords(probe, quietUntil)).join("; ")
   );
 }
 
-function inWords({ atMs, tookMs, stages: { askedAt, lookedAt, syncedAt } }: Probe, noisyAt: number): string {
-  const stages = [askedAt, lookedAt, syncedAt].map((at) => inSeconds(at === undefined ? undefined : at - atMs)).join(", ");
+function inWords({ atMs, tookMs, stages: { askedAt, observedAt, syncedAt } }: Probe, noisyAt: number): string {
+  const stages = [askedAt, observedAt, syncedAt].map((at) => inSeconds(at === undefined ? undefined : at - atMs)).join(", ");
   return `${inSeconds(tookMs)}, ${Math.round((atMs - noisyAt) / 1_000)} s into the noise (${stages} until asked, looked at, synced)`;
 }

@@ -19,7 +19,7 @@ import {
 const NAMESPACES = ["overlooked-1", "overlooked-2", "overlooked-3", "overlooked-4"];
 const REQUESTS = 4_000;
 /** Some nudges on a machine that is full. Without them each of the four stands still sooner or later, for up to three minutes at a time. */
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 const NUDGED = "argosy.dev/nudged";
 
 /** One deployment at rest; the name of its Application. */
@@ -32,7 +32,7 @@ async function held(world: World, namespace: string): Promise<string> {
 }
 
 /** A controller looks by itself two minutes after its last look at the earliest. */
-const BEFORE_ITS_OWN_LOOK_MS = 90_000;
+const BEFORE_ITS_OWN_REFRESH_MS = 90_000;
 /** So often a controller may have looked before it was ended. */
 const ROUNDS = 8;
 
@@ -77,7 +77,7 @@ describe("a controller that is restarted the moment a sync has ended", () => {
       "the user reads Ready",
       () => workspace.read("held"),
       (found) => conditionOf(found, "Ready")?.status === "True" && found?.status?.sync?.revision === revision,
-      BEFORE_ITS_OWN_LOOK_MS,
+      BEFORE_ITS_OWN_REFRESH_MS,
     );
     report(`overlooked: Ready ${inSeconds(performance.now() - since)} after the controller was ended between a sync and the look at it`);
   });
@@ -107,7 +107,7 @@ describe.runIf(IS_LONG)("a request to look that Argo CD overlooks", () => {
       await until(
         "as many requests as there are to be, or one that stands",
         async () => ({ requests, standing: Math.max(0, ...[...askedAt.values()].map((at) => performance.now() - at)) }),
-        (now) => now.requests >= REQUESTS || now.standing > PATIENCE_MS,
+        (now) => now.requests >= REQUESTS || now.standing > TIMEOUT_MS,
         15 * 60_000,
       );
     } finally {

@@ -17,7 +17,7 @@ export interface FleetDocument {
 }
 
 /** An instance goes once its workspaces are handed over or their namespaces have ended. */
-const RESTORE_PATIENCE_MS = 10 * 60_000;
+const RESTORE_TIMEOUT_MS = 10 * 60_000;
 
 /** The fleet as an SRE changes it, and the means to see what became of it. */
 export interface PoolsWorld {
@@ -87,7 +87,7 @@ export function openPools(world: World): PoolsWorld {
         const own = rows.filter(({ pool, state }) => pool === document.pools[0]?.["name"] && state === "ACTIVE");
         return rows.length === 2 && own.length === 2;
       };
-      await until("the instances there were before", instances, isAsBefore, RESTORE_PATIENCE_MS);
+      await until("the instances there were before", instances, isAsBefore, RESTORE_TIMEOUT_MS);
     },
   };
 }

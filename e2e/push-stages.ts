@@ -7,7 +7,7 @@ export interface Stages {
   /** Argo CD was asked to look. */
   readonly askedAt: number | undefined;
   /** It had looked: the request is gone. */
-  readonly lookedAt: number | undefined;
+  readonly observedAt: number | undefined;
   /** It had a sync to carry out. */
   readonly syncedAt: number | undefined;
 }
@@ -21,12 +21,12 @@ export interface StageWatch {
 
 interface Marks {
   readonly asked: number[];
-  readonly looked: number[];
+  readonly observed: number[];
   readonly synced: number[];
 }
 
 export async function watchStages(world: World, namespaces: readonly string[]): Promise<StageWatch> {
-  const marks = new Map(namespaces.map((namespace): [string, Marks] => [namespace, { asked: [], looked: [], synced: [] }]));
+  const marks = new Map(namespaces.map((namespace): [string, Marks] => [namespace, { asked: [], observed: [], synced: [] }]));
   const last = new Map<string, { readonly isAsked: boolean; readonly startedAt: string | undefined }>();
   const watch = await watchApplications(world, (application) => {
     const namespace = destinationOf(application);
@@ -38,14 +38,14 @@ export async function watchStages(world: World, namespaces: readonly string[]): 
     last.set(namespace, { isAsked, startedAt });
     if (was === undefined) return;
     if (isAsked && !was.isAsked) own.asked.push(performance.now());
-    if (!isAsked && was.isAsked) own.looked.push(performance.now());
+    if (!isAsked && was.isAsked) own.observed.push(performance.now());
     if (startedAt !== was.startedAt) own.synced.push(performance.now());
   });
   const first = (times: readonly number[] | undefined, atMs: number) => times?.find((time) => time >= atMs);
   return {
     since(namespace, atMs) {
       const own = marks.get(namespace);
-      return { askedAt: first(own?.asked, atMs), lookedAt: first(own?.looked, atMs), syncedAt: first(own?.synced, atMs) };
+      return { askedAt: first(own?.asked, atMs), observedAt: first(own?.observed, atMs), syncedAt: first(own?.synced, atMs) };
     },
     close: () => watch.close(),
   };

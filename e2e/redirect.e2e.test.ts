@@ -3,7 +3,7 @@ import type { MoveView } from "../src/api/routes/moves.ts";
 import type { MovePhase } from "../src/domain/move.ts";
 import { again } from "./again.ts";
 import { type FarWorld, openFar } from "./far-world.ts";
-import { askForMove, expectOneWriter, MOVE_PATIENCE_MS, type Movable, moveEnded, openMovable } from "./moves-world.ts";
+import { askForMove, expectOneWriter, MOVE_TIMEOUT_MS, type Movable, moveEnded, openMovable } from "./moves-world.ts";
 import { watchUser } from "./user-watch.ts";
 import { IS_LONG, openWorld, report, TYPES, until, type World } from "./world.ts";
 
@@ -41,7 +41,7 @@ describe.runIf(IS_LONG)("an instance that is lost once it has become the owner, 
       what,
       () => read(id),
       ({ phase }) => phases.includes(phase),
-      MOVE_PATIENCE_MS,
+      MOVE_TIMEOUT_MS,
     );
 
   /** A move that loses its target when nobody may write any more; ends when it waits for the target, which owns the workspace. */
@@ -108,7 +108,7 @@ describe.runIf(IS_LONG)("an instance that is lost once it has become the owner, 
           `nothing is left on ${instance}`,
           () => far.standingOn(instance, namespace),
           (all) => all.length === 0,
-          2 * MOVE_PATIENCE_MS,
+          2 * MOVE_TIMEOUT_MS,
         );
       for (const name of NAMES) await movable.push(name, "after");
       for (const name of NAMES) await movable.arrived(name, "after");

@@ -65,7 +65,7 @@ describe.runIf(IS_LONG)("a rollout that hands over what instances hold to those 
       expect(rollout.waves.map(({ name }) => name)[0]).toBe("spare");
       const done = await rollouts.ended(rollout);
       const took = performance.now() - begun;
-      const { looks, regressions } = await stop();
+      const { observations, regressions } = await stop();
       expect(done).toMatchObject({ state: "DONE", mode: "drain" });
       expect(regressions).toEqual([]);
       const rows = await rollouts.ownInstances();
@@ -80,7 +80,7 @@ describe.runIf(IS_LONG)("a rollout that hands over what instances hold to those 
       expect(counts.length).toBe(done.waves.flatMap(({ instances }) => instances).reduce((sum, { units }) => sum + units, 0));
       report(`drain to upgraded: ${OLD} to ${NEW} on 4 instances: ${inSeconds(took)}, ${moves.length} workspaces handed over once each`);
       for (const line of done.waves.flatMap(storyOf)) report(`drain to upgraded: ${line}`);
-      report(`drain to upgraded: ${looks} looks at ${WORKSPACES} users' statuses, none was worse`);
+      report(`drain to upgraded: ${observations} looks at ${WORKSPACES} users' statuses, none was worse`);
       const revision = await world.git.commit(POOL, { "dev/config.yaml": configMapFile("handed", { step: "two" }) });
       for (const workspace of workspaces) {
         await workspace.annotate("app", { "argosy.dev/refreshed-at": "after the rollout" });

@@ -20,7 +20,7 @@ export interface RolloutWorld {
   /** Tags of the images of Argo CD that an instance's pods are to run. */
   imagesOf(instance: string): Promise<readonly string[]>;
   /** What users see, again and again until it is told to stop; returns every state that was worse than before. */
-  watchUsers(workspaces: readonly Workspace[]): () => Promise<{ readonly looks: number; readonly regressions: readonly string[] }>;
+  watchUsers(workspaces: readonly Workspace[]): () => Promise<{ readonly observations: number; readonly regressions: readonly string[] }>;
 }
 
 export function openRollouts(world: World, pool: string): RolloutWorld {
@@ -44,18 +44,18 @@ export function openRollouts(world: World, pool: string): RolloutWorld {
     },
     watchUsers(workspaces) {
       const regressions: string[] = [];
-      let looks = 0;
+      let observations = 0;
       const watching = again(50, async () => {
         for (const workspace of workspaces) {
           const { sync, health } = (await workspace.read("app"))?.status ?? {};
           if (sync?.status !== "Synced" || health?.status !== "Healthy")
             regressions.push(`${workspace.namespace}: ${sync?.status} ${health?.status}`);
         }
-        looks += 1;
+        observations += 1;
       });
       return async () => {
         await watching.end();
-        return { looks, regressions };
+        return { observations, regressions };
       };
     },
   };
@@ -65,11 +65,11 @@ export function openRollouts(world: World, pool: string): RolloutWorld {
 export function storyOf({ name, instances, bakingSince, passedAt, passedBy, gates }: RolloutView["waves"][number]): readonly string[] {
   const inOrder = instances.toSorted((a, b) => ((a.askedAt ?? "") < (b.askedAt ?? "") ? -1 : 1));
   const ms = (from: string | null, to: string | null) => Date.parse(to ?? "") - Date.parse(from ?? "");
-  const told = inOrder.map(
+  const reported = inOrder.map(
     (one) => `${one.name} with ${one.units} units, ready ${inSeconds(ms(one.askedAt, one.readyAt))} after it was told`,
   );
   return [
-    `${name}: ${told.join("; ")}`,
+    `${name}: ${reported.join("; ")}`,
     `${name}: baked for ${inSeconds(ms(bakingSince, passedAt))}, passed by ${passedBy}`,
     `${name}: ${gates.map(({ gate, text }) => `${gate} ${text}`).join("; ")}`,
   ];

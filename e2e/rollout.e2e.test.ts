@@ -66,7 +66,7 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
       const begun = performance.now();
       const done = await rollouts.ended(await create(NEW, BAKE_S));
       const took = performance.now() - begun;
-      const { looks, regressions } = await stop();
+      const { observations, regressions } = await stop();
       expect(done).toMatchObject({ state: "DONE", waves: [{ name: "canary" }, { name: "50 %" }, { name: "100 %" }] });
       expect(done.waves.map(({ instances }) => instances.length)).toEqual([1, 1, 2]);
       expect((await rollouts.ownInstances()).map(({ version, desiredVersion }) => [version, desiredVersion])).toEqual(
@@ -74,10 +74,10 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
       );
       for (const { name } of await rollouts.ownInstances()) expect(await rollouts.imagesOf(name)).toEqual([`v${NEW}`]);
       expect(regressions).toEqual([]);
-      expect(looks).toBeGreaterThan(0);
+      expect(observations).toBeGreaterThan(0);
       report(`rollout: ${OLD} to ${NEW} on 4 instances in 3 waves: ${inSeconds(took)}`);
       for (const line of done.waves.flatMap(storyOf)) report(`rollout: ${line}`);
-      report(`rollout: ${looks} looks at ${WORKSPACES} users' statuses, none was worse`);
+      report(`rollout: ${observations} looks at ${WORKSPACES} users' statuses, none was worse`);
       const asked = done.waves.map(({ instances }) => instances.map(({ askedAt }) => askedAt ?? ""));
       done.waves.slice(1).forEach((_, wave) => {
         expect(asked[wave + 1]?.every((at) => at >= (done.waves[wave]?.passedAt ?? "9"))).toBe(true);
@@ -106,14 +106,14 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
     const begun = performance.now();
     const rollout = await create(version, bakeSeconds);
     const busy = meanwhile(rollout);
-    const told = await until(
+    const reported = await until(
       "its end in sight",
       () => rollouts.read(rollout),
       ({ state }) => state !== "RUNNING",
       ROLLOUT_MS,
     );
     const detectedMs = performance.now() - begun;
-    const failed = await rollouts.ended(told);
+    const failed = await rollouts.ended(reported);
     const rolledBackMs = performance.now() - begun;
     await busy;
     expect(failed).toMatchObject({ state: "FAILED", wave: 0 });

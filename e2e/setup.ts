@@ -17,7 +17,7 @@ import { type Database, serveHarness } from "./harness.ts";
 import { inSeconds } from "./in-seconds.ts";
 import { startPrivateGit } from "./private-git.ts";
 import { askSecrecy } from "./secrecy/ask.ts";
-import { createSecretRegister, type SecretRegister } from "./secrecy/secrets.ts";
+import { createSecretInventory, type SecretInventory } from "./secrecy/secrets.ts";
 
 /** Version of Argo CD the stories run on. */
 const ARGO_CD = "3.5.7";
@@ -103,7 +103,7 @@ async function startParts(directory: string, stops: (() => Promise<unknown>)[]) 
     signal,
   );
   stops.push(fleet.stop);
-  const secrets = createSecretRegister();
+  const secrets = createSecretInventory();
   keepOwn(secrets, { directory: join(directory, "argosy"), fleet, databaseUrl: database.url });
   const harness = await serveHarness({ fleet, git, privateGit, database, databaseProxy, api: dev.main, clockFile, secrets });
   stops.push(async () => harness.close());
@@ -131,7 +131,7 @@ async function startParts(directory: string, stops: (() => Promise<unknown>)[]) 
 
 /** What Argosy itself was given. */
 function keepOwn(
-  secrets: SecretRegister,
+  secrets: SecretInventory,
   { directory, fleet, databaseUrl }: { readonly directory: string; readonly fleet: Fleet; readonly databaseUrl: string },
 ): void {
   secrets.keep("the database's password", new URL(databaseUrl).password);

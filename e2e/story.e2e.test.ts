@@ -221,12 +221,12 @@ describe("hands on the cluster", () => {
       (found) => found !== undefined,
     );
 
-    const register = { namespace: "story-hands", name: "argosy-deployer" };
-    const before = await kube.get(TYPES.roleBinding, register, signal);
-    await kube.delete(TYPES.roleBinding, register, {}, signal);
+    const inventory = { namespace: "story-hands", name: "argosy-deployer" };
+    const before = await kube.get(TYPES.roleBinding, inventory, signal);
+    await kube.delete(TYPES.roleBinding, inventory, {}, signal);
     await until(
       "the register again",
-      () => kube.get(TYPES.roleBinding, register, signal),
+      () => kube.get(TYPES.roleBinding, inventory, signal),
       (found) => found !== undefined && found.metadata.uid !== before?.metadata.uid,
     );
 

@@ -13,7 +13,7 @@ export interface SeenSync {
   readonly source: string;
 }
 
-interface Told {
+interface Reported {
   readonly startedAt?: string;
   readonly syncResult?: { readonly revision?: string; readonly source?: unknown };
 }
@@ -27,7 +27,7 @@ interface Entry {
 /** The syncs one state of an Application tells of. One that was asked for and has not begun is told of later. */
 export function syncsOf(application: KubeObject): readonly SeenSync[] {
   const { status } = application as KubeObject & {
-    readonly status?: { readonly operationState?: Told; readonly history?: readonly Entry[] };
+    readonly status?: { readonly operationState?: Reported; readonly history?: readonly Entry[] };
   };
   const { startedAt, syncResult } = status?.operationState ?? {};
   const last = { startedAt, revision: syncResult?.revision, source: syncResult?.source };
@@ -60,10 +60,10 @@ export interface SyncWatch {
 
 export async function watchSyncs(world: World, unitId: string): Promise<SyncWatch> {
   const known = new Map<string, SeenSync>();
-  const look = (application: SeenApplication): void => {
+  const observation = (application: SeenApplication): void => {
     if (application.metadata.labels?.[LABEL_UNIT] !== unitId) return;
     for (const sync of syncsOf(application)) known.set(Object.values(sync).join(" "), sync);
   };
-  const watch = await watchApplications(world, look);
+  const watch = await watchApplications(world, observation);
   return { seen: () => [...known.values()], close: () => watch.close() };
 }

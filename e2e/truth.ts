@@ -65,10 +65,10 @@ const nameOf = ({ workspace, application }: DesiredApplication): string => `${wo
  * Nothing was lost and nothing happened twice: one row for each wish, one object for each row and the reverse, under the epoch and uid
  * that are recorded, and each unit was placed by one decision.
  */
-export async function expectWhole(truth: Truth, wishes: readonly string[], signal: AbortSignal): Promise<void> {
-  const namespaces = [...new Set(wishes.map((wish) => wish.split("/")[0] ?? ""))];
+export async function expectWhole(truth: Truth, requests: readonly string[], signal: AbortSignal): Promise<void> {
+  const namespaces = [...new Set(requests.map((request) => request.split("/")[0] ?? ""))];
   const rows = await truth.rows(namespaces);
-  expect(rows.map(nameOf).sort()).toEqual([...wishes].sort());
+  expect(rows.map(nameOf).sort()).toEqual([...requests].sort());
   const ids = new Set<string>(rows.map(({ application }) => application.id));
   const objects = (await truth.objects()).filter(({ metadata }) => ids.has(metadata.labels?.[LABEL_APPLICATION] ?? ""));
   const ofObject = ({ metadata }: KubeObject) => ({
@@ -88,7 +88,7 @@ export async function expectWhole(truth: Truth, wishes: readonly string[], signa
 }
 
 /** Every Application of ours belongs to a row: none was left behind by whatever happened so far. */
-export async function expectNoStrays(truth: Truth, signal: AbortSignal): Promise<void> {
+export async function expectNoOrphans(truth: Truth, signal: AbortSignal): Promise<void> {
   const ids = (await truth.objects()).map(({ metadata }) => (metadata.labels?.[LABEL_APPLICATION] ?? "") as ApplicationId);
   const known = new Set((await truth.store.shards.readApplications(ids, signal)).map(({ application }) => application.id));
   expect(ids.filter((id) => !known.has(id))).toEqual([]);

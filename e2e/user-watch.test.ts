@@ -1,15 +1,15 @@
 import { expect, it } from "vitest";
 import { oddWordsOf } from "./user-watch.ts";
 
-const told = (sync: string, health: string, conditions: readonly object[] = []) =>
+const reported = (sync: string, health: string, conditions: readonly object[] = []) =>
   oddWordsOf({ status: { sync: { status: sync }, health: { status: health }, conditions } } as never);
 
 it("finds fine what a push, an edit or a sync brings about, and nothing else", () => {
   const ready = { type: "Ready", status: "False", reason: "Progressing" };
-  expect(told("Synced", "Healthy")).toEqual([]);
-  expect(told("OutOfSync", "Progressing", [ready, { type: "SyncError", status: "False", reason: "Gone" }])).toEqual([]);
-  expect(told("Synced", "Missing")).toEqual(["health Missing"]);
-  expect(told("Unknown", "Healthy", [{ ...ready, reason: "Moving" }])).toEqual(["sync Unknown", "Ready Moving"]);
-  expect(told("Synced", "Healthy", [{ type: "SyncError", status: "True", reason: "Failed" }])).toEqual(["SyncError Failed"]);
+  expect(reported("Synced", "Healthy")).toEqual([]);
+  expect(reported("OutOfSync", "Progressing", [ready, { type: "SyncError", status: "False", reason: "Gone" }])).toEqual([]);
+  expect(reported("Synced", "Missing")).toEqual(["health Missing"]);
+  expect(reported("Unknown", "Healthy", [{ ...ready, reason: "Moving" }])).toEqual(["sync Unknown", "Ready Moving"]);
+  expect(reported("Synced", "Healthy", [{ type: "SyncError", status: "True", reason: "Failed" }])).toEqual(["SyncError Failed"]);
   expect(oddWordsOf({} as never)).toEqual(["sync undefined", "health undefined"]);
 });

@@ -40,13 +40,13 @@ describe("the watchdog", () => {
     const own = items.filter(({ details }) => String(details["key"]).split(" ").includes(about));
     return own.map(({ verdict, rule }) => [verdict, rule] as const);
   };
-  const reported = async (of: string, entry: readonly [string, string], patienceMs: number): Promise<number> => {
+  const reported = async (of: string, entry: readonly [string, string], timeoutMs: number): Promise<number> => {
     const began = performance.now();
     await until(
       `${entry.join(" ")} in the journal`,
       () => entriesOf(of),
       (all) => JSON.stringify(all[0]) === JSON.stringify(entry),
-      patienceMs,
+      timeoutMs,
     );
     return performance.now() - began;
   };

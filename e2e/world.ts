@@ -6,7 +6,7 @@ import { UnavailableError } from "../src/domain/errors.ts";
 import type { KubeClient } from "../src/runtime/kube/client.ts";
 import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
 import { callHarness, type HarnessAddress } from "./harness-client.ts";
-import { openRest, patiently } from "./patient.ts";
+import { openRest, withinTimeout } from "./within-timeout.ts";
 
 /** What a story needs: the cluster as its administrator, Git, the fleet's REST API and the harness that runs it all. */
 export interface World {
@@ -56,7 +56,7 @@ export const TYPES = {
 } as const satisfies Readonly<Record<string, ResourceType>>;
 
 /** Longest a level may take before a story calls it missing. Generous: machines are shared. */
-const PATIENCE_MS = 120_000;
+const TIMEOUT_MS = 120_000;
 const POLL_MS = 50;
 /** Whether the heavy variants were asked for: more of everything, and what takes minutes of real time. */
 export const IS_LONG = process.env["ARGOSY_LONG"] !== undefined;
@@ -91,9 +91,9 @@ export async function until<T>(
   what: string,
   read: () => Promise<T>,
   isReached: (value: T) => boolean,
-  patienceMs: number = PATIENCE_MS,
+  timeoutMs: number = TIMEOUT_MS,
 ): Promise<T> {
-  const giveUpAt = performance.now() + patienceMs;
+  const giveUpAt = performance.now() + timeoutMs;
   for (;;) {
     const seen = await read().then((value) => ({ value }), unanswered);
     if ("value" in seen && isReached(seen.value)) return seen.value;
@@ -139,7 +139,7 @@ export interface Workspace {
   remove(name: string): Promise<void>;
   read(name: string): Promise<DeploymentResource | undefined>;
   /** Waits until the user sees Synced and Healthy, at `revision` if given. */
-  settled(name: string, revision?: string, patienceMs?: number): Promise<DeploymentResource | undefined>;
+  settled(name: string, revision?: string, timeoutMs?: number): Promise<DeploymentResource | undefined>;
   configMap(name: string): Promise<(KubeObject & { readonly data?: Readonly<Record<string, string>> }) | undefined>;
 }
 
@@ -151,7 +151,7 @@ export async function openWorkspace(world: World, namespace: string): Promise<Wo
     { fieldManager: "user" },
     signal,
   );
-  const read = (name: string) => patiently(() => kube.get<DeploymentResource>(TYPES.deployment, { namespace, name }, signal));
+  const read = (name: string) => withinTimeout(() => kube.get<DeploymentResource>(TYPES.deployment, { namespace, name }, signal));
   return {
     namespace,
     read,
@@ -165,16 +165,16 @@ export async function openWorkspace(world: World, namespace: string): Promise<Wo
       await kube.mergePatch(TYPES.deployment, { namespace, name }, { metadata: { annotations } }, signal);
     },
     remove: (name) => kube.delete(TYPES.deployment, { namespace, name }, {}, signal),
-    settled: (name, revision, patienceMs) =>
+    settled: (name, revision, timeoutMs) =>
       until(
         `${namespace}/${name} Synced and Healthy`,
         () => read(name),
         (resource) => isSettled(resource, revision),
-        patienceMs,
+        timeoutMs,
       ).catch(async (error: unknown) => {
         throw new Error(`its Application: ${show(await findApplication(world, namespace, name))}; ${String(error)}`, { cause: error });
       }),
-    configMap: (name) => patiently(() => kube.get(TYPES.configMap, { namespace, name }, signal)),
+    configMap: (name) => withinTimeout(() => kube.get(TYPES.configMap, { namespace, name }, signal)),
   };
 }
 

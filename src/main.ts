@@ -7,13 +7,13 @@ import { createUsageReader } from "./instance-provisioner/read-usage.ts";
 import { clusterUid } from "./main/adoption.ts";
 import { connectClusters } from "./main/clusters.ts";
 import type { Context } from "./main/context.ts";
-import { createDesks } from "./main/desks.ts";
 import { insideAddressesOf } from "./main/inside-addresses-of.ts";
 import { openStore } from "./main/open-store.ts";
 import { refuseOldDatabase } from "./main/recovery.ts";
+import { createRequestPorts } from "./main/request-ports.ts";
 import { startRoles } from "./main/roles.ts";
 import { usageSourceOf } from "./main/usage-sources.ts";
-import { createRolloutDesk } from "./rollout/request-rollouts.ts";
+import { createRolloutRequests } from "./rollout/request-rollouts.ts";
 import { calibrate } from "./scheduler/calibration/calibrate.ts";
 import { explainUnit } from "./scheduler/explain.ts";
 import { explainInstance } from "./scheduler/explain-instance.ts";
@@ -72,7 +72,7 @@ async function startApi(
   store: Store,
   clusters: Clusters,
 ): Promise<void> {
-  const { moving, planning, draining } = createDesks({ store, clock, ids, log, config });
+  const { moving, planning, draining } = createRequestPorts({ store, clock, ids, log, config });
   const api: Api = await createApi({
     ...{ store, log, clock, metrics, version },
     parseFleet: parseFleetDocument,
@@ -88,7 +88,7 @@ async function startApi(
     },
     moving,
     draining: { ...draining, budget: config.moves.drain },
-    rollouts: createRolloutDesk({ store, clock, ids }),
+    rollouts: createRolloutRequests({ store, clock, ids }),
     explainInstance,
     calibrate,
     exportWorkspace: (facts, { namespace, server = clusters.destination.server }) => exportWorkspace(facts, { namespace, server }),

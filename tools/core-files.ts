@@ -27,6 +27,6 @@ export function isCoreFile(path: string): boolean {
 }
 
 /** The room a file of `src/` belongs to: the first folder below it, or the file itself. */
-export function roomOf(path: string): string {
+export function moduleOf(path: string): string {
   return path.split("/")[1] ?? path;
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import process from "node:process";
-import { coverageByRoom, gaps, type Lines, percent, type RoomCoverage, roomsBelow, sum } from "./coverage/by-room.ts";
+import { coverageByModule, gaps, type Lines, type ModuleCoverage, modulesBelow, percent, sum } from "./coverage/by-module.ts";
 import { runVitest } from "./vitest.ts";
 
 /** Percent of the lines of the core files of each room. What is left are branches that only a defect reaches. */
@@ -12,16 +12,16 @@ process.exitCode = status === "lingered" ? 1 : status;
 report(readSummary());
 
 function report(files: Readonly<Record<string, Lines>>): void {
-  const rooms = coverageByRoom(files);
-  const all: RoomCoverage = { room: "all core", files: rooms.reduce((count, room) => count + room.files, 0), ...sum(rooms) };
-  const lines = [...rooms, all].map(
-    (room) =>
-      `${room.room.padEnd(22)}${String(room.files).padStart(6)}${String(room.total).padStart(8)}${percent(room).toFixed(1).padStart(9)}`,
+  const modules = coverageByModule(files);
+  const all: ModuleCoverage = { module: "all core", files: modules.reduce((count, module) => count + module.files, 0), ...sum(modules) };
+  const lines = [...modules, all].map(
+    (module) =>
+      `${module.module.padEnd(22)}${String(module.files).padStart(6)}${String(module.total).padStart(8)}${percent(module).toFixed(1).padStart(9)}`,
   );
   process.stdout.write(`\nroom                   files   lines  percent\n${lines.join("\n")}\n`);
-  const below = roomsBelow(rooms, ENOUGH);
+  const below = modulesBelow(modules, ENOUGH);
   if (below.length === 0) return;
-  const left = gaps(files).filter((gap) => below.some((room) => gap.startsWith(`src/${room}/`)));
+  const left = gaps(files).filter((gap) => below.some((module) => gap.startsWith(`src/${module}/`)));
   process.stdout.write(`\n${ENOUGH} % of the lines of each room's core are wanted: ${below.join(", ")}. Left out:\n${left.join("\n")}\n`);
   process.exitCode = 1;
 }

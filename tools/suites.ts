@@ -15,7 +15,7 @@ export interface Suite {
   /** How many of its files are run at once for each core; more than one where they wait for others much of the time. */
   readonly filesPerCore: number;
   /** It needs processors and nothing else, and is as right when it gets few of them: it runs beside whatever comes after it. */
-  readonly isPatient?: boolean;
+  readonly isBackground?: boolean;
   readonly globalSetup?: string;
   /** Its files keep nothing in their process that another would see, and are run one after the other in the same workers. */
   readonly sharesWorkers?: boolean;
@@ -56,7 +56,7 @@ export const SUITES: readonly Suite[] = [
     isAlone: false,
     filesPerCore: 1,
     // In long runs others measure.
-    isPatient: process.env["ARGOSY_LONG"] === undefined,
+    isBackground: process.env["ARGOSY_LONG"] === undefined,
   },
   {
     name: "e2e",

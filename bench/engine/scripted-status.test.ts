@@ -52,14 +52,14 @@ describe("the scripted engine", () => {
 
   it("keeps that rhythm from look to look", () => {
     let application = seen();
-    const looks: number[] = [];
-    for (let now = NOW; looks.length < 4; now = millis(now + 1_000)) {
+    const observations: number[] = [];
+    for (let now = NOW; observations.length < 4; now = millis(now + 1_000)) {
       const patch = patchOf(application, now) as { readonly status: { readonly reconciledAt: string } } | undefined;
       if (patch === undefined) continue;
-      looks.push(now);
+      observations.push(now);
       application = { ...application, reconciledAt: parseRfc3339(patch.status.reconciledAt) };
     }
-    const gaps = looks.slice(1).map((at, index) => at - (looks[index] ?? 0));
+    const gaps = observations.slice(1).map((at, index) => at - (observations[index] ?? 0));
     expect(gaps).toEqual([COMPARE_EVERY_MS, COMPARE_EVERY_MS, COMPARE_EVERY_MS]);
   });
 

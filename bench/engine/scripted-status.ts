@@ -67,14 +67,14 @@ export function nextEngineStep(seen: SeenApplication, now: Millis): EngineStep {
   const others = seen.finalizers.filter((finalizer) => !FINALIZER.test(finalizer));
   if (seen.isDeleting) return others.length < seen.finalizers.length ? patch({ metadata: { finalizers: others } }) : { kind: "rest" };
   if (seen.reconciledAt === undefined || !isSame(seen.source, seen.comparedTo)) return patch({ status: syncedStatus(seen, now) });
-  const look = { status: { reconciledAt: rfc3339(now) } };
-  if (seen.isRefreshAsked) return patch({ metadata: { annotations: { [REFRESH_ANNOTATION]: null } }, ...look });
-  const dueInMs = nextLook(seen, seen.reconciledAt) - now;
-  return dueInMs <= 0 ? patch(look) : { kind: "wait", ms: dueInMs };
+  const observation = { status: { reconciledAt: rfc3339(now) } };
+  if (seen.isRefreshAsked) return patch({ metadata: { annotations: { [REFRESH_ANNOTATION]: null } }, ...observation });
+  const dueInMs = nextObservation(seen, seen.reconciledAt) - now;
+  return dueInMs <= 0 ? patch(observation) : { kind: "wait", ms: dueInMs };
 }
 
 /** The first moment of this application's own rhythm that is at least half a period after the last look. */
-function nextLook({ namespace, name }: SeenApplication, last: Millis): number {
+function nextObservation({ namespace, name }: SeenApplication, last: Millis): number {
   const phase = Number.parseInt(sha256(`${namespace}/${name}`).slice(0, 8), 16) % COMPARE_EVERY_MS;
   const earliest = last + COMPARE_EVERY_MS / 2 - phase;
   return Math.ceil(earliest / COMPARE_EVERY_MS) * COMPARE_EVERY_MS + phase;

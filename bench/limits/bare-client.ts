@@ -25,8 +25,13 @@ export async function writeBare(deployments: readonly Deployment[], options: Bar
     await client.create(BARE_DEPLOYMENTS, deploymentObject(BARE_DEPLOYMENTS, { ...deployment, repoUrl }), signal);
     await client.create(APPLICATIONS, bareApplication(deployment, { repoUrl, namespace }), signal);
     const { namespace: from, name } = deployment;
-    const told = { apiVersion: apiVersionOf(BARE_DEPLOYMENTS), kind: BARE_DEPLOYMENTS.kind, metadata: { namespace: from, name }, status };
-    await client.apply(BARE_DEPLOYMENTS, told, { fieldManager: "bench", subresource: "status" }, signal);
+    const reported = {
+      apiVersion: apiVersionOf(BARE_DEPLOYMENTS),
+      kind: BARE_DEPLOYMENTS.kind,
+      metadata: { namespace: from, name },
+      status,
+    };
+    await client.apply(BARE_DEPLOYMENTS, reported, { fieldManager: "bench", subresource: "status" }, signal);
   });
   return (1000 * deployments.length) / (performance.now() - startedAt);
 }

@@ -5,7 +5,7 @@ import { type Bench, BOTH, type Measure } from "../measure.ts";
 import { median, noiseOf } from "../statistics.ts";
 import { type Cost, readCost, total } from "../world/argosy-cost.ts";
 import { BARE_NAMESPACE } from "../world/open-world.ts";
-import { AT_ONCE, type Deployment, deploymentKey, isThere, isTold } from "../world/users.ts";
+import { AT_ONCE, type Deployment, deploymentKey, isReported, isThere } from "../world/users.ts";
 
 const REPEATS = 3;
 
@@ -14,7 +14,7 @@ interface Rates {
   /** Until the last Application was there. */
   readonly present: number;
   /** Until the last user was told that it is synced. */
-  readonly told: number;
+  readonly reported: number;
   readonly bare: number;
   /** Between the first request and the last word, for each deployment. */
   readonly cpuMs: number;
@@ -55,15 +55,15 @@ async function burstOnce(bench: Bench, namespaces: readonly string[]): Promise<R
   const startedAt = performance.now();
   const rateAt = (at: readonly number[]): number => (1000 * wanted.length) / (Math.max(...at) - startedAt);
   const present = Promise.all(wanted.map(({ path }) => users.applications.until(path, isThere)));
-  const told = Promise.all(wanted.map((deployment) => users.deployments.until(deploymentKey(deployment), isTold)));
-  await Promise.all([inFlight(wanted, AT_ONCE, (deployment) => users.create(deployment)), present, told]);
+  const reported = Promise.all(wanted.map((deployment) => users.deployments.until(deploymentKey(deployment), isReported)));
+  await Promise.all([inFlight(wanted, AT_ONCE, (deployment) => users.create(deployment)), present, reported]);
   const ours = {
     present: rateAt(await present),
-    told: rateAt(await told),
+    reported: rateAt(await reported),
     ...costOf(wanted.length, before, await readCost(world.fleet.processes)),
   };
   const status = users.deployments.get(deploymentKey(wanted[0] as Deployment))?.status;
-  bench.progress.say(`    present ${ours.present.toFixed(1)}/s, told ${ours.told.toFixed(1)}/s`);
+  bench.progress.say(`    present ${ours.present.toFixed(1)}/s, told ${ours.reported.toFixed(1)}/s`);
   await users.clear(wanted);
   bench.progress.say(`    cleared after ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
   const bare = await writeBare(fresh(), { client, repoUrl, status, namespace: BARE_NAMESPACE, signal });
@@ -95,7 +95,7 @@ function figuresOf(where: string, rates: readonly Rates[]): readonly Figure[] {
   });
   return [
     { ...figure("burst → all Applications present", ({ present }) => present), goal: { of: "ratio", sense: "at least", bound: 0.5 } },
-    figure("burst → all users told", ({ told }) => told),
+    figure("burst → all users told", ({ reported }) => reported),
     cost("CPU of Argosy", "ms", ({ cpuMs }) => cpuMs),
     cost("requests to Kubernetes", "", ({ requests }) => requests),
     cost("statements", "", ({ statements }) => statements),

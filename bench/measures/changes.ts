@@ -5,7 +5,7 @@ import { type Bench, BOTH, type Measure } from "../measure.ts";
 import { blocksOf, median, noiseOf, percentile } from "../statistics.ts";
 import { APPLICATIONS, BARE_DEPLOYMENTS } from "../world/kinds.ts";
 import { BARE_NAMESPACE } from "../world/open-world.ts";
-import { type Deployment, deploymentKey, deploymentObject, isGone, isThere, isTold } from "../world/users.ts";
+import { type Deployment, deploymentKey, deploymentObject, isGone, isReported, isThere } from "../world/users.ts";
 
 const SAMPLES = 40;
 const BLOCKS = 5;
@@ -50,7 +50,7 @@ async function changeOne({ world: { users }, quiet }: Bench): Promise<{ readonly
   const updatedAt = performance.now();
   const changed = await users.change(deployment);
   const update = (await users.applications.until(changed.path, isThere)) - updatedAt;
-  await users.deployments.until(deploymentKey(deployment), isTold);
+  await users.deployments.until(deploymentKey(deployment), isReported);
   const removedAt = performance.now();
   await users.remove(changed);
   return { update, remove: (await users.applications.until(changed.path, isGone)) - removedAt };
@@ -59,7 +59,7 @@ async function changeOne({ world: { users }, quiet }: Bench): Promise<{ readonly
 async function releaseOne({ world: { users }, quiet }: Bench): Promise<number> {
   const held = users.next(quiet.one);
   await users.create(held, { isHeld: true });
-  await users.deployments.until(deploymentKey(held), isTold);
+  await users.deployments.until(deploymentKey(held), isReported);
   const removedAt = performance.now();
   await users.remove(held);
   return (await users.deployments.until(deploymentKey(held), isGone)) - removedAt;

@@ -7,7 +7,7 @@ import { APPLICATIONS, BARE_DEPLOYMENTS, BARE_LABEL } from "../world/kinds.ts";
 import { type Live, watchLive } from "../world/live.ts";
 import { BARE_NAMESPACE, pathOf } from "../world/open-world.ts";
 import { said, startProgram } from "../world/programs.ts";
-import { type Deployment, deploymentKey, deploymentObject, isThere, isTold } from "../world/users.ts";
+import { type Deployment, deploymentKey, deploymentObject, isReported, isThere } from "../world/users.ts";
 
 const BLOCKS = 8;
 const IN_A_BLOCK = 20;
@@ -39,7 +39,7 @@ export const creation: Measure = {
       const ours = () =>
         inOrder(IN_A_BLOCK, async () => {
           const ms = await createOurs(bench, quiet.one, made);
-          await told(bench, made.slice(-1));
+          await reported(bench, made.slice(-1));
           return ms;
         });
       const theirs = () => inOrder(IN_A_BLOCK, () => createBare(bench, bare));
@@ -50,9 +50,9 @@ export const creation: Measure = {
         blocks.push({ ours: await ours(), theirs: await theirs() });
       }
       const backToBack = await inOrder(BACK_TO_BACK, () => createOurs(bench, quiet.one, made));
-      await told(bench, made);
+      await reported(bench, made);
       const cold = await inOrder(COLD, (index) => createCold(bench, index, made));
-      await told(bench, made);
+      await reported(bench, made);
       await world.users.clear(made);
       await clearBare([quiet.other, BARE_NAMESPACE], { client: world.client, signal });
       return figuresOf(blocks, { cold, backToBack });
@@ -107,8 +107,8 @@ async function createCold(bench: Bench, index: number, made: Deployment[]): Prom
   return createOurs(bench, namespace, made);
 }
 
-async function told({ world: { users } }: Bench, made: readonly Deployment[]): Promise<void> {
-  await Promise.all(made.map((deployment) => users.deployments.until(deploymentKey(deployment), isTold)));
+async function reported({ world: { users } }: Bench, made: readonly Deployment[]): Promise<void> {
+  await Promise.all(made.map((deployment) => users.deployments.until(deploymentKey(deployment), isReported)));
 }
 
 async function inOrder(count: number, act: (index: number) => Promise<number>): Promise<readonly number[]> {

@@ -37,9 +37,9 @@ export const statusRows: Measure = {
     const store = await createPostgresStore({ url, clock: systemClock, log: silentLog, metrics: noMetrics, poolSize: 4 });
     const ceiling = await openStatusCeiling(url);
     try {
-      const seats = await seatApplications(store, signal);
+      const candidates = await deployApplications(store, signal);
       const figures: Figure[] = [];
-      for (const [what, resources] of SIZES) figures.push(await compare({ store, ceiling, seats, what, resources, signal }));
+      for (const [what, resources] of SIZES) figures.push(await compare({ store, ceiling, candidates, what, resources, signal }));
       return figures;
     } finally {
       await ceiling.close();
@@ -48,21 +48,21 @@ export const statusRows: Measure = {
   },
 };
 
-type Seat = Pick<RecordedStatus, "applicationId" | "instanceId" | "epoch">;
+type Candidate = Pick<RecordedStatus, "applicationId" | "instanceId" | "epoch">;
 
 interface Comparison {
   readonly store: Store;
   readonly ceiling: StatusCeiling;
-  readonly seats: readonly Seat[];
+  readonly candidates: readonly Candidate[];
   readonly what: string;
   readonly resources: number;
   readonly signal: Bench["signal"];
 }
 
-async function compare({ store, ceiling, seats, what, resources, signal }: Comparison): Promise<Figure> {
+async function compare({ store, ceiling, candidates, what, resources, signal }: Comparison): Promise<Figure> {
   const [ours, limits]: [number[], number[]] = [[], []];
   for (let round = 0; round < WARM_UP + ROUNDS; round += 1) {
-    const batches = batchesOf(seats, `${what} ${round}`, resources);
+    const batches = batchesOf(candidates, `${what} ${round}`, resources);
     const ourRate = await rateOf(batches, (batch) => store.statuses.recordStatuses(batch, signal));
     const limit = await rateOf(batches, (batch) => ceiling.write(batch));
     if (round < WARM_UP) continue;
@@ -87,7 +87,7 @@ async function rateOf(
 }
 
 /** Statuses that all say something new, in the order of their keys. */
-function batchesOf(seats: readonly Seat[], round: string, resources: number): readonly (readonly RecordedStatus[])[] {
+function batchesOf(candidates: readonly Candidate[], round: string, resources: number): readonly (readonly RecordedStatus[])[] {
   const [one] = anEngineStatus().resources;
   if (one === undefined) throw new Error("the example has no resource");
   const status = anEngineStatus({
@@ -95,14 +95,14 @@ function batchesOf(seats: readonly Seat[], round: string, resources: number): re
     resourceCount: resources,
   });
   const at = millis(Date.now()) as Millis;
-  const statuses = seats.map((seat) => aStatus(seat, { hash: `hash of ${round}`, status, reconciledAt: at }));
+  const statuses = candidates.map((candidate) => aStatus(candidate, { hash: `hash of ${round}`, status, reconciledAt: at }));
   return Array.from({ length: Math.ceil(statuses.length / BATCH) }, (_, index) => statuses.slice(index * BATCH, (index + 1) * BATCH));
 }
 
-async function seatApplications(store: Store, signal: AbortSignal): Promise<readonly Seat[]> {
+async function deployApplications(store: Store, signal: AbortSignal): Promise<readonly Candidate[]> {
   const instance = anInstance();
   await store.fleet.insertInstance(instance, aDecision({ subject: instance.id, kind: "instance" }), signal);
-  const seats: Seat[] = [];
+  const candidates: Candidate[] = [];
   for (let workspace = 0; workspace < WORKSPACES; workspace += 1) {
     const intents = Array.from({ length: ROWS / WORKSPACES }, () => anIntent({ namespace: `rows-${workspace}` }));
     const [first, ...rest] = await store.intents.recordDeployments(intents, signal);
@@ -114,9 +114,9 @@ async function seatApplications(store: Store, signal: AbortSignal): Promise<read
     const outcome = await store.placements.commitFirstPlacement(placement, signal);
     if (outcome.kind !== "placed") throw new Error(`a unit was not placed: ${outcome.kind}`);
     const { epoch } = outcome;
-    seats.push(...[first, ...rest].map(({ applicationId }) => ({ applicationId, instanceId: instance.id, epoch })));
+    candidates.push(...[first, ...rest].map(({ applicationId }) => ({ applicationId, instanceId: instance.id, epoch })));
   }
-  return seats.toSorted((a, b) => (a.applicationId < b.applicationId ? -1 : 1));
+  return candidates.toSorted((a, b) => (a.applicationId < b.applicationId ? -1 : 1));
 }
 
 async function createDatabase(url: string): Promise<string> {

@@ -39,7 +39,7 @@ export const status: Measure = {
     const alone: number[] = [];
     for (let index = 0; index < ALONE; index += 1) {
       const startedAt = performance.now();
-      alone.push((await changeStatus(bench, standing[index % standing.length] as Deployment)).toldAt - startedAt);
+      alone.push((await changeStatus(bench, standing[index % standing.length] as Deployment)).reportedAt - startedAt);
     }
     const capacity = await raw.capacity();
     const rate = Math.max(1, Math.min(options.rate, Math.floor((PART * capacity) / WRITES_OF_A_CHANGE)));
@@ -47,7 +47,7 @@ export const status: Measure = {
     const act = async (index: number): Promise<Changed> => changeStatus(bench, standing[index % standing.length] as Deployment);
     await openLoop({ rate, count: WARM_UP_SECONDS * rate }, act, bench.signal);
     const loop = await openLoop({ rate, count: SECONDS * rate }, act, bench.signal);
-    const loaded = loop.map(({ intendedAt, result }) => result.toldAt - intendedAt);
+    const loaded = loop.map(({ intendedAt, result }) => result.reportedAt - intendedAt);
     const taken = loop.map(({ intendedAt, result }) => result.takenAt - intendedAt);
     const rounds = [...before, ...(await raw.measure())];
     await raw.clear();
@@ -87,7 +87,7 @@ interface Changed {
   /** When the API server had taken the change. */
   readonly takenAt: number;
   /** When the user was shown it, or a later one. */
-  readonly toldAt: number;
+  readonly reportedAt: number;
 }
 
 async function changeStatus({ world, signal }: Bench, deployment: Deployment): Promise<Changed> {
@@ -96,10 +96,10 @@ async function changeStatus({ world, signal }: Bench, deployment: Deployment): P
   if (application === undefined) throw new Error(`there is no Application of ${deploymentKey(deployment)}`);
   revision += 1;
   const wanted = revisionOf(revision);
-  const told = users.deployments.until(deploymentKey(deployment), (seen) => seen !== undefined && seen.revision >= wanted);
+  const reported = users.deployments.until(deploymentKey(deployment), (seen) => seen !== undefined && seen.revision >= wanted);
   const taken = client.mergePatch(APPLICATIONS, application, { status: { sync: { revision: wanted } } }, signal);
-  const [toldAt, takenAt] = await Promise.all([told, taken.then(() => performance.now())]);
-  return { toldAt, takenAt };
+  const [reportedAt, takenAt] = await Promise.all([reported, taken.then(() => performance.now())]);
+  return { reportedAt, takenAt };
 }
 
 /** A few Applications like ours that nobody but this measurement looks at. */

@@ -1,6 +1,6 @@
 import type { InstanceId, UnitId } from "../../src/domain/ids.ts";
 import type { Instance, InstanceState } from "../../src/domain/instance.ts";
-import { createMoveDesk } from "../../src/mover/request-moves.ts";
+import { createMoveRequests } from "../../src/mover/request-moves.ts";
 import { disagreements } from "../../src/simulation/checkers/settled.ts";
 import { type Fleet, startFleet } from "../../src/simulation/fleet/fleet.ts";
 import { photograph } from "../../src/simulation/fleet/photograph.ts";
@@ -23,7 +23,7 @@ export interface EvacuationOptions {
 
 const never = new AbortController().signal;
 const START_MS = 3_000;
-const LOOK_MS = 1_000;
+const OBSERVE_EVERY_MS = 1_000;
 /** Events: three hundred units take two million. */
 const LONGEST_RUN = 20_000_000;
 /** A fleet that takes longer, in ms of its own clock, is broken. */
@@ -56,17 +56,17 @@ async function enter({ database: { rows } }: Fleet, id: InstanceId, state: Insta
 
 async function ask({ world, database: { rows } }: Fleet, source: Instance | undefined, targets: readonly Instance[]): Promise<void> {
   const clock = { now: world.now, monotonicMs: world.elapsedMs, after: () => () => undefined };
-  const desk = createMoveDesk({ store: rows, clock, ids: createDrawnIds(world.rng.fork("ids of moves")) });
+  const requests = createMoveRequests({ store: rows, clock, ids: createDrawnIds(world.rng.fork("ids of moves")) });
   const held = source === undefined ? [] : await rows.shards.listOwned(source.id, never);
   for (const [index, { unitId }] of held.entries()) {
     const unit = (await rows.placements.readUnit(unitId as UnitId, never))?.unit;
     const at = targets[index % targets.length]?.id;
     const target = at === undefined ? undefined : await rows.fleet.readInstance(at, never);
-    if (unit !== undefined && target !== undefined) await desk.ask({ unit, target, kind: "evacuation", actor: "bench" }, never);
+    if (unit !== undefined && target !== undefined) await requests.ask({ unit, target, kind: "evacuation", actor: "bench" }, never);
   }
 }
 
 async function until({ world }: Fleet, holds: () => Promise<boolean>, what: string): Promise<void> {
-  for (const startedAt = world.elapsedMs(); !(await holds()); await world.run(LOOK_MS))
+  for (const startedAt = world.elapsedMs(); !(await holds()); await world.run(OBSERVE_EVERY_MS))
     if (world.elapsedMs() - startedAt > LONGEST_MS) throw new Error(`the simulated fleet has waited half an hour for ${what}`);
 }

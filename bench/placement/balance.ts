@@ -1,10 +1,10 @@
 import { LOAD_DIMENSIONS, type LoadDimension } from "../../src/domain/load.ts";
-import type { PlanSeat, PlanUnit } from "../../src/scheduler/plan/snapshot.ts";
+import type { PlanCandidate, PlanUnit } from "../../src/scheduler/plan/snapshot.ts";
 
 /** Utilisation of each ACTIVE instance in its fullest dimension. */
-function sharesOf(seats: readonly PlanSeat[], units: readonly PlanUnit[]): readonly number[] {
+function sharesOf(candidates: readonly PlanCandidate[], units: readonly PlanUnit[]): readonly number[] {
   const loads = loadsOf(units);
-  return seats
+  return candidates
     .filter(({ state }) => state === "ACTIVE")
     .map(({ id, capacity }) =>
       Math.max(...LOAD_DIMENSIONS.map((dimension, d) => (capacity[dimension] === 0 ? 0 : (loads.get(id)?.[d] ?? 0) / capacity[dimension]))),
@@ -12,19 +12,19 @@ function sharesOf(seats: readonly PlanSeat[], units: readonly PlanUnit[]): reado
 }
 
 /** The mean in the fullest dimension, over ACTIVE instances, of all load there is. */
-export function meanOf(seats: readonly PlanSeat[], units: readonly PlanUnit[]): number {
-  const active = seats.filter(({ state }) => state === "ACTIVE");
+export function meanOf(candidates: readonly PlanCandidate[], units: readonly PlanUnit[]): number {
+  const active = candidates.filter(({ state }) => state === "ACTIVE");
   return Math.max(
     ...LOAD_DIMENSIONS.map((dimension) => {
-      const room = active.reduce((sum, { capacity }) => sum + capacity[dimension], 0);
-      return room === 0 ? 0 : units.reduce((sum, { load }) => sum + load[dimension], 0) / room;
+      const capacity = active.reduce((sum, { capacity }) => sum + capacity[dimension], 0);
+      return capacity === 0 ? 0 : units.reduce((sum, { load }) => sum + load[dimension], 0) / capacity;
     }),
   );
 }
 
 /** Largest utilisation over the mean. */
-export function maxOverMean(seats: readonly PlanSeat[], units: readonly PlanUnit[]): number {
-  return Math.max(...sharesOf(seats, units)) / meanOf(seats, units);
+export function maxOverMean(candidates: readonly PlanCandidate[], units: readonly PlanUnit[]): number {
+  return Math.max(...sharesOf(candidates, units)) / meanOf(candidates, units);
 }
 
 export interface Change {

@@ -1,13 +1,13 @@
 import { sha256 } from "../../src/domain/hash.ts";
 import type { InstanceId } from "../../src/domain/ids.ts";
 import type { LoadDimension } from "../../src/domain/load.ts";
-import type { PlanSeat, PlanUnit } from "../../src/scheduler/plan/snapshot.ts";
+import type { PlanCandidate, PlanUnit } from "../../src/scheduler/plan/snapshot.ts";
 
 /** Deals units to instances; those that remember start from the owners the units have. */
-export type Baseline = (seats: readonly PlanSeat[], units: readonly PlanUnit[], dimension: LoadDimension) => readonly PlanUnit[];
+export type Baseline = (candidates: readonly PlanCandidate[], units: readonly PlanUnit[], dimension: LoadDimension) => readonly PlanUnit[];
 
-const active = (seats: readonly PlanSeat[]): readonly PlanSeat[] => seats.filter(({ state }) => state === "ACTIVE");
-const owned = (unit: PlanUnit, seat: PlanSeat | undefined): PlanUnit => ({ ...unit, owner: seat?.id as InstanceId });
+const active = (candidates: readonly PlanCandidate[]): readonly PlanCandidate[] => candidates.filter(({ state }) => state === "ACTIVE");
+const owned = (unit: PlanUnit, candidate: PlanCandidate | undefined): PlanUnit => ({ ...unit, owner: candidate?.id as InstanceId });
 
 /** Position of a text on a ring of 2^32. */
 function position(text: string): number {
@@ -16,36 +16,36 @@ function position(text: string): number {
 
 interface Ring {
   readonly at: Float64Array;
-  readonly seats: readonly PlanSeat[];
+  readonly candidates: readonly PlanCandidate[];
 }
 
 let last: { readonly key: string; readonly ring: Ring } | undefined;
 
 /** The ring of these instances, remembered until another is asked for: events that change none of them share it. */
-function ringOf(seats: readonly PlanSeat[], pointsOf: (seat: PlanSeat) => number): Ring {
-  const key = seats.map((seat) => `${seat.id} ${pointsOf(seat)}`).join();
-  if (last?.key !== key) last = { key, ring: buildRing(seats, pointsOf) };
+function ringOf(candidates: readonly PlanCandidate[], pointsOf: (candidate: PlanCandidate) => number): Ring {
+  const key = candidates.map((candidate) => `${candidate.id} ${pointsOf(candidate)}`).join();
+  if (last?.key !== key) last = { key, ring: buildRing(candidates, pointsOf) };
   return last.ring;
 }
 
 /** Sorts numbers that hold position and instance in one: half a million objects would take a second. */
-function buildRing(seats: readonly PlanSeat[], pointsOf: (seat: PlanSeat) => number): Ring {
-  const points = new Float64Array(seats.reduce((sum, seat) => sum + pointsOf(seat), 0));
+function buildRing(candidates: readonly PlanCandidate[], pointsOf: (candidate: PlanCandidate) => number): Ring {
+  const points = new Float64Array(candidates.reduce((sum, candidate) => sum + pointsOf(candidate), 0));
   let next = 0;
-  for (const [index, seat] of seats.entries())
-    for (let point = 0; point < pointsOf(seat); point += 1) {
-      points[next] = position(`${seat.id}#${point}`) * seats.length + index;
+  for (const [index, candidate] of candidates.entries())
+    for (let point = 0; point < pointsOf(candidate); point += 1) {
+      points[next] = position(`${candidate.id}#${point}`) * candidates.length + index;
       next += 1;
     }
   points.sort();
   return {
-    at: points.map((each) => Math.floor(each / seats.length)),
-    seats: Array.from(points, (each) => seats[each % seats.length] as PlanSeat),
+    at: points.map((each) => Math.floor(each / candidates.length)),
+    candidates: Array.from(points, (each) => candidates[each % candidates.length] as PlanCandidate),
   };
 }
 
 /** Instances clockwise of a key, with repetitions. */
-function* clockwise(ring: Ring, key: string): Generator<PlanSeat> {
+function* clockwise(ring: Ring, key: string): Generator<PlanCandidate> {
   const wanted = position(key);
   let [low, high] = [0, ring.at.length];
   while (low < high) {
@@ -53,71 +53,75 @@ function* clockwise(ring: Ring, key: string): Generator<PlanSeat> {
     if ((ring.at[middle] as number) < wanted) low = middle + 1;
     else high = middle;
   }
-  for (let step = 0; step < ring.at.length; step += 1) yield ring.seats[(low + step) % ring.at.length] as PlanSeat;
+  for (let step = 0; step < ring.at.length; step += 1) yield ring.candidates[(low + step) % ring.at.length] as PlanCandidate;
 }
 
 /** A plain ring of 100 points for each unit of weight. */
-export const plainRing: Baseline = (seats, units) => {
-  const ring = ringOf(active(seats), ({ weight }) => 100 * weight);
-  return units.map((unit) => owned(unit, clockwise(ring, unit.id).next().value as PlanSeat));
+export const plainRing: Baseline = (candidates, units) => {
+  const ring = ringOf(active(candidates), ({ weight }) => 100 * weight);
+  return units.map((unit) => owned(unit, clockwise(ring, unit.id).next().value as PlanCandidate));
 };
 
 /**
  * Bounded loads as Argo CD shards its clusters: 1,000 points for each replica whatever its size, and the first replica whose
  * load before the addition is below ⌈1.25 × the whole-number mean of what was placed so far⌉, in order of name, from scratch.
  */
-export const argoCdBoundedLoads: Baseline = (seats, units, dimension) => {
-  const replicas = active(seats);
+export const argoCdBoundedLoads: Baseline = (candidates, units, dimension) => {
+  const replicas = active(candidates);
   const ring = ringOf(replicas, () => 1_000);
   const loads = new Map<string, number>();
   let placed = 0;
   return units.map((unit) => {
     const limit = Math.ceil(1.25 * Math.max(1, Math.floor(placed / replicas.length)));
-    let chosen: PlanSeat | undefined;
-    for (const seat of clockwise(ring, unit.id)) {
-      chosen ??= seat;
-      if ((loads.get(seat.id) ?? 0) >= limit) continue;
-      chosen = seat;
+    let chosen: PlanCandidate | undefined;
+    for (const candidate of clockwise(ring, unit.id)) {
+      chosen ??= candidate;
+      if ((loads.get(candidate.id) ?? 0) >= limit) continue;
+      chosen = candidate;
       break;
     }
-    const seat = chosen as PlanSeat;
-    loads.set(seat.id, (loads.get(seat.id) ?? 0) + unit.load[dimension]);
+    const candidate = chosen as PlanCandidate;
+    loads.set(candidate.id, (loads.get(candidate.id) ?? 0) + unit.load[dimension]);
     placed += unit.load[dimension];
-    return owned(unit, seat);
+    return owned(unit, candidate);
   });
 };
 
 /** The less loaded of two instances drawn by hash in proportion to their capacity, once and for ever. */
-export const twoChoices: Baseline = (seats, units, dimension) => {
-  const candidates = active(seats);
-  const known = new Map<string, PlanSeat>(candidates.map((seat) => [seat.id as string, seat]));
-  const tickets = candidates.flatMap((seat) => Array.from({ length: seat.weight }, () => seat));
+export const twoChoices: Baseline = (candidates, units, dimension) => {
+  const open = active(candidates);
+  const known = new Map<string, PlanCandidate>(open.map((candidate) => [candidate.id as string, candidate]));
+  const tickets = open.flatMap((candidate) => Array.from({ length: candidate.weight }, () => candidate));
   const loads = new Map<string, number>();
-  const add = (seat: PlanSeat, unit: PlanUnit): void => void loads.set(seat.id, (loads.get(seat.id) ?? 0) + unit.load[dimension]);
-  const share = (seat: PlanSeat): number => (loads.get(seat.id) ?? 0) / seat.capacity[dimension];
+  const add = (candidate: PlanCandidate, unit: PlanUnit): void =>
+    void loads.set(candidate.id, (loads.get(candidate.id) ?? 0) + unit.load[dimension]);
+  const share = (candidate: PlanCandidate): number => (loads.get(candidate.id) ?? 0) / candidate.capacity[dimension];
   for (const unit of units) {
-    const seat = known.get(unit.owner ?? "");
-    if (seat !== undefined) add(seat, unit);
+    const candidate = known.get(unit.owner ?? "");
+    if (candidate !== undefined) add(candidate, unit);
   }
   return units.map((unit) => {
     if (known.has(unit.owner ?? "")) return unit;
-    const [a, b] = ["a", "b"].map((salt) => tickets[position(`${salt} ${unit.id}`) % tickets.length] as PlanSeat) as [PlanSeat, PlanSeat];
-    const seat = share(b) < share(a) ? b : a;
-    add(seat, unit);
-    return owned(unit, seat);
+    const [a, b] = ["a", "b"].map((salt) => tickets[position(`${salt} ${unit.id}`) % tickets.length] as PlanCandidate) as [
+      PlanCandidate,
+      PlanCandidate,
+    ];
+    const candidate = share(b) < share(a) ? b : a;
+    add(candidate, unit);
+    return owned(unit, candidate);
   });
 };
 
 /** Everything dealt anew, largest first, to whoever is least loaded: how good it could be, and at what price. */
-export const fromScratch: Baseline = (seats, units, dimension) => {
-  const candidates = active(seats).map((seat) => ({ seat, load: 0 }));
-  const owners = new Map<string, PlanSeat>();
+export const fromScratch: Baseline = (candidates, units, dimension) => {
+  const open = active(candidates).map((candidate) => ({ candidate, load: 0 }));
+  const owners = new Map<string, PlanCandidate>();
   const bySize = units.toSorted((a, b) => b.load[dimension] - a.load[dimension] || (a.id < b.id ? -1 : 1));
   for (const unit of bySize) {
-    const share = ({ seat, load }: (typeof candidates)[number]): number => (load + unit.load[dimension]) / seat.capacity[dimension];
-    const best = candidates.reduce((a, b) => (share(b) < share(a) ? b : a));
+    const share = ({ candidate, load }: (typeof open)[number]): number => (load + unit.load[dimension]) / candidate.capacity[dimension];
+    const best = open.reduce((a, b) => (share(b) < share(a) ? b : a));
     best.load += unit.load[dimension];
-    owners.set(unit.id, best.seat);
+    owners.set(unit.id, best.candidate);
   }
   return units.map((unit) => owned(unit, owners.get(unit.id)));
 };

@@ -31,7 +31,7 @@ export function runDeterminism(shuffles: number): Determinism {
   const rng = createSeededRng("shuffles");
   const hashes = new Set([planHash]);
   for (let each = 0; each < shuffles; each += 1)
-    hashes.add(hashOf({ ...snapshot, seats: shuffled(snapshot.seats, rng), units: shuffled(snapshot.units, rng) }));
+    hashes.add(hashOf({ ...snapshot, candidates: shuffled(snapshot.candidates, rng), units: shuffled(snapshot.units, rng) }));
   const { stdout } = spawnSync(process.execPath, [fileURLToPath(import.meta.url)], { encoding: "utf8" });
   const { moves } = planMoves(snapshot, { policy: UNBRAKED, ringOf });
   return { shuffles, moves: moves.length, hashes: hashes.size, isSameElsewhere: stdout.trim() === planHash, planHash };
@@ -46,14 +46,14 @@ function busySnapshot(): PlanSnapshot {
     const factor = Math.exp(0.2 * gaussian(rng));
     return { ...unit, load: loadVector((dimension) => Math.round(unit.load[dimension] * factor)) };
   });
-  const seats = fleet.seats.map((seat, index) => ({
-    ...seat,
+  const candidates = fleet.candidates.map((candidate, index) => ({
+    ...candidate,
     aboveSince: millis(START - UNBRAKED.persistMs),
-    state: index === 3 ? ("DRAINING" as const) : seat.state,
+    state: index === 3 ? ("DRAINING" as const) : candidate.state,
     isOverloaded: index === 5,
     isFilling: index === 7,
   }));
-  return snapshotOf({ seats, units: units.filter(({ owner }) => owner !== seats[7]?.id) });
+  return snapshotOf({ candidates, units: units.filter(({ owner }) => owner !== candidates[7]?.id) });
 }
 
 function shuffled<T>(rows: readonly T[], rng: Rng): readonly T[] {

@@ -7,7 +7,7 @@ import { ewma } from "../../src/scheduler/load/planning-load.ts";
 import { nextAbove } from "../../src/scheduler/plan/next-class-state.ts";
 import { type Plan, planMoves } from "../../src/scheduler/plan/plan-moves.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "../../src/scheduler/plan/planner-policy.ts";
-import type { PlanSeat, PlanSnapshot, PlanUnit, RecentMove } from "../../src/scheduler/plan/snapshot.ts";
+import type { PlanCandidate, PlanSnapshot, PlanUnit, RecentMove } from "../../src/scheduler/plan/snapshot.ts";
 import { createRingMemo } from "../../src/scheduler/ring-memo.ts";
 import { UNBRAKED } from "./events.ts";
 import { afterMoves, makeFleet, START, snapshotOf, type Tail } from "./fleets.ts";
@@ -68,7 +68,7 @@ const NOISE = 0.2;
 /** Everything that changes while a run goes on. */
 interface Run {
   readonly shape: DriftShape;
-  readonly seats: readonly PlanSeat[];
+  readonly candidates: readonly PlanCandidate[];
   readonly traffic: Traffic;
   /** Planning load of each unit. */
   readonly smooth: Float64Array;
@@ -119,18 +119,18 @@ export function runDrift(shape: DriftShape): DriftOutcome {
 
 function begin(shape: DriftShape): Run {
   const { tail, workspaces, instances, seed, utilisation } = shape;
-  const { seats, units } = makeFleet({ tail, workspaces, instances, utilisation: { milliCpu: utilisation }, seed });
+  const { candidates, units } = makeFleet({ tail, workspaces, instances, utilisation: { milliCpu: utilisation }, seed });
   const ringOf = createRingMemo()("drift");
-  const placed = afterMoves(units, planMoves(snapshotOf({ seats, units }), { policy: UNBRAKED, ringOf }).moves);
+  const placed = afterMoves(units, planMoves(snapshotOf({ candidates, units }), { policy: UNBRAKED, ringOf }).moves);
   const base = Float64Array.from(placed, ({ load }) => load.milliCpu);
   return {
     shape,
-    seats,
+    candidates,
     traffic: createTraffic(base, createSeededRng(`drift ${tail} ${seed}`)),
     smooth: Float64Array.from(base),
     ringOf,
     units: placed,
-    at: whereIs(seats, placed),
+    at: whereIs(candidates, placed),
     above: new Map(),
     recent: [],
     reference: undefined,
@@ -138,17 +138,17 @@ function begin(shape: DriftShape): Run {
   };
 }
 
-function whereIs(seats: readonly PlanSeat[], units: readonly PlanUnit[]): Int32Array {
-  const index = new Map<string | undefined, number>(seats.map(({ id }, seat) => [id, seat]));
+function whereIs(candidates: readonly PlanCandidate[], units: readonly PlanUnit[]): Int32Array {
+  const index = new Map<string | undefined, number>(candidates.map(({ id }, candidate) => [id, candidate]));
   return Int32Array.from(units, ({ owner }) => index.get(owner) ?? -1);
 }
 
 /** Utilisation of each instance by some load of its units. */
-function sharesBy({ seats, at }: Run, loads: Float64Array): Float64Array {
-  const sums = new Float64Array(seats.length);
+function sharesBy({ candidates, at }: Run, loads: Float64Array): Float64Array {
+  const sums = new Float64Array(candidates.length);
   for (let index = 0; index < loads.length; index += 1)
     sums[at[index] as number] = (sums[at[index] as number] as number) + (loads[index] as number);
-  return sums.map((sum, seat) => sum / (seats[seat] as PlanSeat).capacity.milliCpu);
+  return sums.map((sum, candidate) => sum / (candidates[candidate] as PlanCandidate).capacity.milliCpu);
 }
 
 function countOverloaded(run: Run): void {
@@ -174,12 +174,13 @@ function everyHour(run: Run, minute: number): void {
   run.recent = run.recent.filter((move) => at - move.at < HOUR_MS);
   run.units = run.units.map((unit, index) => ({ ...unit, load: { ...ZERO_LOAD, milliCpu: Math.ceil(run.smooth[index] as number) } }));
   const snapshot = withAbove(
-    snapshotOf({ seats: run.seats, units: run.units }, { at, metrics: judged(run, at), recentMoves: run.recent }),
+    snapshotOf({ candidates: run.candidates, units: run.units }, { at, metrics: judged(run, at), recentMoves: run.recent }),
     run,
   );
   const { persistMs, persistFullMs } = run.shape.policy;
-  const isRipe = snapshot.seats.some(
-    ({ aboveSince }, seat) => aboveSince !== undefined && at - aboveSince >= ((shares[seat] as number) > 0.899 ? persistFullMs : persistMs),
+  const isRipe = snapshot.candidates.some(
+    ({ aboveSince }, candidate) =>
+      aboveSince !== undefined && at - aboveSince >= ((shares[candidate] as number) > 0.899 ? persistFullMs : persistMs),
   );
   if (!isRipe && minute % DAY_MINUTES !== 0) return;
   const from = performance.now();
@@ -190,8 +191,8 @@ function everyHour(run: Run, minute: number): void {
   carryOut(run, plan, at);
 }
 
-function meanShare({ seats, smooth }: Run): number {
-  return smooth.reduce((a, b) => a + b, 0) / seats.reduce((sum, { capacity }) => sum + capacity.milliCpu, 0);
+function meanShare({ candidates, smooth }: Run): number {
+  return smooth.reduce((a, b) => a + b, 0) / candidates.reduce((sum, { capacity }) => sum + capacity.milliCpu, 0);
 }
 
 function judged(run: Run, at: Millis): PlanSnapshot["metrics"] {
@@ -202,15 +203,15 @@ function judged(run: Run, at: Millis): PlanSnapshot["metrics"] {
 }
 
 function withAbove(bare: PlanSnapshot, run: Run): PlanSnapshot {
-  const seats = bare.seats.map((seat) => ({ ...seat, aboveSince: run.above.get(seat.id) }));
-  run.above = nextAbove({ ...bare, seats }, run.shape.policy);
-  return { ...bare, seats };
+  const candidates = bare.candidates.map((candidate) => ({ ...candidate, aboveSince: run.above.get(candidate.id) }));
+  run.above = nextAbove({ ...bare, candidates }, run.shape.policy);
+  return { ...bare, candidates };
 }
 
 function carryOut(run: Run, { moves }: Plan, at: Millis): void {
   if (moves.length === 0) return;
   const moved = new Set<string>(moves.map(({ unit }) => unit));
   run.units = afterMoves(run.units, moves).map((unit) => (moved.has(unit.id) ? { ...unit, movedAt: at } : unit));
-  run.at = whereIs(run.seats, run.units);
+  run.at = whereIs(run.candidates, run.units);
   run.recent = [...run.recent, ...moves.flatMap(({ unit, from, to }) => (from === undefined ? [] : [{ unit, from, to, at }]))];
 }

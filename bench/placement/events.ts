@@ -5,11 +5,11 @@ import { createSeededRng } from "../../src/runtime/rng.ts";
 import { type Plan, planMoves } from "../../src/scheduler/plan/plan-moves.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "../../src/scheduler/plan/planner-policy.ts";
 import { reEvaluates } from "../../src/scheduler/plan/record.ts";
-import type { PlanSeat, PlanUnit } from "../../src/scheduler/plan/snapshot.ts";
+import type { PlanCandidate, PlanUnit } from "../../src/scheduler/plan/snapshot.ts";
 import { createRingMemo } from "../../src/scheduler/ring-memo.ts";
 import { changeOf, maxOverMean } from "./balance.ts";
 import { argoCdBoundedLoads, type Baseline, fromScratch, plainRing, twoChoices } from "./baselines.ts";
-import { afterMoves, aSeat, type Fleet, type FleetShape, gaussian, makeFleet, START, snapshotOf } from "./fleets.ts";
+import { aCandidate, afterMoves, type Fleet, type FleetShape, gaussian, makeFleet, START, snapshotOf } from "./fleets.ts";
 import { type Bounds, lowerBounds } from "./lower-bounds.ts";
 
 export const EVENTS = ["bulk", "add", "remove", "hot", "drift"] as const;
@@ -33,8 +33,8 @@ export interface Outcome {
 /** The planner with its budgets lifted: what is measured here is what a plan does, not how it is spread over hours. */
 export const UNBRAKED: PlannerPolicy = {
   ...DEFAULT_PLANNER_POLICY,
-  brakes: {
-    ...DEFAULT_PLANNER_POLICY.brakes,
+  budgets: {
+    ...DEFAULT_PLANNER_POLICY.budgets,
     movesPerPlan: 1e9,
     movesPerHour: 1e9,
     movesPerInstance: 1e9,
@@ -49,7 +49,7 @@ const AIMED_AT: Readonly<Record<EventName, number>> = { bulk: 1.1, add: 1.1, rem
 const RUNS = 4;
 
 interface Scene {
-  readonly seats: readonly PlanSeat[];
+  readonly candidates: readonly PlanCandidate[];
   readonly units: readonly PlanUnit[];
 }
 
@@ -68,20 +68,20 @@ export function runEvents(shape: FleetShape, withBaselines: boolean): readonly O
   const planned = withPlanner(fleet, "bulk", dimension);
   outcomes.push(planned.outcome);
   for (const event of EVENTS.slice(1) as EventName[])
-    outcomes.push(withPlanner(sceneAfter(event, { seats: fleet.seats, units: planned.units }, fleet), event, dimension).outcome);
+    outcomes.push(withPlanner(sceneAfter(event, { candidates: fleet.candidates, units: planned.units }, fleet), event, dimension).outcome);
   if (!withBaselines) return outcomes;
   for (const [algorithm, baseline] of Object.entries(BASELINES)) {
-    const base = baseline(fleet.seats, fleet.units, dimension);
+    const base = baseline(fleet.candidates, fleet.units, dimension);
     for (const event of EVENTS) {
-      const scene = event === "bulk" ? fleet : sceneAfter(event, { seats: fleet.seats, units: base }, fleet);
-      const [units, ms] = timed(() => baseline(scene.seats, scene.units, dimension));
+      const scene = event === "bulk" ? fleet : sceneAfter(event, { candidates: fleet.candidates, units: base }, fleet);
+      const [units, ms] = timed(() => baseline(scene.candidates, scene.units, dimension));
       outcomes.push({
         algorithm,
         event,
         ...changeOf(scene.units, units, dimension),
-        lowerBound: lowerBounds(scene.seats, scene.units, { dimension, to: 1.1 }),
-        target: lowerBounds(scene.seats, scene.units, { dimension, to: AIMED_AT[event] }),
-        maxOverMean: maxOverMean(scene.seats, units),
+        lowerBound: lowerBounds(scene.candidates, scene.units, { dimension, to: 1.1 }),
+        target: lowerBounds(scene.candidates, scene.units, { dimension, to: AIMED_AT[event] }),
+        maxOverMean: maxOverMean(scene.candidates, units),
         ms,
         reEvaluated: [0, 0],
       });
@@ -106,9 +106,9 @@ function withPlanner(
     algorithm: "planner",
     event,
     ...changeOf(scene.units, units, dimension),
-    lowerBound: lowerBounds(scene.seats, scene.units, { dimension, to: 1.1 }),
-    target: lowerBounds(scene.seats, scene.units, { dimension, to: AIMED_AT[event] }),
-    maxOverMean: maxOverMean(scene.seats, units),
+    lowerBound: lowerBounds(scene.candidates, scene.units, { dimension, to: 1.1 }),
+    target: lowerBounds(scene.candidates, scene.units, { dimension, to: AIMED_AT[event] }),
+    maxOverMean: maxOverMean(scene.candidates, units),
     ms,
     reEvaluated: reEvaluated(plan),
   };
@@ -116,7 +116,7 @@ function withPlanner(
 }
 
 function reEvaluated({ records, report }: Plan): readonly [good: number, all: number] {
-  const all = [...records, ...report.unplaceable, ...report.withoutSeat];
+  const all = [...records, ...report.unplaceable, ...report.withoutCandidate];
   return [all.filter(reEvaluates).length, all.length];
 }
 
@@ -132,41 +132,44 @@ function scarce({ utilisation }: FleetShape): LoadDimension {
   return LOAD_DIMENSIONS.reduce((a, b) => ((utilisation[b] ?? 0) > (utilisation[a] ?? 0) ? b : a));
 }
 
-function sceneAfter(event: EventName, { seats, units }: Scene, { shape }: Fleet): Scene {
+function sceneAfter(event: EventName, { candidates, units }: Scene, { shape }: Fleet): Scene {
   const rng = createSeededRng(`${event} ${shape.seed}`);
   switch (event) {
     case "bulk":
-      return { seats, units };
+      return { candidates, units };
     case "add": {
       const capacity = loadVector((dimension) => (shape.utilisation[dimension] === undefined ? 0 : 1_000_000));
-      return { seats: [...seats, { ...aSeat(`argo-new-${shape.seed}`, 2, capacity), isFilling: true }], units };
+      return { candidates: [...candidates, { ...aCandidate(`argo-new-${shape.seed}`, 2, capacity), isFilling: true }], units };
     }
     case "remove": {
-      const medium = seats.filter(({ weight }) => weight === 2);
+      const medium = candidates.filter(({ weight }) => weight === 2);
       const gone = medium[Math.floor(rng.next() * medium.length)];
-      return { seats: seats.map((seat) => (seat === gone ? { ...seat, state: "DRAINING" } : seat)), units };
+      return { candidates: candidates.map((candidate) => (candidate === gone ? { ...candidate, state: "DRAINING" } : candidate)), units };
     }
     case "hot":
-      return hot(seats, units, scarce(shape));
+      return hot(candidates, units, scarce(shape));
     case "drift": {
       const drifted = units.map((unit) => {
         const factor = Math.exp(0.1 * gaussian(rng));
         return { ...unit, load: loadVector((dimension) => Math.round(unit.load[dimension] * factor)) };
       });
-      return { seats: seats.map((seat) => ({ ...seat, aboveSince: millis(START - DEFAULT_PLANNER_POLICY.persistMs) })), units: drifted };
+      return {
+        candidates: candidates.map((candidate) => ({ ...candidate, aboveSince: millis(START - DEFAULT_PLANNER_POLICY.persistMs) })),
+        units: drifted,
+      };
     }
   }
 }
 
 /** The largest unit doubles; its instance is found to be overloaded. */
-function hot(seats: readonly PlanSeat[], units: readonly PlanUnit[], dimension: LoadDimension): Scene {
+function hot(candidates: readonly PlanCandidate[], units: readonly PlanUnit[], dimension: LoadDimension): Scene {
   const largest = units.reduce((a, b) => (b.load[dimension] > a.load[dimension] ? b : a));
   const doubled = { ...largest, load: loadVector((each) => largest.load[each] * 2) };
   const scene = units.map((unit) => (unit === largest ? doubled : unit));
   const mean =
-    scene.reduce((sum, { load }) => sum + load[dimension], 0) / seats.reduce((sum, { capacity }) => sum + capacity[dimension], 0);
-  const seat = seats.find(({ id }) => id === largest.owner);
+    scene.reduce((sum, { load }) => sum + load[dimension], 0) / candidates.reduce((sum, { capacity }) => sum + capacity[dimension], 0);
+  const candidate = candidates.find(({ id }) => id === largest.owner);
   const load = scene.filter(({ owner }) => owner === largest.owner).reduce((sum, each) => sum + each.load[dimension], 0);
-  const isTooFull = seat !== undefined && load / seat.capacity[dimension] > 1.1 * mean;
-  return { seats: seats.map((each) => (each === seat ? { ...each, isOverloaded: isTooFull } : each)), units: scene };
+  const isTooFull = candidate !== undefined && load / candidate.capacity[dimension] > 1.1 * mean;
+  return { candidates: candidates.map((each) => (each === candidate ? { ...each, isOverloaded: isTooFull } : each)), units: scene };
 }

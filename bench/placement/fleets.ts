@@ -3,7 +3,7 @@ import type { InstanceId, UnitId, WorkspaceId } from "../../src/domain/ids.ts";
 import { LOAD_DIMENSIONS, type LoadDimension, type LoadVector, loadVector } from "../../src/domain/load.ts";
 import type { Rng } from "../../src/domain/rng.ts";
 import { createSeededRng } from "../../src/runtime/rng.ts";
-import type { PlanSeat, PlanSnapshot, PlanUnit } from "../../src/scheduler/plan/snapshot.ts";
+import type { PlanCandidate, PlanSnapshot, PlanUnit } from "../../src/scheduler/plan/snapshot.ts";
 
 /** Noon of some day: no date matters, only differences. */
 export const START = millis(1_700_000_000_000);
@@ -24,7 +24,7 @@ const LARGEST_PART = 0.25;
 
 export interface Fleet {
   readonly shape: FleetShape;
-  readonly seats: readonly PlanSeat[];
+  readonly candidates: readonly PlanCandidate[];
   readonly units: readonly PlanUnit[];
 }
 
@@ -44,7 +44,7 @@ export function makeFleet(shape: FleetShape): Fleet {
   const rng = createSeededRng(`fleet ${shape.tail} ${shape.workspaces} ${shape.instances} ${shape.seed}`);
   const weights = Array.from({ length: shape.instances }, () => weightOf(rng.next()));
   const sizes = sizesOf(shape, rng.fork("sizes"));
-  const room = weights.reduce((sum, weight) => sum + weight, 0);
+  const weightSum = weights.reduce((sum, weight) => sum + weight, 0);
   const unit = 1_000_000;
   const total = sizes.reduce((sum, size) => sum + size, 0);
   // One dimension is the size itself; others follow it with a spread of their own.
@@ -54,7 +54,7 @@ export function makeFleet(shape: FleetShape): Fleet {
   const sums = dimensions.map((_, d) => raw.reduce((sum, row) => sum + (row[d] as number), 0));
   const smallestTarget = (dimension: LoadDimension): number => unit * (shape.utilisation[dimension] ?? 0);
   const units = raw.flatMap((row, index): PlanUnit[] => {
-    const loads = row.map((value, d) => (value / (sums[d] ?? total)) * room * smallestTarget(dimensions[d] as LoadDimension));
+    const loads = row.map((value, d) => (value / (sums[d] ?? total)) * weightSum * smallestTarget(dimensions[d] as LoadDimension));
     const parts = Math.max(1, ...loads.map((load, d) => Math.ceil(load / (LARGEST_PART * smallestTarget(dimensions[d] as LoadDimension)))));
     const load = loadVector((dimension) => {
       const d = dimensions.indexOf(dimension);
@@ -64,15 +64,15 @@ export function makeFleet(shape: FleetShape): Fleet {
     return Array.from({ length: parts }, (_, part) => aUnit(`${name}/${part}`, name, load));
   });
   const capacity = loadVector((dimension) => (shape.utilisation[dimension] === undefined ? 0 : unit));
-  const seats = weights.map((weight, index) => aSeat(`argo-${String(index).padStart(4, "0")}-${shape.seed}`, weight, capacity));
-  return { shape, seats, units };
+  const candidates = weights.map((weight, index) => aCandidate(`argo-${String(index).padStart(4, "0")}-${shape.seed}`, weight, capacity));
+  return { shape, candidates, units };
 }
 
 function aUnit(id: string, workspace: string, load: LoadVector): PlanUnit {
   return { id: id as UnitId, workspaceId: workspace as WorkspaceId, epoch: 0, load };
 }
 
-export function aSeat(id: string, weight: number, capacity: LoadVector): PlanSeat {
+export function aCandidate(id: string, weight: number, capacity: LoadVector): PlanCandidate {
   return {
     id: id as InstanceId,
     name: id,
@@ -84,11 +84,11 @@ export function aSeat(id: string, weight: number, capacity: LoadVector): PlanSea
   };
 }
 
-export function snapshotOf(fleet: Pick<Fleet, "seats" | "units">, more: Partial<PlanSnapshot> = {}): PlanSnapshot {
+export function snapshotOf(fleet: Pick<Fleet, "candidates" | "units">, more: Partial<PlanSnapshot> = {}): PlanSnapshot {
   return {
     class: "bench",
     at: START,
-    seats: fleet.seats,
+    candidates: fleet.candidates,
     units: fleet.units,
     metrics: { kind: "trusted" },
     recentMoves: [],

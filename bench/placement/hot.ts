@@ -8,7 +8,7 @@ import { createSeededRng } from "../../src/runtime/rng.ts";
 import { unrelieved } from "../../src/scheduler/load/next-overloaded.ts";
 import { ewma, presentLoad } from "../../src/scheduler/load/planning-load.ts";
 import { planMoves } from "../../src/scheduler/plan/plan-moves.ts";
-import type { PlanSeat, PlanUnit } from "../../src/scheduler/plan/snapshot.ts";
+import type { PlanCandidate, PlanUnit } from "../../src/scheduler/plan/snapshot.ts";
 import { kindOf } from "../../src/scheduler/plan/validate-step.ts";
 import { createRingMemo } from "../../src/scheduler/ring-memo.ts";
 import { UNBRAKED } from "./events.ts";
@@ -58,11 +58,12 @@ export function runHot({ budgets = DEFAULT_BUDGETS, ...shape }: HotShape): HotOu
   const fleet = makeFleet({ tail: "lognormal", workspaces: 10_000, instances: 50, utilisation: { milliCpu: 0.7 }, seed: shape.seed });
   const ringOf = createRingMemo()("hot");
   let units = afterMoves(fleet.units, planMoves(snapshotOf(fleet), { policy: UNBRAKED, ringOf }).moves);
-  const { seat, present } = flood(fleet.seats, units, shape.seed);
+  const { candidate, present } = flood(fleet.candidates, units, shape.seed);
   const planning = units.map(({ load }) => load.milliCpu);
   const recent = [...planning];
   const shareNow = (): number =>
-    units.reduce((sum, { owner }, index) => (owner === seat.id ? sum + (present[index] as number) : sum), 0) / seat.capacity.milliCpu;
+    units.reduce((sum, { owner }, index) => (owner === candidate.id ? sum + (present[index] as number) : sum), 0) /
+    candidate.capacity.milliCpu;
   const flooded = shareNow();
   let requested: readonly Requested[] = [];
   const ended: { readonly from: InstanceId; readonly reason: PlannedMove["reason"]; readonly at: Millis }[] = [];
@@ -79,8 +80,17 @@ export function runHot({ budgets = DEFAULT_BUDGETS, ...shape }: HotShape): HotOu
     if (sinceVerdict < 0) continue;
     if (sinceVerdict % CYCLE_SECONDS === 0) {
       const moving = requested.map(({ move }) => ({ unit: { owner: move.from }, movingTo: move.to }));
-      const isUnrelieved = unrelieved([{ instanceId: seat.id, at }], { instances: [seat], units: moving, moves: ended }, at).length > 0;
-      const picture = pictureOf({ fleet: fleet.seats, units, planning, recent, seat, isHot: shape.hasGate && isUnrelieved, second });
+      const isUnrelieved =
+        unrelieved([{ instanceId: candidate.id, at }], { instances: [candidate], units: moving, moves: ended }, at).length > 0;
+      const picture = pictureOf({
+        fleet: fleet.candidates,
+        units,
+        planning,
+        recent,
+        candidate,
+        isHot: shape.hasGate && isUnrelieved,
+        second,
+      });
       if (requested.length === 0) requested = planMoves(picture, { ringOf }).moves.map((move) => ({ move, requestedAt: second }));
     }
     const begun = new Set<string>(nextStarts(requested.flatMap(liveMove), { budgets }).map(({ unitId }) => unitId));
@@ -114,37 +124,37 @@ function sample({ present, planning, recent }: Loads): void {
 }
 
 interface Picture {
-  readonly fleet: readonly PlanSeat[];
+  readonly fleet: readonly PlanCandidate[];
   readonly units: readonly PlanUnit[];
   readonly planning: readonly number[];
   readonly recent: readonly number[];
-  readonly seat: PlanSeat;
+  readonly candidate: PlanCandidate;
   readonly isHot: boolean;
   readonly second: number;
 }
 
-function pictureOf({ fleet, units, planning, recent, seat, isHot, second }: Picture) {
+function pictureOf({ fleet, units, planning, recent, candidate, isHot, second }: Picture) {
   const at = instantOf(second);
-  const seats = fleet.map((each) => (each.id === seat.id ? { ...each, isOverloaded: isHot, aboveSince: START } : each));
+  const candidates = fleet.map((each) => (each.id === candidate.id ? { ...each, isOverloaded: isHot, aboveSince: START } : each));
   const measured = units.map((unit, index) => ({
     ...unit,
     load: { ...ZERO_LOAD, milliCpu: Math.ceil(planning[index] as number) },
     recentLoad: { ...ZERO_LOAD, milliCpu: Math.ceil(recent[index] as number) },
   }));
-  return snapshotOf({ seats, units: measured }, { at });
+  return snapshotOf({ candidates, units: measured }, { at });
 }
 
 /** Largest unit of some instance, as many times its load as fill the instance to 1.3 of its capacity. */
 function flood(
-  seats: readonly PlanSeat[],
+  candidates: readonly PlanCandidate[],
   units: readonly PlanUnit[],
   seed: number,
-): { readonly seat: PlanSeat; readonly present: readonly number[] } {
+): { readonly candidate: PlanCandidate; readonly present: readonly number[] } {
   const rng = createSeededRng(`hot ${seed}`);
-  const seat = seats[Math.floor(rng.next() * seats.length)] as PlanSeat;
-  const held = units.filter(({ owner }) => owner === seat.id);
+  const candidate = candidates[Math.floor(rng.next() * candidates.length)] as PlanCandidate;
+  const held = units.filter(({ owner }) => owner === candidate.id);
   const carried = held.reduce((sum, { load }) => sum + load.milliCpu, 0);
   const tenant = held.reduce((a, b) => (b.load.milliCpu > a.load.milliCpu ? b : a));
-  const wanted = (1.3 * seat.capacity.milliCpu - carried) / tenant.load.milliCpu + 1;
-  return { seat, present: units.map((unit) => (unit === tenant ? tenant.load.milliCpu * wanted : unit.load.milliCpu)) };
+  const wanted = (1.3 * candidate.capacity.milliCpu - carried) / tenant.load.milliCpu + 1;
+  return { candidate, present: units.map((unit) => (unit === tenant ? tenant.load.milliCpu * wanted : unit.load.milliCpu)) };
 }

@@ -1,5 +1,5 @@
 import type { LoadDimension } from "../../src/domain/load.ts";
-import type { PlanSeat, PlanUnit } from "../../src/scheduler/plan/snapshot.ts";
+import type { PlanCandidate, PlanUnit } from "../../src/scheduler/plan/snapshot.ts";
 import { meanOf } from "./balance.ts";
 
 export interface Bounds {
@@ -22,14 +22,14 @@ export interface Aim {
  * The discrete lower bound: what must leave where it is, and the larger of what overfull instances have to give (a least sum of
  * whole units, found by dynamic programming) and what instances that are filled have to get.
  */
-export function lowerBounds(seats: readonly PlanSeat[], units: readonly PlanUnit[], { dimension, to }: Aim): Bounds {
-  const mean = meanOf(seats, units);
+export function lowerBounds(candidates: readonly PlanCandidate[], units: readonly PlanUnit[], { dimension, to }: Aim): Bounds {
+  const mean = meanOf(candidates, units);
   const [bound, target] = [1.1, to].map((factor) => Math.min(0.9, Math.max(factor * mean, 0.6))) as [number, number];
-  const state = new Map(seats.map((seat) => [seat.id as string, seat.state]));
+  const state = new Map(candidates.map((candidate) => [candidate.id as string, candidate.state]));
   const forced = units.filter(({ owner }) => owner !== undefined && state.get(owner) !== "ACTIVE");
   const on = Map.groupBy(units, ({ owner }) => owner as string | undefined);
   let [given, got, moves] = [0, 0, forced.length];
-  for (const { id, state: is, capacity, isFilling } of seats) {
+  for (const { id, state: is, capacity, isFilling } of candidates) {
     if (is !== "ACTIVE") continue;
     const loads = (on.get(id) ?? []).map(({ load }) => load[dimension]);
     const sum = loads.reduce((a, b) => a + b, 0);

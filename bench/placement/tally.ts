@@ -1,4 +1,4 @@
-import { reEvaluatesBrake } from "../../src/scheduler/plan/budget.ts";
+import { reEvaluatesBlockedBy } from "../../src/scheduler/plan/budget.ts";
 import type { Plan } from "../../src/scheduler/plan/plan-moves.ts";
 import type { PlannerPolicy } from "../../src/scheduler/plan/planner-policy.ts";
 import { reEvaluates, reEvaluatesStay } from "../../src/scheduler/plan/record.ts";
@@ -55,19 +55,19 @@ export function count(tally: Tally, { moves, records, report }: Plan, { snapshot
     tally.maxOverMean = Math.max(tally.maxOverMean, report.after.overMean / 1e6);
   }
   const verdicts = [
-    ...[...records, ...report.unplaceable, ...report.withoutSeat].map(reEvaluates),
+    ...[...records, ...report.unplaceable, ...report.withoutCandidate].map(reEvaluates),
     ...report.left.shown.map(reEvaluatesStay),
-    ...report.brakes.map(reEvaluatesBrake),
+    ...report.blockedBy.map(reEvaluatesBlockedBy),
   ];
   tally.all += verdicts.length;
   tally.good += verdicts.filter(Boolean).length;
 }
 
 /** What instances that shed have to give at least, as a share of all load, if each makes one move more than the fewest at most. */
-function withFew({ seats, units, at }: PlanSnapshot, { bound, shedTo }: Plan["report"], { persistMs }: PlannerPolicy): number {
+function withFew({ candidates, units, at }: PlanSnapshot, { bound, shedTo }: Plan["report"], { persistMs }: PlannerPolicy): number {
   const on = Map.groupBy(units, ({ owner }) => owner as string | undefined);
   const total = units.reduce((sum, { load }) => sum + load.milliCpu, 0);
-  const given = seats.map(({ id, capacity, aboveSince }) => {
+  const given = candidates.map(({ id, capacity, aboveSince }) => {
     const loads = (on.get(id) ?? []).map(({ load }) => load.milliCpu);
     const sum = loads.reduce((a, b) => a + b, 0);
     const sheds = sum * 1e6 > bound * capacity.milliCpu && aboveSince !== undefined && at - aboveSince >= persistMs;

@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { millis } from "../../src/domain/clock.ts";
 import { InputError } from "../../src/domain/errors.ts";
 import type { HealthSample } from "../../src/domain/health.ts";
-import { deriveSignals, keptLooks, type Looked } from "../../src/health/derive-signals.ts";
+import { deriveSignals, keptProbes, type ProbeResult } from "../../src/health/derive-signals.ts";
 import { judge } from "../../src/health/judge.ts";
 import { parsePage } from "../../src/health/parse-page.ts";
 import { loadNow, readConditions, renderConditions } from "../conditions.ts";
@@ -55,7 +55,7 @@ export function probingBench(args: readonly string[], write: (text: string) => v
 }
 
 function measure(instances: number, applications: number, rounds: number) {
-  const looks = new Map<number, readonly Looked[]>();
+  const observations = new Map<number, readonly ProbeResult[]>();
   const samples = new Map<number, readonly HealthSample[]>();
   const all: Round[] = [];
   let characters = 0;
@@ -67,10 +67,10 @@ function measure(instances: number, applications: number, rounds: number) {
     for (let index = 0; index < instances; index += 1) {
       const page = parsePage();
       for (const line of lines) page.take(line);
-      const now: Looked = { atMs, wallS: atMs / 1_000, controller: page.end(), controllerAnswers: true, repoServers: new Map() };
-      const known = looks.get(index) ?? [];
+      const now: ProbeResult = { atMs, wallS: atMs / 1_000, controller: page.end(), controllerAnswers: true, repoServers: new Map() };
+      const known = observations.get(index) ?? [];
       const sample = { at: millis(atMs), signals: deriveSignals(known, now, WORKERS) };
-      looks.set(index, keptLooks(known, now));
+      observations.set(index, keptProbes(known, now));
       const window = [
         ...(samples.get(index) ??
           Array.from({ length: WINDOW }, (_, place) => ({ ...sample, at: millis(atMs - (WINDOW - place) * PERIOD_MS) }))),

@@ -28,7 +28,7 @@ export interface LiveOptions<T> {
 }
 
 /** Longest anything measured may take; beyond it the run is worth nothing. */
-const PATIENCE_MS = 180_000;
+const TIMEOUT_MS = 180_000;
 
 /** Watches until the signal aborts; resolves when everything was listed once. */
 export async function watchLive<T>(options: LiveOptions<T>, signal: AbortSignal): Promise<Live<T>> {
@@ -72,7 +72,7 @@ export async function watchLive<T>(options: LiveOptions<T>, signal: AbortSignal)
           reject(reason);
         };
         const onAbort = (): void => fail(signal.reason);
-        const timer = setTimeout(() => fail(new Error(`${type.kind} ${key} did not get there in ${PATIENCE_MS / 1000} s`)), PATIENCE_MS);
+        const timer = setTimeout(() => fail(new Error(`${type.kind} ${key} did not get there in ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS);
         const waiter: Waiter<T> = {
           isReached,
           resolve(at) {

@@ -20,7 +20,7 @@ const ARGO_CD = "3.5.7";
 /** Images that the development cluster does not know: their pods run and are ready without a process. */
 const NO_PROGRAM = { image: `scripted/engine:v${ARGO_CD}`, redisImage: "scripted/cache:8" };
 /** More than any run fills. */
-const ROOM = { applications: 20_000, deployments: 20_000 };
+const AMPLE = { applications: 20_000, deployments: 20_000 };
 /** Paths there are in the repository that real instances deploy from. */
 const PATHS = 8_000;
 /** Where limits put their Applications. */
@@ -100,7 +100,7 @@ function startArgosyOn({ dev, crds, databaseUrl, directory, progress, options }:
       step: progress.step,
       ...(options.unfinished === undefined ? {} : { config: { limits: { unfinishedApplications: options.unfinished } } }),
       env: options.profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(options.profile)}` },
-      declared: { room: ROOM, ...(options.engine === "argo-cd" ? {} : { images: NO_PROGRAM }) },
+      declared: { quotas: AMPLE, ...(options.engine === "argo-cd" ? {} : { images: NO_PROGRAM }) },
     },
     signal,
   );

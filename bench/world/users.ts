@@ -8,7 +8,7 @@ import type { Live } from "./live.ts";
 export interface SeenDeployment {
   readonly uid: string;
   readonly revision: string;
-  readonly isTold: boolean;
+  readonly isReported: boolean;
   readonly status: unknown;
 }
 
@@ -58,7 +58,7 @@ export const AT_ONCE = 32;
 export const deploymentKey = ({ namespace, name }: Pick<Deployment, "namespace" | "name">): string => `${namespace}/${name}`;
 export const isThere = (value: unknown): boolean => value !== undefined;
 export const isGone = (value: unknown): boolean => value === undefined;
-export const isTold = (seen: SeenDeployment | undefined): boolean => seen?.isTold === true;
+export const isReported = (seen: SeenDeployment | undefined): boolean => seen?.isReported === true;
 
 let count = 0;
 function freshPath(): string {
@@ -97,7 +97,7 @@ export function createUsers(options: UsersOptions): Users {
       await inFlight(wanted, AT_ONCE, async (deployment) => {
         await create(deployment);
       });
-      await Promise.all(wanted.map((deployment) => deployments.until(deploymentKey(deployment), isTold)));
+      await Promise.all(wanted.map((deployment) => deployments.until(deploymentKey(deployment), isReported)));
     },
     async clear(unwanted) {
       await inFlight(unwanted, AT_ONCE, remove);
@@ -134,7 +134,7 @@ export function seeDeployment(object: KubeObject): SeenDeployment {
   return {
     uid: metadata.uid ?? "",
     revision: status?.sync?.revision ?? "",
-    isTold: status?.sync?.status === "Synced" && status.health?.status === "Healthy",
+    isReported: status?.sync?.status === "Synced" && status.health?.status === "Healthy",
     status,
   };
 }

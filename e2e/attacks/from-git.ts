@@ -8,7 +8,7 @@ export interface Manifest {
   readonly type: ResourceType;
   readonly object: KubeObject;
   /** What the user is told where the project refuses, and where that lets it pass and the account's rights refuse. */
-  readonly told: { readonly project: string; readonly account?: string };
+  readonly reported: { readonly project: string; readonly account?: string };
 }
 
 const RBAC = "rbac.authorization.k8s.io";
@@ -31,30 +31,30 @@ export const MANIFESTS: Readonly<Record<string, (scene: Scene, world: World) => 
         annotations: { "kubernetes.io/service-account.name": victim.account.name },
       },
     } as KubeObject,
-    told: { project: `namespace ${HIDDEN} is not permitted` },
+    reported: { project: `namespace ${HIDDEN} is not permitted` },
   }),
   "a namespace": () => ({
     type: TYPES.namespace,
     object: { apiVersion: "v1", kind: "Namespace", metadata: { name: "attacks-new" } },
-    told: { project: "kind Namespace is not permitted", account: FORBIDDEN },
+    reported: { project: "kind Namespace is not permitted", account: FORBIDDEN },
   }),
   "rights on the whole cluster": ({ attacker: { workspace } }) => ({
     type: TARGET_TYPES.clusterRoleBinding,
     object: binding("ClusterRoleBinding", { name: "attack-everything" }, { namespace: workspace.namespace, name: "person-edit" }),
-    told: { project: "kind ClusterRoleBinding of rbac.authorization.k8s.io is not permitted", account: UNRECONCILED },
+    reported: { project: "kind ClusterRoleBinding of rbac.authorization.k8s.io is not permitted", account: UNRECONCILED },
   }),
   "more rights at home": ({ attacker: { workspace, account } }) => ({
     type: TYPES.roleBinding,
     object: binding("RoleBinding", { namespace: workspace.namespace, name: "attack-more" }, account),
-    told: { project: "kind RoleBinding of rbac.authorization.k8s.io is not permitted", account: UNRECONCILED },
+    reported: { project: "kind RoleBinding of rbac.authorization.k8s.io is not permitted", account: UNRECONCILED },
   }),
   "an Application beside the others of its instance": ({ instanceNamespace, victim }, world) => ({
     ...application(instanceNamespace, victim.project, world),
-    told: { project: "Resource argoproj.io/Application attack is excluded in the settings" },
+    reported: { project: "Resource argoproj.io/Application attack is excluded in the settings" },
   }),
   "an Application at home": ({ attacker: { workspace }, victim }, world) => ({
     ...application(workspace.namespace, victim.project, world),
-    told: { project: "Resource argoproj.io/Application attack is excluded in the settings" },
+    reported: { project: "Resource argoproj.io/Application attack is excluded in the settings" },
   }),
   "a project that allows everything": ({ instanceNamespace }) => ({
     type: TYPES.project,
@@ -62,7 +62,7 @@ export const MANIFESTS: Readonly<Record<string, (scene: Scene, world: World) => 
       ...{ apiVersion: "argoproj.io/v1alpha1", kind: "AppProject", metadata: { namespace: instanceNamespace, name: "attack" } },
       spec: { sourceRepos: ["*"], destinations: [{ server: "*", namespace: "*" }] },
     } as KubeObject,
-    told: { project: "Resource argoproj.io/AppProject attack is excluded in the settings" },
+    reported: { project: "Resource argoproj.io/AppProject attack is excluded in the settings" },
   }),
   "a cluster of its instance": ({ instanceNamespace }) => ({
     type: TYPES.secret,
@@ -70,7 +70,7 @@ export const MANIFESTS: Readonly<Record<string, (scene: Scene, world: World) => 
       ...{ apiVersion: "v1", kind: "Secret", stringData: { name: "attack", server: "https://cluster.example", config: "{}" } },
       metadata: { namespace: instanceNamespace, name: "attack", labels: { "argocd.argoproj.io/secret-type": "cluster" } },
     } as KubeObject,
-    told: { project: `namespace ${HIDDEN} is not permitted` },
+    reported: { project: `namespace ${HIDDEN} is not permitted` },
   }),
   "a deployment of its own": ({ attacker: { workspace } }) => ({
     type: TYPES.deployment,
@@ -78,7 +78,7 @@ export const MANIFESTS: Readonly<Record<string, (scene: Scene, world: World) => 
       ...{ apiVersion: GITOPS_API, kind: "GitOpsDeployment", metadata: { namespace: workspace.namespace, name: "attack-second" } },
       spec: { source: { repoURL: "https://git.example/x.git", path: "x", targetRevision: "main" }, type: "automated" },
     } as KubeObject,
-    told: { project: "kind GitOpsDeployment of managed-gitops.redhat.com is not permitted", account: FORBIDDEN },
+    reported: { project: "kind GitOpsDeployment of managed-gitops.redhat.com is not permitted", account: FORBIDDEN },
   }),
 };
 
@@ -88,7 +88,7 @@ const HIDDEN = "…";
 function configMap(metadata: { readonly namespace: string; readonly name: string }): Manifest {
   const object = { apiVersion: "v1", kind: "ConfigMap", metadata, data: { safe: "no" } } as KubeObject;
   const shown = metadata.namespace.startsWith("argosy-") ? HIDDEN : metadata.namespace;
-  return { type: TYPES.configMap, object, told: { project: `namespace ${shown} is not permitted` } };
+  return { type: TYPES.configMap, object, reported: { project: `namespace ${shown} is not permitted` } };
 }
 
 function binding(
@@ -109,7 +109,7 @@ function application(namespace: string, project: string, world: World): Pick<Man
 }
 
 /** Everything a user is told of a deployment, one complaint a line. */
-export function toldOf(resource: DeploymentResource | undefined): string {
+export function reportedOf(resource: DeploymentResource | undefined): string {
   const {
     conditions = [],
     operationState,
@@ -132,7 +132,7 @@ export const stuck = (world: World, at: { readonly namespace: string; readonly n
   );
 
 /** Waits until a deployment's user is told this, and returns all that is said then. */
-export async function told(world: World, at: { readonly namespace: string; readonly name: string }, what: string): Promise<string> {
-  const read = async () => toldOf(await world.kube.get<DeploymentResource>(TYPES.deployment, at, world.signal));
+export async function reported(world: World, at: { readonly namespace: string; readonly name: string }, what: string): Promise<string> {
+  const read = async () => reportedOf(await world.kube.get<DeploymentResource>(TYPES.deployment, at, world.signal));
   return until(`${at.namespace}/${at.name} is told ${what}`, read, (text) => text.includes(what));
 }

@@ -6,8 +6,8 @@ import { openPerson, type Person } from "./person.ts";
 
 /** Two workspaces that share an instance, and people who have the one and want the other. */
 export interface Scene {
-  readonly victim: Seat;
-  readonly attacker: Seat;
+  readonly victim: Tenant;
+  readonly attacker: Tenant;
   /** Namespace of the instance both are on. */
   readonly instanceNamespace: string;
   /** Attackers by their role in their own namespace. */
@@ -15,7 +15,7 @@ export interface Scene {
 }
 
 /** A workspace with a deployment `home`, and as whom it is deployed. */
-export interface Seat {
+export interface Tenant {
   readonly workspace: Workspace;
   /** ServiceAccount in Argosy's namespace. */
   readonly account: { readonly namespace: string; readonly name: string };
@@ -23,19 +23,19 @@ export interface Seat {
   readonly instanceNamespace: string;
 }
 
-interface Register extends KubeObject {
+interface OwnerBinding extends KubeObject {
   readonly subjects?: readonly { readonly namespace: string; readonly name: string }[];
 }
 
-export const REGISTER = "argosy-deployer";
+export const OWNER_BINDING = "argosy-deployer";
 const REPOSITORY = "attacks-home";
 
 /** Of three workspaces two are on one of two instances. */
 export async function openScene(world: World): Promise<Scene> {
   await world.git.commit(REPOSITORY, { "home/config.yaml": configMapFile("home", { safe: "yes" }) });
-  const seats = await Promise.all(["attacks-a", "attacks-b", "attacks-c"].map((name) => takeSeat(world, name)));
-  for (const victim of seats) {
-    const attacker = seats.find((other) => other !== victim && other.instanceNamespace === victim.instanceNamespace);
+  const tenants = await Promise.all(["attacks-a", "attacks-b", "attacks-c"].map((name) => becomeTenant(world, name)));
+  for (const victim of tenants) {
+    const attacker = tenants.find((other) => other !== victim && other.instanceNamespace === victim.instanceNamespace);
     if (attacker === undefined) continue;
     const { namespace } = attacker.workspace;
     const [edit, admin] = await Promise.all([openPerson(world, "edit", namespace), openPerson(world, "admin", namespace)]);
@@ -44,14 +44,14 @@ export async function openScene(world: World): Promise<Scene> {
   throw new Error("no two workspaces share an instance");
 }
 
-async function takeSeat(world: World, namespace: string): Promise<Seat> {
+async function becomeTenant(world: World, namespace: string): Promise<Tenant> {
   const { kube, signal } = world;
   const workspace = await openWorkspace(world, namespace);
   await workspace.apply("home", { repository: REPOSITORY, path: "home" });
   await workspace.settled("home");
   const application = await applicationOf(world, namespace);
-  const register = await kube.get<Register>(TYPES.roleBinding, { namespace, name: REGISTER }, signal);
-  const subject = register?.subjects?.[0];
+  const inventory = await kube.get<OwnerBinding>(TYPES.roleBinding, { namespace, name: OWNER_BINDING }, signal);
+  const subject = inventory?.subjects?.[0];
   if (application === undefined || subject === undefined) throw new Error(`${namespace} is not deployed`);
   return {
     ...{ workspace, account: { namespace: subject.namespace, name: subject.name } },
@@ -66,7 +66,7 @@ const applicationOf = async (world: World, namespace: string): Promise<Applicati
 
 /** Kinds of a namespace that nobody changes while an attack goes on, and those whose status is written now and then. */
 const STILL: readonly ResourceType[] = [TYPES.configMap, TYPES.secret, TYPES.service, TYPES.roleBinding, TARGET_TYPES.serviceAccount];
-const TOLD: readonly ResourceType[] = [TYPES.deployment, TYPES.syncRun, TYPES.credential, ENVIRONMENT];
+const REPORTED: readonly ResourceType[] = [TYPES.deployment, TYPES.syncRun, TYPES.credential, ENVIRONMENT];
 
 type Specified = KubeObject & { readonly spec?: unknown };
 
@@ -74,11 +74,11 @@ type Specified = KubeObject & { readonly spec?: unknown };
  * Everything of the victim that an attack could change, by which change would show: the objects of its namespace to the version, its
  * account, its project, and what its deployment and Application ask for.
  */
-export async function stateOf(world: World, { workspace, account, project, instanceNamespace }: Seat): Promise<unknown> {
+export async function stateOf(world: World, { workspace, account, project, instanceNamespace }: Tenant): Promise<unknown> {
   const { kube, signal } = world;
   const { namespace } = workspace;
   const exactly = ({ metadata }: KubeObject) => [metadata.name, metadata.uid, metadata.resourceVersion];
-  const wish = ({ metadata, spec }: Specified) => [metadata.name, metadata.uid, metadata.deletionTimestamp, spec];
+  const request = ({ metadata, spec }: Specified) => [metadata.name, metadata.uid, metadata.deletionTimestamp, spec];
   const list = async (type: ResourceType, shown: (object: Specified) => unknown) =>
     [type.kind, (await kube.listPage<Specified>(type, { namespace }, signal)).items.map(shown)] as const;
   const single = async (type: ResourceType, at: { readonly namespace: string; readonly name: string }) => {
@@ -88,9 +88,9 @@ export async function stateOf(world: World, { workspace, account, project, insta
   const application = await applicationOf(world, namespace);
   const objects = await Promise.all([
     ...STILL.map((type) => list(type, exactly)),
-    ...TOLD.map((type) => list(type, wish)),
+    ...REPORTED.map((type) => list(type, request)),
     single(TARGET_TYPES.serviceAccount, account),
     single(TYPES.project, { namespace: instanceNamespace, name: project }),
   ]);
-  return [...objects, application === undefined ? "no Application" : wish(application)];
+  return [...objects, application === undefined ? "no Application" : request(application)];
 }

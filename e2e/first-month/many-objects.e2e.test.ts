@@ -4,7 +4,7 @@ import { story } from "./story.ts";
 
 const COUNT = 2_000;
 /** Argo CD applies some dozens of objects a second on a small machine. */
-const PATIENCE_MS = 10 * 60_000;
+const TIMEOUT_MS = 10 * 60_000;
 
 type Shown = DeploymentResource["status"] & { readonly resourceCount?: number };
 
@@ -14,7 +14,7 @@ describe.runIf(IS_LONG)("a first month with many objects", () => {
     const files = Array.from({ length: COUNT }, (_, index) => [`app/${index}.yaml`, configMapFile(`many-${index}`, {})] as const);
     await user.push(Object.fromEntries(files));
     await user.deploy();
-    const status = (await user.ready(undefined, PATIENCE_MS)).status as Shown;
+    const status = (await user.ready(undefined, TIMEOUT_MS)).status as Shown;
     expect(status.resourceCount).toBe(COUNT);
     expect(status.resources).toHaveLength(500);
   });

@@ -33,7 +33,7 @@ export interface Story {
   /** Waits until `Ready` says something that matches. */
   reads(words: RegExp): Promise<string>;
   /** Waits until the deployment is ready, at `revision` where one is given. */
-  ready(revision?: string, patienceMs?: number): Promise<DeploymentResource>;
+  ready(revision?: string, timeoutMs?: number): Promise<DeploymentResource>;
   /** Applies an object of the user's own into the namespace. */
   apply(type: ResourceType, object: Readonly<Record<string, unknown>>): Promise<void>;
   get<T extends KubeObject>(type: ResourceType, name: string): Promise<T | undefined>;
@@ -92,8 +92,8 @@ function storyOf(world: World, workspace: Workspace): Story {
       await workspace.annotate("app", { "argosy.dev/refreshed-at": String(refreshes) });
     },
     reads: (words) => until(`${namespace}: Ready says ${words}`, said, (text) => words.test(text)),
-    async ready(revision, patienceMs) {
-      return (await workspace.settled("app", revision, patienceMs)) as DeploymentResource;
+    async ready(revision, timeoutMs) {
+      return (await workspace.settled("app", revision, timeoutMs)) as DeploymentResource;
     },
     async apply(type, object) {
       const metadata = { namespace, ...(object["metadata"] as object) };

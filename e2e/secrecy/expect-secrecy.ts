@@ -1,7 +1,7 @@
 import { openKube } from "../../hack/fleet/connect.ts";
 import { keepSecretsOf } from "./kept-in-cluster.ts";
 import { readProducts, type Traces } from "./produced.ts";
-import { findSecrets, type Product, type SecretRegister } from "./secrets.ts";
+import { findSecrets, type Product, type SecretInventory } from "./secrets.ts";
 
 const LONGEST_MS = 120_000;
 
@@ -11,10 +11,10 @@ const LONGEST_MS = 120_000;
  */
 export async function expectSecrecy(
   traces: Omit<Traces, "kube"> & { readonly adminKubeconfig: string },
-  register: SecretRegister,
+  inventory: SecretInventory,
 ): Promise<string> {
-  const products = await readAll(traces, register);
-  const secrets = register.all();
+  const products = await readAll(traces, inventory);
+  const secrets = inventory.all();
   const found = findSecrets(secrets, products);
   if (found.length > 0) throw new Error(`secrets were said:\n${found.join("\n")}`);
   const characters = products.reduce((sum, { text }) => sum + text.length, 0);
@@ -23,12 +23,12 @@ export async function expectSecrecy(
 
 async function readAll(
   { adminKubeconfig, ...traces }: Parameters<typeof expectSecrecy>[0],
-  register: SecretRegister,
+  inventory: SecretInventory,
 ): Promise<readonly Product[]> {
   const signal = AbortSignal.timeout(LONGEST_MS);
   const kube = openKube(adminKubeconfig);
   try {
-    await keepSecretsOf(kube, register, signal);
+    await keepSecretsOf(kube, inventory, signal);
     return await readProducts({ ...traces, kube }, signal);
   } finally {
     await kube.close();

@@ -1,7 +1,7 @@
 import { parse } from "yaml";
 import type { KubeClient } from "../../src/runtime/kube/client.ts";
 import type { KubeObject, ResourceType } from "../../src/runtime/kube/resource.ts";
-import type { SecretRegister } from "./secrets.ts";
+import type { SecretInventory } from "./secrets.ts";
 
 type SecretObject = KubeObject & { readonly data?: Readonly<Record<string, string>> };
 
@@ -14,7 +14,7 @@ const INNER = /^(token|bearerToken|password|client-key-data|keyData)$/;
 const SHORTEST = 12;
 
 /** Registers what stands in the cluster's Secrets: users', ours and the instances'. */
-export async function keepSecretsOf(kube: KubeClient, register: SecretRegister, signal: AbortSignal): Promise<void> {
+export async function keepSecretsOf(kube: KubeClient, inventory: SecretInventory, signal: AbortSignal): Promise<void> {
   const { items } = await kube.listPage<SecretObject>(SECRET, {}, signal);
   for (const { metadata, data = {} } of items)
     for (const [field, encoded] of Object.entries(data)) {
@@ -22,7 +22,7 @@ export async function keepSecretsOf(kube: KubeClient, register: SecretRegister, 
       const values = WHOLE.test(field) ? [text] : DOCUMENTS.test(field) ? innerOf(text) : [];
       // What tests write as a wrong password may be short; what is made at random is not.
       for (const value of values.filter(({ length }) => length >= SHORTEST))
-        register.keep(`${field} of Secret ${metadata.namespace}/${metadata.name}`, value);
+        inventory.keep(`${field} of Secret ${metadata.namespace}/${metadata.name}`, value);
     }
 }
 

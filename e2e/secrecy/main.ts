@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { expectSecrecy } from "./expect-secrecy.ts";
-import { createSecretRegister } from "./secrets.ts";
+import { createSecretInventory } from "./secrets.ts";
 
 /** What a run hands over on standard input. */
 export interface Question {
@@ -11,6 +11,6 @@ export interface Question {
 }
 
 const { traces, kept } = JSON.parse(readFileSync(0, "utf8")) as Question;
-const register = createSecretRegister();
-for (const [what, value] of kept) register.keep(what, value);
-process.stdout.write(`${await expectSecrecy(traces, register)}\n`);
+const inventory = createSecretInventory();
+for (const [what, value] of kept) inventory.keep(what, value);
+process.stdout.write(`${await expectSecrecy(traces, inventory)}\n`);

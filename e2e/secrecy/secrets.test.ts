@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createSecretRegister, findSecrets } from "./secrets.ts";
+import { createSecretInventory, findSecrets } from "./secrets.ts";
 
 const SECRET = "kx9-Qr7/very+secret";
 
 function found(text: string, value = SECRET): readonly string[] {
-  const register = createSecretRegister();
-  register.keep("a password", value);
-  return findSecrets(register.all(), [{ where: "a log", text }]);
+  const inventory = createSecretInventory();
+  inventory.keep("a password", value);
+  return findSecrets(inventory.all(), [{ where: "a log", text }]);
 }
 
 describe("the secrets of a run", () => {

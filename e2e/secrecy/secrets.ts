@@ -4,7 +4,7 @@ export interface Secret {
   readonly words: readonly string[];
 }
 
-export interface SecretRegister {
+export interface SecretInventory {
   /** Throws where the value is too short to be told from other text. */
   keep(what: string, value: string): void;
   all(): readonly Secret[];
@@ -16,7 +16,7 @@ export interface SecretRegister {
 const SHORTEST = 12;
 
 /** Every secret that a run makes, in one place: at its end nobody may have said one of them. */
-export function createSecretRegister(): SecretRegister {
+export function createSecretInventory(): SecretInventory {
   const secrets = new Map<string, Secret>();
   return {
     keep(what, value) {

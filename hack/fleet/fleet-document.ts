@@ -18,7 +18,7 @@ export interface FleetFacts {
   /** Other images than the release's: the development cluster runs pods of images it does not know without a process. */
   readonly images?: { readonly image: string; readonly redisImage: string };
   /** Applications one instance, and deployments one workspace may have; a laptop's by default. */
-  readonly room?: { readonly applications: number; readonly deployments: number };
+  readonly quotas?: { readonly applications: number; readonly deployments: number };
 }
 
 /**
@@ -52,7 +52,7 @@ export function fleetDocument(facts: FleetFacts): Readonly<Record<string, unknow
         engineClusters: facts.engineClusters.map(({ name }) => name),
         instances: facts.instances,
         capacity: {
-          applications: facts.room?.applications ?? 1000,
+          applications: facts.quotas?.applications ?? 1000,
           clusterEntries: 60,
           cachedResources: 250_000,
           milliCpu: 2000,
@@ -62,7 +62,7 @@ export function fleetDocument(facts: FleetFacts): Readonly<Record<string, unknow
         ...(facts.reconciliationSeconds === undefined ? {} : { engine: { reconciliationSeconds: facts.reconciliationSeconds } }),
       },
     ],
-    ...(facts.room === undefined ? {} : { workspaces: { quota: { deployments: facts.room.deployments } } }),
+    ...(facts.quotas === undefined ? {} : { workspaces: { quota: { deployments: facts.quotas.deployments } } }),
     egress: { allow: [facts.gitHost === "127.0.0.1" ? "127.0.0.0/8" : `${facts.gitHost}/32`], http: [facts.gitHost], ...facts.trust },
   };
 }

@@ -32,7 +32,7 @@ export interface FleetParts {
   /** Environment variables of the control plane's processes, beside our own. */
   readonly env?: Readonly<Record<string, string>>;
   /** What the fleet is declared with beyond this. */
-  readonly declared?: Pick<FleetFacts, "images" | "room" | "reconciliationSeconds">;
+  readonly declared?: Pick<FleetFacts, "images" | "quotas" | "reconciliationSeconds">;
   /** Tokens of an earlier start; those that are still good are kept. */
   readonly tokens?: Partial<FleetTokens>;
 }

@@ -4,16 +4,23 @@ import { databaseError } from "./database.ts";
 
 describe("what is wrong with the database of DATABASE_URL", () => {
   it("is told by its own name, with the store's remedy", () => {
-    const told = databaseError(new InputError("using PostgreSQL 14", { code: "x.y", path: "database.url", remedy: "Use PostgreSQL 15" }));
-    expect(told).toMatchObject({ code: "up.database", path: "DATABASE_URL", message: "using PostgreSQL 14", remedy: "Use PostgreSQL 15" });
+    const reported = databaseError(
+      new InputError("using PostgreSQL 14", { code: "x.y", path: "database.url", remedy: "Use PostgreSQL 15" }),
+    );
+    expect(reported).toMatchObject({
+      code: "up.database",
+      path: "DATABASE_URL",
+      message: "using PostgreSQL 14",
+      remedy: "Use PostgreSQL 15",
+    });
   });
 
   it.each([
     ["no way to it", new Error("connect ECONNREFUSED 127.0.0.1:1")],
     ["several ways to it", new AggregateError([new Error("connect ECONNREFUSED ::1:1"), new Error("other")])],
   ])("is told with the reason when there is %s", (_title, cause) => {
-    const told = databaseError(new UnavailableError("connecting to the database", { code: "x.y", cause }));
-    expect((told as Error).message).toMatch(/does not answer \(connect ECONNREFUSED/);
+    const reported = databaseError(new UnavailableError("connecting to the database", { code: "x.y", cause }));
+    expect((reported as Error).message).toMatch(/does not answer \(connect ECONNREFUSED/);
   });
 
   it("is silence when it took too long", () => {

@@ -59,12 +59,12 @@ function embedded(stateDir: string, first: EmbeddedPostgres): ProvidedDatabase {
   return { url: first.url, parts: [part], stop: () => server.stop() };
 }
 
-const LOOK_MS = 200;
+const OBSERVE_EVERY_MS = 200;
 
 /** It may have been started by an earlier supervisor, so its end is looked for, and how it ended is not known. */
 async function whenGone(pid: number): Promise<number> {
   const ticks = startTicks(pid);
-  while (ticks !== undefined && startTicks(pid) === ticks) await sleep(LOOK_MS, undefined, { ref: false });
+  while (ticks !== undefined && startTicks(pid) === ticks) await sleep(OBSERVE_EVERY_MS, undefined, { ref: false });
   return 255;
 }
 

@@ -7,7 +7,7 @@ import { claimSupervision, runningSupervisor } from "./running.ts";
 import { findStateDirectory, type StateDirectory } from "./state-directory.ts";
 
 /** How long a supervisor may take to stop everything before we say that it does not, in ms. */
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 const POLL_MS = 100;
 
 /**
@@ -26,10 +26,10 @@ async function down(args: readonly string[]): Promise<void> {
 
 async function stopSupervisor(state: StateDirectory, pid: number): Promise<number> {
   process.kill(pid, "SIGTERM");
-  const giveUpAt = performance.now() + PATIENCE_MS;
+  const giveUpAt = performance.now() + TIMEOUT_MS;
   while (runningSupervisor(state) === pid) {
     if (performance.now() > giveUpAt)
-      throw new Error(`process ${pid} is still stopping after ${PATIENCE_MS / 1000} s; see ${state.path("log")}`);
+      throw new Error(`process ${pid} is still stopping after ${TIMEOUT_MS / 1000} s; see ${state.path("log")}`);
     await delay(POLL_MS);
   }
   return 1;

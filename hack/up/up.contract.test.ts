@@ -119,7 +119,7 @@ async function ownFleet(): Promise<unknown> {
   return fleetDocument({
     engineClusters: [{ name: "local", kubeconfigSecret: "argosy-system/engine-local", reach: "address" }],
     ...{ instances: { min: 3, max: 4 }, version: "3.5.7", crds: join(directory, "crds"), gitHost: "127.0.0.1" },
-    room: { applications: 700, deployments: 70 },
+    quotas: { applications: 700, deployments: 70 },
   });
 }
 
@@ -244,20 +244,20 @@ describe("npm run up", { timeout: GENEROUS }, () => {
   );
 
   it("interrupted half-way says so by its exit code and leaves nothing running", async () => {
-    let told = false;
+    let reported = false;
     const interrupt = (pid: number): void => {
-      if (!told) process.kill(pid, "SIGINT");
-      told = true;
+      if (!reported) process.kill(pid, "SIGINT");
+      reported = true;
     };
     expect((await run("main.ts", [], interrupt)).code).toBe(130);
     expect(running()).toEqual([]);
   });
 
   it("whose supervisor was killed leaves what npm run down ends", async () => {
-    let told = false;
+    let reported = false;
     const kill = (pid: number): void => {
-      if (!told) process.kill(pid, "SIGKILL");
-      told = true;
+      if (!reported) process.kill(pid, "SIGKILL");
+      reported = true;
     };
     await run("main.ts", [], kill);
     expect(running()).not.toEqual([]);

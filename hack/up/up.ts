@@ -96,12 +96,12 @@ async function serveSample(state: StateDirectory, host: string): Promise<GitServ
   }
 }
 
-interface Ground {
+interface Setting {
   readonly provided: ProvidedCluster;
   readonly databaseUrl: string;
 }
 
-function startDemoFleet({ state, progress }: UpContext, { provided, databaseUrl }: Ground, signal: AbortSignal): Promise<Fleet> {
+function startDemoFleet({ state, progress }: UpContext, { provided, databaseUrl }: Setting, signal: AbortSignal): Promise<Fleet> {
   const parts = {
     api: provided.cluster,
     engines: [{ ...provided.cluster, name: "local", ...(provided.reach === undefined ? {} : { reach: provided.reach }) }],

@@ -36,17 +36,17 @@ export async function draftAdoption(
   { namespace, rules }: { readonly namespace: string; readonly rules: AdoptionRules },
   signal: AbortSignal,
 ): Promise<readonly AdoptionStep[]> {
-  const { settings, ...sight } = await cluster.read(namespace, signal);
-  const namespaces = readable(sight.namespaces, parseNamespace).map(({ metadata }) => metadata);
+  const { settings, ...observation } = await cluster.read(namespace, signal);
+  const namespaces = readable(observation.namespaces, parseNamespace).map(({ metadata }) => metadata);
   const why = whyNotFrom({ ...rules, namespace, settings, namespaces });
   if (why !== undefined) throw new InputError(why.message, { code: "adoption.source", path: `${namespace}/argocd-cm`, remedy: why.remedy });
   const workspaces = namespaces.filter((one) => one.deletionTimestamp === undefined && one.name !== namespace && rules.isWorkspace(one));
   return planAdoption({
     servers: rules.servers,
     known: rules.known,
-    applications: sight.applications,
-    projects: readable(sight.projects, parseHandMadeProject),
-    deployments: readable(sight.deployments, parseStandingDeployment),
+    applications: observation.applications,
+    projects: readable(observation.projects, parseHandMadeProject),
+    deployments: readable(observation.deployments, parseStandingDeployment),
     workspaces: new Set(workspaces.map(({ name }) => name)),
   });
 }

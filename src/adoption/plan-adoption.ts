@@ -1,6 +1,6 @@
 import { canonicalJson } from "../domain/hash.ts";
 import { type HandMade, parseHandMade, type StandingDeployment } from "./schema.ts";
-import { type AdoptionGround, type AdoptionRefusal, whyNotAdopt } from "./why-not-adopt.ts";
+import { type AdoptionContext, type AdoptionRefusal, whyNotAdopt } from "./why-not-adopt.ts";
 
 /** Argo CD does not look at an Application that carries it; Argosy does nothing about a resource that does. */
 export const PAUSE = { application: "argocd.argoproj.io/skip-reconcile", deployment: "argosy.dev/paused" } as const;
@@ -32,7 +32,7 @@ export type AdoptionStep = { readonly name: string } & (
   | { readonly verdict: "refuse"; readonly refusal: AdoptionRefusal }
 );
 
-export interface AdoptionFacts extends AdoptionGround {
+export interface AdoptionFacts extends AdoptionContext {
   /** Applications as the cluster shows them. */
   readonly applications: readonly { readonly name: string; readonly raw: unknown }[];
   /** GitOpsDeployments of all namespaces. */

@@ -4,7 +4,7 @@ interface AdoptedAt {
 }
 
 /** What stands on the cluster of an Argo CD that somebody installed by hand, as the cluster shows it. */
-interface AdoptedSight {
+interface AdoptedObservation {
   readonly applications: readonly { readonly name: string; readonly raw: unknown }[];
   readonly projects: readonly unknown[];
   /** Those of the cluster. */
@@ -18,7 +18,7 @@ interface AdoptedSight {
 /** The cluster users' resources and the Argo CD stand on, by the rights of who runs the command. */
 export interface AdoptedCluster {
   /** `namespace`: where the Argo CD stands. */
-  read(namespace: string, signal: AbortSignal): Promise<AdoptedSight>;
+  read(namespace: string, signal: AbortSignal): Promise<AdoptedObservation>;
   /** Makes a GitOpsDeployment; returns its uid. Throws `StaleError` where there is one. */
   create(
     at: AdoptedAt,

@@ -30,7 +30,7 @@ export interface AdoptionRefusal {
 }
 
 /** What is the same for all Applications of one Argo CD. */
-export interface AdoptionGround {
+export interface AdoptionContext {
   /** Every way in which it may address the API cluster, as a URL. */
   readonly servers: readonly string[];
   readonly projects: readonly HandMadeProject[];
@@ -57,8 +57,8 @@ const BINDING_FIELDS = ["syncWindows", "signatureKeys", "sourceIntegrity", "dest
  * What speaks against taking an Application over without changing anything of what it deploys; `undefined`: nothing. What it asks for has to be
  * expressible to the last field, and it has to be at rest: an automated one that is not Synced would be synced by taking it over.
  */
-export function whyNotAdopt(application: HandMade, ground: AdoptionGround): AdoptionRefusal | undefined {
-  return whyUnfit(application) ?? whyInexpressible(application, ground) ?? whyElsewhere(application, ground) ?? whyRestless(application);
+export function whyNotAdopt(application: HandMade, context: AdoptionContext): AdoptionRefusal | undefined {
+  return whyUnfit(application) ?? whyInexpressible(application, context) ?? whyElsewhere(application, context) ?? whyRestless(application);
 }
 
 function whyUnfit({ metadata, operation, status }: HandMade): AdoptionRefusal | undefined {
@@ -77,7 +77,7 @@ function whyUnfit({ metadata, operation, status }: HandMade): AdoptionRefusal | 
   };
 }
 
-function whyInexpressible({ spec }: HandMade, { projects }: AdoptionGround): AdoptionRefusal | undefined {
+function whyInexpressible({ spec }: HandMade, { projects }: AdoptionContext): AdoptionRefusal | undefined {
   const { source, destination, syncPolicy, project } = spec;
   if (source === undefined || given(spec["sources"])) return { code: "SEVERAL_SOURCES", text: "it has several sources, or none" };
   const parts = { spec, "spec.source": source, "spec.destination": destination, "spec.syncPolicy": syncPolicy } as const;
@@ -108,7 +108,7 @@ function given(value: unknown): boolean {
   return typeof value !== "object" || Object.keys(value).length > 0;
 }
 
-function whyElsewhere({ spec, status }: HandMade, { servers, workspaces }: AdoptionGround): AdoptionRefusal | undefined {
+function whyElsewhere({ spec, status }: HandMade, { servers, workspaces }: AdoptionContext): AdoptionRefusal | undefined {
   const { server, name, namespace } = spec.destination;
   if (name !== "" ? name !== "in-cluster" : !servers.includes(server))
     return {

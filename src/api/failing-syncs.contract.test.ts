@@ -14,9 +14,9 @@ describe("syncs that fail", () => {
   let instance: string;
   beforeAll(async () => {
     served = await serveApi();
-    const { seat, store } = createWorld(served.store);
+    const { deploy, store } = createWorld(served.store);
     const said = async (namespace: string, name: string, operationState: Readonly<Record<string, unknown>>) => {
-      const { applicationId, instanceId, epoch } = await seat({ namespace, name });
+      const { applicationId, instanceId, epoch } = await deploy({ namespace, name });
       const status = anEngineStatus({ operationState, conditions: [], sync: { status: "OutOfSync", revision: "abc" } });
       await store.statuses.recordStatuses([aStatus({ applicationId, instanceId, epoch }, { status })], AbortSignal.timeout(5000));
       return instanceId;

@@ -76,11 +76,11 @@ export interface Planning {
 export interface Moving {
   /** What speaks against moving a unit there now, for people. */
   whyNot(
-    wish: { readonly unit: PlacementUnit; readonly target: Instance; readonly isFailOver?: boolean },
+    request: { readonly unit: PlacementUnit; readonly target: Instance; readonly isFailOver?: boolean },
     signal: AbortSignal,
   ): Promise<{ readonly code: string; readonly text: string } | undefined>;
   ask(
-    wish: {
+    request: {
       readonly unit: PlacementUnit;
       readonly target: Instance;
       readonly kind: MoveKind;

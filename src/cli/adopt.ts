@@ -20,7 +20,7 @@ export interface AdoptOptions {
 const IN_CLUSTER = "https://kubernetes.default.svc";
 /** What was begun with one Application is brought to its end: an interruption counts before the next one. */
 const NEVER = new AbortController().signal;
-const LOOK_EVERY_MS = 200;
+const OBSERVE_EVERY_MS = 200;
 
 export const columns: readonly Column<AdoptionOutcome>[] = [
   { title: "APPLICATION", value: (row) => row.name, fit: "name" },
@@ -96,7 +96,7 @@ function fleetOf(client: RestClient): AdoptingFleet {
           });
         if (found !== undefined) return true;
         if (systemClock.monotonicMs() > deadline) return false;
-        await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+        await new Promise((resolve) => setTimeout(resolve, OBSERVE_EVERY_MS));
       }
     },
   };

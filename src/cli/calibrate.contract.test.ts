@@ -6,7 +6,7 @@ import type { InstanceId } from "../domain/ids.ts";
 import { aDecision, aFleet, anInstance, aPool } from "../store/testing/builders.ts";
 import { runCommand } from "./testing/run-command.ts";
 
-const LOOKS = 30;
+const OBSERVATIONS = 30;
 
 describe("argosy calibrate", () => {
   let served: Served;
@@ -18,14 +18,14 @@ describe("argosy calibrate", () => {
       const instance = anInstance({ id: name as InstanceId, name, class: "eu/shared/public" });
       await served.store.fleet.insertInstance(instance, aDecision({ subject: instance.id }), signal);
     }
-    await look("standard-1", (index) => ({ applications: 100 + 10 * index, utilisation: 0.02 + (100 + 10 * index) / 1_000 }));
-    await look("standard-2", () => ({ applications: 5, utilisation: 0.01 }));
+    await observe("standard-1", (index) => ({ applications: 100 + 10 * index, utilisation: 0.02 + (100 + 10 * index) / 1_000 }));
+    await observe("standard-2", () => ({ applications: 5, utilisation: 0.01 }));
   });
   afterAll(() => served.close());
 
-  const look = async (name: string, of: (index: number) => Signals): Promise<void> => {
-    const begun = Date.now() - LOOKS * 15_000;
-    for (let index = 0; index < LOOKS; index += 1) {
+  const observe = async (name: string, of: (index: number) => Signals): Promise<void> => {
+    const begun = Date.now() - OBSERVATIONS * 15_000;
+    for (let index = 0; index < OBSERVATIONS; index += 1) {
       const at = millis(begun + index * 15_000);
       const base = { component: undefined, text: "well", evidence: [], baseline: undefined, state: "healthy", cause: "none" } as const;
       const verdict = { instanceId: name as InstanceId, at, since: at, ...base };

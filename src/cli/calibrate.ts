@@ -42,7 +42,7 @@ function same(fitted: number, declared: number): string {
 
 function readingText({
   bound,
-  looks,
+  observations,
   fewest,
   most,
   highest,
@@ -55,5 +55,5 @@ function readingText({
   const percent = (share: number): string => `${Math.round(share * 1000) / 10} %`;
   const line = `${percent(base)} and ${percent(perApplication * 100)} for each hundred applications`;
   const how = fit === null ? "the load did not vary" : `explains ${percent(fit)} of what varied`;
-  return `${bound}: ${looks} looks at ${fewest} to ${most} applications, ${percent(highest)} at most; ${line} (${how}); ${bears} until ${percent(limit)}`;
+  return `${bound}: ${observations} looks at ${fewest} to ${most} applications, ${percent(highest)} at most; ${line} (${how}); ${bears} until ${percent(limit)}`;
 }

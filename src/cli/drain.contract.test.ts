@@ -8,7 +8,7 @@ import { systemClock } from "../runtime/clock.ts";
 import { type PlannedFleet, plannedFleet } from "../scheduler/testing/fleet.ts";
 import { aDecision } from "../store/testing/builders.ts";
 import { drainInstance, drainLines } from "./drain.ts";
-import { createNews } from "./follow.ts";
+import { createNotifications } from "./follow.ts";
 import { createRestClient, type RestClient } from "./rest-client.ts";
 import { deployOne } from "./testing/deploy-one.ts";
 import { runCommand } from "./testing/run-command.ts";
@@ -185,18 +185,18 @@ describe("emptying an instance from the command line", () => {
     };
     const views = [view, view, { ...view, units: 1, moved: 4, underWay: 0, phases: [] }];
     const take = async <T>() => views.shift() as T;
-    const told: string[] = [];
+    const reported: string[] = [];
     const terminal = {
       env: {},
       version: "",
       write: () => undefined,
-      note: (line: string) => void told.push(line),
+      note: (line: string) => void reported.push(line),
       setExitCode: () => undefined,
       interrupted: () => new AbortController().signal,
     };
     const { text, exitCode } = await drainInstance({ post: take, get: take } as unknown as RestClient, "a", { output: "table" }, terminal);
     expect(exitCode).toBe(1);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       "3 moved, 1 of at most 8 under way (REVOKE 1), 0 wait; 1 refused; longest gap so far 2.3s",
       "  shop → b, left: b has no room",
       "4 moved, 0 of at most 8 under way, 0 wait; 1 refused; longest gap so far 2.3s",
@@ -217,30 +217,30 @@ describe("emptying an instance from the command line", () => {
         { ...queued, workspace: "desk", phaseMs },
       ],
     });
-    const told: string[] = [];
-    const tell = createNews((line) => void told.push(line));
+    const reported: string[] = [];
+    const tell = createNotifications((line) => void reported.push(line));
     for (let seconds = 0; seconds <= 41; seconds += 1) tell(drainLines(view(seconds * 1000)), seconds * 1000);
     const progress = "0 moved, 1 of at most 8 under way (PREPARE 1), 2 wait";
     const waits = "  2 wait their turn, cart first: for its turn: 8 of 8 are under way";
     const since = (seconds: number) =>
       `  shop → b is in PREPARE for ${seconds}s, waiting for b to compare shop/web (\`argosy moves 0192f3a4\`)`;
-    expect(told).toEqual([progress, since(10), waits, progress, since(25), waits, progress, since(40), waits]);
+    expect(reported).toEqual([progress, since(10), waits, progress, since(25), waits, progress, since(40), waits]);
   });
 
   it("says on SIGINT that it goes on, how to watch it again and how to call it off, and ends with 130", async () => {
     await deployOne(served, fleet);
     const watching = new AbortController();
-    const told: string[] = [];
+    const reported: string[] = [];
     const terminal = {
-      ...{ env: {}, version: "", write: () => undefined, note: (line: string) => void told.push(line), setExitCode: () => undefined },
+      ...{ env: {}, version: "", write: () => undefined, note: (line: string) => void reported.push(line), setExitCode: () => undefined },
       interrupted: () => watching.signal,
     };
     const client = createRestClient({ url: served.url, token: served.token("approver") });
     const seen = drainInstance(client, "standard-1", { output: "table" }, terminal);
-    await expect.poll(() => told.length, { timeout: 10_000 }).toBeGreaterThan(0);
+    await expect.poll(() => reported.length, { timeout: 10_000 }).toBeGreaterThan(0);
     watching.abort();
     expect(await seen).toMatchObject({ exitCode: 130, text: expect.stringContaining("standard-1 is DRAINING and has 1 left") });
-    const err = told.at(-1);
+    const err = reported.at(-1);
     expect(err).toContain("interrupted: the drain of standard-1 goes on by itself");
     expect(err).toContain("`argosy drain standard-1` watches it again");
     expect(err).toContain("`argosy uncordon standard-1` calls it off");

@@ -1,7 +1,7 @@
 import type { DrainDryRunView, DrainView } from "../api/routes/drains.ts";
 import { durationText } from "./duration.ts";
-import { createNews, type Followed, follow, type Line, unlessInterrupted } from "./follow.ts";
-import { look } from "./look.ts";
+import { createNotifications, type Followed, follow, type Line, unlessInterrupted } from "./follow.ts";
+import { observe } from "./observe.ts";
 import { isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
 import { cellText, paragraph } from "./table.ts";
@@ -22,7 +22,7 @@ export interface Drained {
   readonly exitCode: number;
 }
 
-const LOOK_EVERY_MS = 500;
+const OBSERVE_EVERY_MS = 500;
 
 /** `argosy drain <instance>`: empties an instance, and follows that to its end unless it is told not to. */
 export async function drainInstance(client: RestClient, instance: string, options: DrainOptions, terminal: Terminal): Promise<Drained> {
@@ -57,11 +57,11 @@ function watch(
   signal: AbortSignal,
 ): Promise<Followed<DrainView>> {
   const tell = (line: string): void => void (output === "table" && terminal.note(line));
-  const news = createNews(tell);
-  return follow(asked, () => look(() => client.get<DrainView>(path), { tell, signal }), {
-    everyMs: LOOK_EVERY_MS,
+  const notifications = createNotifications(tell);
+  return follow(asked, () => observe(() => client.get<DrainView>(path), { tell, signal }), {
+    everyMs: OBSERVE_EVERY_MS,
     signal,
-    show: (view) => news(drainLines(view), performance.now()),
+    show: (view) => notifications(drainLines(view), performance.now()),
     isEnd: ({ units, underWay, waiting }) => units === 0 || underWay + waiting === 0,
   });
 }

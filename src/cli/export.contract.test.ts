@@ -18,8 +18,11 @@ describe("argosy export", () => {
   const signal = AbortSignal.timeout(60_000);
   beforeAll(async () => {
     served = await serveApi();
-    const wishes = ["web", "api"].map((name) => anIntent({ namespace: "shop", name, argoName: `shop-${name}` }));
-    await served.store.intents.recordDeployments([...wishes, anIntent({ namespace: "blog", name: "blog", argoName: "blog-blog" })], signal);
+    const requests = ["web", "api"].map((name) => anIntent({ namespace: "shop", name, argoName: `shop-${name}` }));
+    await served.store.intents.recordDeployments(
+      [...requests, anIntent({ namespace: "blog", name: "blog", argoName: "blog-blog" })],
+      signal,
+    );
   });
   afterAll(() => served.close());
   const run = (...args: readonly string[]) => runCommand(args, { ARGOSY_URL: served.url, ARGOSY_TOKEN: served.token("viewer") });

@@ -1,4 +1,4 @@
-import { rest } from "./look.ts";
+import { rest } from "./observe.ts";
 
 /** Where the watching of something ended. */
 export interface Followed<T> {
@@ -56,15 +56,15 @@ export interface Line {
 const QUIET_MS = 15_000;
 
 /** Tells what is new at once and once, and what holds again after a quiet time. `now`: ms of any clock that only goes forward. */
-export function createNews(tell: (line: string) => void): (lines: readonly Line[], now: number) => void {
-  const told = new Set<string>();
+export function createNotifications(tell: (line: string) => void): (lines: readonly Line[], now: number) => void {
+  const reported = new Set<string>();
   let last: number | undefined;
   return (lines, now) => {
-    const fresh = lines.filter(({ text, key = text }) => !told.has(key));
+    const fresh = lines.filter(({ text, key = text }) => !reported.has(key));
     const isQuiet = last !== undefined && now - last >= QUIET_MS;
     const due = fresh.length > 0 ? fresh : isQuiet ? lines.filter(({ holds }) => holds) : [];
     for (const { text, key = text } of due) {
-      told.add(key);
+      reported.add(key);
       tell(text);
     }
     if (due.length > 0) last = now;

@@ -1,7 +1,7 @@
 import type { MoveDryRunView, MoveView } from "../api/routes/moves.ts";
 import { shortId, timeText } from "./age.ts";
-import { createNews, follow, type Line } from "./follow.ts";
-import { look } from "./look.ts";
+import { createNotifications, follow, type Line } from "./follow.ts";
+import { observe } from "./observe.ts";
 import { isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
 import { type Column, cellText, paragraph } from "./table.ts";
@@ -16,7 +16,7 @@ export interface MoveOptions {
   readonly output: OutputFormat;
 }
 
-const LOOK_EVERY_MS = 200;
+const OBSERVE_EVERY_MS = 200;
 
 export interface Moved {
   readonly text: string;
@@ -47,13 +47,13 @@ function movedOf(view: MoveView, output: OutputFormat): Moved {
 
 async function watchMove(client: RestClient, asked: MoveView, output: OutputFormat, terminal: Terminal): Promise<Moved> {
   const tell = (line: string): void => void (output === "table" && terminal.note(line));
-  const news = createNews(tell);
+  const notifications = createNotifications(tell);
   const signal = terminal.interrupted();
-  const read = () => look(() => client.get<MoveView>(`/v1/moves/${encodeURIComponent(asked.id)}`), { tell, signal });
+  const read = () => observe(() => client.get<MoveView>(`/v1/moves/${encodeURIComponent(asked.id)}`), { tell, signal });
   const { view, isInterrupted } = await follow(asked, read, {
-    everyMs: LOOK_EVERY_MS,
+    everyMs: OBSERVE_EVERY_MS,
     signal,
-    show: (seen) => news([progressOf(seen)], performance.now()),
+    show: (seen) => notifications([progressOf(seen)], performance.now()),
     isEnd: ({ endedAt }) => endedAt !== null,
   });
   if (!isInterrupted) return movedOf(view, output);

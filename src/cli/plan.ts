@@ -42,8 +42,8 @@ export async function applyPlan(
   const lines = steps.map(
     ({ workspace, from, to, state, why }) => `${workspace}: ${from ?? "nowhere"} → ${to ?? "nowhere"}, ${stateText(state, why)}`,
   );
-  const hint = live === 0 ? [] : [`\`argosy explain plan/${plan}\` and \`argosy moves\` show how far they are`];
-  return { text: [head, ...lines.map((line) => paragraph(`  ${line}`)), ...hint].join("\n"), isDone };
+  const notification = live === 0 ? [] : [`\`argosy explain plan/${plan}\` and \`argosy moves\` show how far they are`];
+  return { text: [head, ...lines.map((line) => paragraph(`  ${line}`)), ...notification].join("\n"), isDone };
 }
 
 function stateText(state: AppliedPlan["steps"][number]["state"], why: string): string {

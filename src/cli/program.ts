@@ -5,8 +5,8 @@ import { addDirectingCommands } from "./directing-commands.ts";
 import { addInstanceCommands } from "./instance-commands.ts";
 import { addKeyCommands } from "./key-commands.ts";
 import { addLeavingCommands } from "./leaving-commands.ts";
-import { addLookingCommands } from "./looking-commands.ts";
 import { addMovingCommands } from "./moving-commands.ts";
+import { addReadingCommands } from "./reading-commands.ts";
 import { addRecoveryCommands } from "./recovery-commands.ts";
 import { addRolloutCommands } from "./rollout-commands.ts";
 import { addRunningCommands } from "./running-commands.ts";
@@ -23,7 +23,7 @@ export function createProgram(terminal: Terminal): Command {
   // The version of this program is asked of it alone: `rollout create --version` names a release.
   program.enablePositionalOptions();
   program.showHelpAfterError("Add --help to see how it is used.").exitOverride();
-  addLookingCommands(program, terminal);
+  addReadingCommands(program, terminal);
   addChangingCommands(program, terminal);
   addDirectingCommands(program, terminal);
   addInstanceCommands(program, terminal);

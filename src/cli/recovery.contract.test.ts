@@ -15,11 +15,11 @@ import { createKubeClient } from "../runtime/kube/http.ts";
 import type { KubeObject, ResourceType } from "../runtime/kube/resource.ts";
 import { realApiServer } from "../runtime/kube/testing/real-api-server.ts";
 import { systemRng } from "../runtime/rng.ts";
-import { accountName, registerName } from "../shard/names.ts";
+import { accountName, ownerBindingName } from "../shard/names.ts";
 import { createPostgresStore } from "../store/adapters/postgres/postgres-store.ts";
 import type { Store } from "../store/port.ts";
 import { startTestServer, type TestDatabase, type TestServer } from "../store/testing/test-server.ts";
-import { createWorld, type Seated, soon, type World } from "../store/testing/world.ts";
+import { createWorld, type Deployed, soon, type World } from "../store/testing/world.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
 import { runCommand } from "./testing/run-command.ts";
@@ -28,7 +28,7 @@ const kubeconfig = await realApiServer();
 const TYPES = {
   namespace: { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false },
   account: { group: "", version: "v1", plural: "serviceaccounts", kind: "ServiceAccount", namespaced: true },
-  register: { group: "rbac.authorization.k8s.io", version: "v1", plural: "rolebindings", kind: "RoleBinding", namespaced: true },
+  ownerBinding: { group: "rbac.authorization.k8s.io", version: "v1", plural: "rolebindings", kind: "RoleBinding", namespaced: true },
 } as const satisfies Readonly<Record<string, ResourceType>>;
 
 describe.skipIf(kubeconfig === undefined)("a database that was restored, beside a real API server", () => {
@@ -41,17 +41,17 @@ describe.skipIf(kubeconfig === undefined)("a database that was restored, beside 
   let database: TestDatabase;
   let store: Store;
   let world: World;
-  let seated: readonly Seated[];
+  let deployed: readonly Deployed[];
   let elsewhere: InstanceId;
   let seenEpoch = 0;
 
   const labels = { [LABEL_MANAGED_BY]: MANAGED_BY };
   const create = (type: ResourceType, object: object) =>
     client.create(type, { apiVersion: "v1", kind: type.kind, ...object } as Parameters<KubeClient["create"]>[1], soon());
-  const register = async (namespace: string, unit: string, subject: string) =>
-    create(TYPES.register, {
+  const ownerBinding = async (namespace: string, unit: string, subject: string) =>
+    create(TYPES.ownerBinding, {
       ...{ apiVersion: "rbac.authorization.k8s.io/v1" },
-      metadata: { namespace, name: registerName(0), labels, annotations: { [ANNOTATION_EPOCH]: "4", "argosy.dev/unit": unit } },
+      metadata: { namespace, name: ownerBindingName(0), labels, annotations: { [ANNOTATION_EPOCH]: "4", "argosy.dev/unit": unit } },
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" },
       subjects: [{ kind: "ServiceAccount", namespace: ACCOUNTS_NAMESPACE, name: subject }],
     });
@@ -62,18 +62,18 @@ describe.skipIf(kubeconfig === undefined)("a database that was restored, beside 
     database = await server.createMigrated();
     store = await createPostgresStore({ ...parts, url: database.url, poolSize: 4 });
     world = createWorld(store);
-    seated = [];
-    for (const namespace of namespaces) seated = [...seated, await world.seat({ namespace })];
+    deployed = [];
+    for (const namespace of namespaces) deployed = [...deployed, await world.deploy({ namespace })];
     elsewhere = (await world.addInstance()).id;
     seenEpoch = (await store.recovery.readLastEpoch(soon())) + 5_000;
     await create(TYPES.namespace, { metadata: { name: ACCOUNTS_NAMESPACE } }).catch(() => undefined);
     for (const name of namespaces) await create(TYPES.namespace, { metadata: { name } });
     const annotations = { [ANNOTATION_EPOCH]: String(seenEpoch) };
     await create(TYPES.account, { metadata: { namespace: ACCOUNTS_NAMESPACE, name: `u-${run}`, labels, annotations } });
-    const [stays, moved, strange] = seated as readonly [Seated, Seated, Seated];
-    await register(namespaces[0] ?? "", stays.unitId, accountName(stays.unitId, stays.instanceId));
-    await register(namespaces[1] ?? "", moved.unitId, accountName(moved.unitId, elsewhere));
-    await register(namespaces[2] ?? "", strange.unitId, "u-of-an-instance-that-no-row-knows");
+    const [stays, moved, strange] = deployed as readonly [Deployed, Deployed, Deployed];
+    await ownerBinding(namespaces[0] ?? "", stays.unitId, accountName(stays.unitId, stays.instanceId));
+    await ownerBinding(namespaces[1] ?? "", moved.unitId, accountName(moved.unitId, elsewhere));
+    await ownerBinding(namespaces[2] ?? "", strange.unitId, "u-of-an-instance-that-no-row-knows");
     writeFileSync(
       join(directory, "argosy.yaml"),
       stringify({ roles: ["api"], stateDir: directory, apiCluster: { name: "api", kubeconfig, singleServer: true } }),
@@ -92,12 +92,12 @@ describe.skipIf(kubeconfig === undefined)("a database that was restored, beside 
     return ["recover-epochs", "-c", join(directory, "argosy.yaml"), "--database", database.url, ...args];
   };
   const argosy = (...args: readonly string[]) => runCommand(command(...args), {});
-  const owners = async () => Promise.all(seated.map(async ({ applicationId }) => (await world.unit(applicationId)).owner));
+  const owners = async () => Promise.all(deployed.map(async ({ applicationId }) => (await world.unit(applicationId)).owner));
   const subjectsOf = async (namespace: string | undefined) =>
     (
       await client.get<KubeObject & { readonly subjects?: readonly { readonly name: string }[] }>(
-        TYPES.register,
-        { namespace: namespace ?? "", name: registerName(0) },
+        TYPES.ownerBinding,
+        { namespace: namespace ?? "", name: ownerBindingName(0) },
         soon(),
       )
     )?.subjects;
@@ -148,13 +148,13 @@ describe.skipIf(kubeconfig === undefined)("a database that was restored, beside 
   it("is brought up to what stands, and is served then", async () => {
     const { code, err } = await argosy();
     expect([code, err]).toEqual([0, expect.stringContaining("3 have a new epoch")]);
-    const [stays, , strange] = seated;
+    const [stays, , strange] = deployed;
     expect(await owners()).toEqual([stays?.instanceId, elsewhere, strange?.instanceId]);
     expect((await subjectsOf(namespaces[2])) ?? []).toEqual([]);
     expect(await subjectsOf(namespaces[1])).toHaveLength(1);
-    for (const { applicationId } of seated) expect((await world.unit(applicationId)).epoch).toBeGreaterThan(seenEpoch);
+    for (const { applicationId } of deployed) expect((await world.unit(applicationId)).epoch).toBeGreaterThan(seenEpoch);
     await refuseOldDatabase({ store, api: client, log: silentLog }, soon());
-    expect(await store.decisions.list({ subject: seated[1]?.unitId as UnitId }, 1, soon())).toMatchObject([
+    expect(await store.decisions.list({ subject: deployed[1]?.unitId as UnitId }, 1, soon())).toMatchObject([
       { verdict: "RECOVERED", rule: "MOVED" },
     ]);
     // Nobody of it stays behind who would keep the next one from its work.

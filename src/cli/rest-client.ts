@@ -111,8 +111,9 @@ function refusal(text: string, status: number): Error {
   const { code, title, detail, complaints = [] } = problem;
   if (status === 503) return new UnavailableError(`${title}: ${detail}`, { code, context: { status } });
   // Its remedy is for who writes requests: a person wrote options.
-  const told = code === "api.invalid-request" ? complaints.map((each) => ({ ...each, remedy: "See --help of the command" })) : complaints;
-  if (told.length > 0) return new RefusedError(complaintsText(told), { code, context: { status } });
+  const reported =
+    code === "api.invalid-request" ? complaints.map((each) => ({ ...each, remedy: "See --help of the command" })) : complaints;
+  if (reported.length > 0) return new RefusedError(complaintsText(reported), { code, context: { status } });
   return new RefusedError(status >= 500 ? `${title}: ${detail}` : detail, { code, context: { status } });
 }
 

@@ -1,6 +1,6 @@
 import { stringify } from "yaml";
 import { follow, unlessInterrupted } from "./follow.ts";
-import { look } from "./look.ts";
+import { observe } from "./observe.ts";
 import { isForPrograms, type OutputFormat, shownOf, tableOf } from "./output.ts";
 import { type Column, cellsOf, cellText, type Table } from "./table.ts";
 import { interruptedCode, type Terminal } from "./terminal.ts";
@@ -68,7 +68,7 @@ export async function watchList(
   if (first === undefined) return interruptedCode(signal);
   if (first.rows.length === 0 && !isForPrograms(output)) tell(emptyText);
   // Nobody waits for the end of a list: however long the server is away, it is asked again.
-  await follow(first, () => look(timed, { tell, signal, patienceMs: Infinity }), {
+  await follow(first, () => observe(timed, { tell, signal, timeoutMs: Infinity }), {
     everyMs: () => restMs,
     signal,
     show: createPrinter(output, terminal),
@@ -78,7 +78,7 @@ export async function watchList(
 }
 
 /** What a row looks like, but for what only time changes. */
-function lookOf(row: Row, { columns, clocks }: Listed, output: OutputFormat): string {
+function observationOf(row: Row, { columns, clocks }: Listed, output: OutputFormat): string {
   if (isForPrograms(output)) return JSON.stringify(row, (key, value: unknown) => (clocks.includes(key) ? undefined : value));
   const lasting = shownOf(columns, output).filter(({ isClock }) => isClock !== true);
   return JSON.stringify(cellsOf(row, lasting));
@@ -93,10 +93,10 @@ interface Change {
 
 /** Says of each list what is different from the one before; of the first, that everything is new. */
 function createChanges(output: OutputFormat): (list: Listed) => Change {
-  let before: ReadonlyMap<string, { readonly row: Row; readonly look: string }> = new Map();
+  let before: ReadonlyMap<string, { readonly row: Row; readonly observe: string }> = new Map();
   return (list) => {
-    const now = new Map(list.rows.map((row) => [row.id, { row, look: lookOf(row, list, output) }]));
-    const changed = [...now.values()].filter(({ row, look: seen }) => before.get(row.id)?.look !== seen).map(({ row }) => row);
+    const now = new Map(list.rows.map((row) => [row.id, { row, observe: observationOf(row, list, output) }]));
+    const changed = [...now.values()].filter(({ row, observe: seen }) => before.get(row.id)?.observe !== seen).map(({ row }) => row);
     const gone = list.isNewest ? [] : [...before.values()].filter(({ row }) => !now.has(row.id)).map(({ row }) => row);
     before = now;
     return { changed, gone };

@@ -122,7 +122,7 @@ export const sections = {
   limits: z
     .strictObject({
       provisionerConcurrency: concurrency.default(4).describe("Instances that are built or changed at once."),
-      repositoryLooks: z
+      repositoryProbes: z
         .int()
         .min(1)
         .max(64)

@@ -20,7 +20,7 @@ export type CalibrationBound = (typeof CALIBRATION_BOUNDS)[number];
 export interface BoundReading {
   readonly bound: CalibrationBound;
   /** Looks that tell. */
-  readonly looks: number;
+  readonly observations: number;
   /** Applications there were at the fewest and at the most. */
   readonly applications: readonly [fewest: number, most: number];
   /** Largest share that was seen. */

@@ -6,7 +6,7 @@ import { decisionText } from "./decision-text.ts";
 import { parseDecision } from "./parse-decision.ts";
 
 const NAMES: Readonly<Record<string, string>> = { "i-a": "one", "i-b": "two" };
-const told = (what: string, details: Decision["details"], rule = "COMMAND"): string => {
+const reported = (what: string, details: Decision["details"], rule = "COMMAND"): string => {
   const [kind, verdict] = what.split(" ") as [Decision["kind"], string];
   return decisionText(parseDecision({ at: millis(0), subject: "s", kind, verdict, rule, details }), (id) => NAMES[id] ?? id);
 };
@@ -83,8 +83,8 @@ describe("a decision as a sentence", () => {
     ["instance ACTIVE", {}, "applied", "ACTIVE (applied)"],
     ["rollout UNFROZEN", { actor: "anna" }, "COMMAND", "UNFROZEN (COMMAND) by anna"],
   ] as readonly (readonly [string, Decision["details"], string, string | RegExp])[])("%s %j by %s", (what, details, rule, text) => {
-    if (typeof text === "string") expect(told(what, details, rule)).toBe(text);
-    else expect(told(what, details, rule)).toMatch(text);
+    if (typeof text === "string") expect(reported(what, details, rule)).toBe(text);
+    else expect(reported(what, details, rule)).toMatch(text);
   });
 
   it("has words for whatever any version has written", () => {
@@ -124,7 +124,7 @@ describe("a decision as a sentence", () => {
         fc.constantFrom(...verdicts),
         fc.dictionary(fc.constantFrom(...members), fc.jsonValue()),
         (kind, verdict, details) => {
-          const text = told(`${kind} ${verdict}`, details as Decision["details"]);
+          const text = reported(`${kind} ${verdict}`, details as Decision["details"]);
           expect(text).not.toBe("");
           expect(text).not.toContain("undefined");
         },

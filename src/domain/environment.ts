@@ -127,15 +127,15 @@ export interface ClusterAccount {
 }
 
 /** The bindings in an environment by which alone a unit's objects may be written there: one, or one in each of its namespaces. */
-export interface ClusterRegister {
+export interface EnvironmentOwnerBinding {
   /** What they bind, made before them. */
   readonly roles: readonly EngineObject[];
   /** With the epoch, and nobody or the owner's account. */
-  readonly bindings: readonly RegisterBinding[];
+  readonly bindings: readonly OwnerRoleBinding[];
   readonly epoch: number;
 }
 
-export interface RegisterBinding extends EngineObject {
+export interface OwnerRoleBinding extends EngineObject {
   readonly roleRef: { readonly apiGroup: string; readonly kind: string; readonly name: string };
   readonly subjects: readonly { readonly kind: string; readonly name: string; readonly namespace: string }[];
 }

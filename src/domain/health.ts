@@ -124,7 +124,7 @@ export interface InstanceVerdict extends Verdict {
 /** What a comparison usually takes on an instance, and from how many looks that was learnt. */
 export interface Baseline {
   readonly reconcileS: number;
-  readonly looks: number;
+  readonly observations: number;
 }
 
 /** Longer than looks are apart, also where one took as long as it may: a verdict that nobody has renewed since says nothing of now. In ms. */

@@ -15,7 +15,7 @@ export type CanarySource = "no-repository" | CanaryRepository;
 export interface ProbedApplication {
   readonly name: string;
   /** It was asked for, and not looked at yet. */
-  readonly awaitsLook: boolean;
+  readonly awaitsObservation: boolean;
   readonly isPaused: boolean;
   readonly reconciledAt: Millis | undefined;
   /** The last look at it ended with an error. */

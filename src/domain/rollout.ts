@@ -26,7 +26,7 @@ export function isLiveRollout({ state }: Pick<Rollout, "state">): boolean {
 }
 
 /** What an instance's applications looked like before its upgrade; whole numbers of applications. */
-export interface SightCounts {
+export interface ObservationCounts {
   readonly applications: number;
   /** Argo CD cannot compare them: Unknown, or a ComparisonError. */
   readonly faulty: number;
@@ -53,7 +53,7 @@ export interface SyncTally extends SyncCounts {
 }
 
 /** What one look saw of an instance. */
-export interface InstanceSight extends SightCounts {
+export interface InstanceObservation extends ObservationCounts {
   readonly at: Millis;
   /** The release that each of its pods runs and is ready in; `undefined`: not all do. */
   readonly runs: string | undefined;
@@ -76,7 +76,7 @@ export interface InstanceSight extends SightCounts {
 export type Release = Pick<CatalogueEntry, "version" | "image" | "redisImage">;
 
 /** What a look at an instance is to find out. */
-export interface SightRequest {
+export interface ObservationRequest {
   /** Those pods may run. */
   readonly releases: readonly Release[];
   /** Only crashes of pods that run this one count. */
@@ -102,7 +102,7 @@ export interface WaveInstance {
   readonly emptyingSince?: Millis;
   /** When it was told to run the new release, and how it was then, or before it was emptied. */
   readonly askedAt?: Millis;
-  readonly baseline?: SightCounts;
+  readonly baseline?: ObservationCounts;
   /** When all of its pods were first seen ready in the new release. */
   readonly readyAt?: Millis;
   /** Its syncs under the new release so far. */

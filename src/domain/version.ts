@@ -25,14 +25,14 @@ export function minorOf(version: string): string {
 }
 
 /** Between the floors of several minors. */
-export const FLOORS = " / ";
+export const FLOOR_SEPARATOR = " / ";
 
 /**
  * Whether a release is older than what is safe. `floor` is one release, or one for each minor that is looked after, like
  * `3.5.1 / 3.4.7`: then a release is measured by that of its own minor, and one of a minor without by the newest.
  */
 export function isBelowFloor(version: string, floor: string): boolean {
-  const floors = floor.split(FLOORS).toSorted((a, b) => compareVersions(b, a));
-  const own = floors.find((one) => minorOf(one) === minorOf(version)) ?? floors[0] ?? floor;
+  const minimums = floor.split(FLOOR_SEPARATOR).toSorted((a, b) => compareVersions(b, a));
+  const own = minimums.find((one) => minorOf(one) === minorOf(version)) ?? minimums[0] ?? floor;
   return compareVersions(version, own) < 0;
 }

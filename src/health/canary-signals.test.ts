@@ -11,7 +11,7 @@ const ago = (seconds: number) => millis(NOW - seconds * 1_000);
 const [ONE, TWO] = ACTIVE_CANARIES;
 
 const seen = (name: string, over: Partial<ProbedApplication> = {}): ProbedApplication => ({
-  ...{ name, awaitsLook: false, isPaused: false, reconciledAt: ago(0), hasError: false },
+  ...{ name, awaitsObservation: false, isPaused: false, reconciledAt: ago(0), hasError: false },
   ...over,
 });
 const asked = (one: number, two: number, tookS?: readonly [number | undefined, number | undefined]): AskedCanaries =>
@@ -36,12 +36,12 @@ describe("canaries", () => {
     expect(took({ reconciledAt: ago(15) })).toBe(1);
     expect(took({ reconciledAt: ago(0) }, 0.3)).toBe(0.3);
     expect(took({ reconciledAt: ago(16) })).toBeUndefined();
-    expect(took({ awaitsLook: true })).toBeUndefined();
+    expect(took({ awaitsObservation: true })).toBeUndefined();
     expect(took({ reconciledAt: undefined })).toBeUndefined();
   });
 
   it("tell by the quicker one: another may have been overlooked", () => {
-    const canaries = [seen(ONE, { awaitsLook: true, reconciledAt: ago(300) }), seen(TWO)];
+    const canaries = [seen(ONE, { awaitsObservation: true, reconciledAt: ago(300) }), seen(TWO)];
     expect(standing({ canaries, asked: asked(90, 15, [undefined, 0.2]) }).canaryS).toBe(0.2);
     expect(standing({ canaries, asked: asked(90, 15) }).canaryS).toBe(15);
     // One that has only just been asked for is not the quicker one for that.
@@ -53,7 +53,7 @@ describe("canaries", () => {
   const WRONG = seen("d", { reconciledAt: ago(9_000), hasError: true });
 
   it("tell by the one that is never asked for, and by others that were not, how long nobody looked by himself", () => {
-    const others = [seen("a", { reconciledAt: ago(200) }), seen("b", { awaitsLook: true }), seen("c", { isPaused: true }), WRONG];
+    const others = [seen("a", { reconciledAt: ago(200) }), seen("b", { awaitsObservation: true }), seen("c", { isPaused: true }), WRONG];
     const { passiveAgeS, newestAgeS, sampledApplications } = standing({
       others,
       canaries: [seen(PASSIVE_CANARY, { reconciledAt: ago(240) })],
@@ -79,7 +79,7 @@ describe("what stands in an instance's namespace", () => {
     const conditions = [{ type: "ComparisonError", message: "no" }];
     const metadata = { name: "x", annotations: { "argocd.argoproj.io/refresh": "normal" } };
     expect(parseProbed({ metadata, status: { reconciledAt: "2026-01-01T00:00:00Z", conditions } })).toEqual({
-      ...{ name: "x", awaitsLook: true, isPaused: false, hasError: true, reconciledAt: Date.parse("2026-01-01T00:00:00Z") },
+      ...{ name: "x", awaitsObservation: true, isPaused: false, hasError: true, reconciledAt: Date.parse("2026-01-01T00:00:00Z") },
     });
     expect(parseProbed({ metadata: { name: "x" }, status: { conditions: "none", reconciledAt: 5 } })).toMatchObject({
       reconciledAt: undefined,

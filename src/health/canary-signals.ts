@@ -14,7 +14,7 @@ export function nextAsked(asked: AskedCanaries, seen: readonly ProbedApplication
 }
 
 function answeredBy(asked: Asked, seen: ProbedApplication | undefined, now: Millis): Asked {
-  if (asked.tookS !== undefined || seen === undefined || seen.awaitsLook || seen.reconciledAt === undefined) return asked;
+  if (asked.tookS !== undefined || seen === undefined || seen.awaitsObservation || seen.reconciledAt === undefined) return asked;
   if (seen.reconciledAt < Math.floor(asked.at / SECOND_MS) * SECOND_MS) return asked;
   // Seen later than it was done, and done in whole seconds: whichever is less.
   return { ...asked, tookS: Math.max(0, Math.min(now - asked.at, seen.reconciledAt + SECOND_MS - asked.at)) / 1_000 };
@@ -41,8 +41,8 @@ export function standingSignals({ now, asked, canaries, others, pods, errors }: 
   const canaryS = waitOf(questions, now);
   const passive = canaries.find(({ name }) => name === PASSIVE_CANARY)?.reconciledAt;
   // Argo CD writes no new time where a comparison failed: what a user, or a Git server, did wrong would look like a controller that hangs.
-  const looked = others.flatMap(({ awaitsLook, isPaused, hasError, reconciledAt }) =>
-    awaitsLook || isPaused || hasError ? [] : (reconciledAt ?? []),
+  const observed = others.flatMap(({ awaitsObservation, isPaused, hasError, reconciledAt }) =>
+    awaitsObservation || isPaused || hasError ? [] : (reconciledAt ?? []),
   );
   const ageS = (at: number): number => Math.max(0, now - at) / 1_000;
   const restarts = (of: ProbedPod["component"]): number | undefined => {
@@ -54,8 +54,8 @@ export function standingSignals({ now, asked, canaries, others, pods, errors }: 
     canaryS,
     canaryErrors: canaryS === undefined ? undefined : errors,
     passiveAgeS: passive === undefined ? undefined : ageS(passive),
-    newestAgeS: looked.length === 0 ? undefined : ageS(Math.max(...looked)),
-    sampledApplications: looked.length,
+    newestAgeS: observed.length === 0 ? undefined : ageS(Math.max(...observed)),
+    sampledApplications: observed.length,
     controllerRestarts: restarts("controller"),
     repoServerRestarts: restarts("repo-server"),
     redisRestarts: restarts("redis"),

@@ -39,7 +39,7 @@ export interface Remedies {
 }
 
 const MANY = 1_000;
-const NOISIEST_LOOKED_AT = 100;
+const NOISIEST_READ = 100;
 const HELPED: readonly string[] = ["overloaded", "stalled", "failed"];
 
 /**
@@ -96,7 +96,7 @@ export function createRemedies(deps: RemedyDeps): Remedies {
   }
 
   async function findNoisiest({ id }: Instance, signal: AbortSignal): Promise<HeavyUnit | undefined> {
-    const heaviest = await store.loads.listHeaviest(NOISIEST_LOOKED_AT, signal);
+    const heaviest = await store.loads.listHeaviest(NOISIEST_READ, signal);
     return heaviest.find(({ instanceId }) => instanceId === id);
   }
 

@@ -39,9 +39,9 @@ async function begin(
   const open = (): Health => openHealth({ store: wrapped, clock, partition, empty, ...portsOf(points.wrap) });
   let opened = open();
   let failed = 0;
-  const look = async (times: number): Promise<void> => {
+  const probe = async (times: number): Promise<void> => {
     for (let count = 0; count < times; count += 1) {
-      await opened.lookAtAll(never).catch(() => {
+      await opened.probeAll(never).catch(() => {
         failed += 1;
         if (next === "another process takes over") opened = open();
       });
@@ -54,7 +54,7 @@ async function begin(
     entries: (await store.decisions.list({ kind: "health" }, 100, never)).toReversed(),
   });
   const drained = async () => (await store.fleet.listInstances(never)).filter(({ failsOver }) => failsOver).map((each) => each.id);
-  return { id, stage, look, seen, drained, failed: () => failed };
+  return { id, stage, probe, seen, drained, failed: () => failed };
 }
 
 describe.each(FAULT_MODES)("when any call of those who look at an instance %s", (mode) => {
@@ -64,11 +64,11 @@ describe.each(FAULT_MODES)("when any call of those who look at an instance %s", 
       const broke = new Set<string>();
       for (let index = 0; ; index += 1) {
         const points = createFaultPoints(CALLS);
-        const { stage, look, seen, failed } = await begin(points, next);
+        const { stage, probe, seen, failed } = await begin(points, next);
         points.arm(index, mode);
-        await look(BEFORE);
+        await probe(BEFORE);
         stage.redisFails = true;
-        await look(AFTER);
+        await probe(AFTER);
         const name = points.broke();
         const { verdict, samples, entries } = await seen();
         const about = `call ${index}, ${name}`;
@@ -115,10 +115,10 @@ describe.each(FAULT_MODES)("when any call of those who empty what sticks again %
     const broke = new Set<string>();
     for (let index = 0; ; index += 1) {
       const points = createFaultPoints(OF_EMPTYING);
-      const { id, stage, look, drained } = await begin(points, "another process takes over", { isMended: false, others: 1 });
+      const { id, stage, probe, drained } = await begin(points, "another process takes over", { isMended: false, others: 1 });
       points.arm(index, mode);
       stage.redisFails = true;
-      await look(BEFORE + 3 * (RESTART_APART_MS / PERIOD_MS));
+      await probe(BEFORE + 3 * (RESTART_APART_MS / PERIOD_MS));
       const name = points.broke();
       const about = `call ${index}, ${name}`;
       expect(await drained(), about).toEqual([id]);
@@ -140,8 +140,8 @@ describe("an instance that is well", () => {
           get: (object, name) => (name === call ? () => Promise.reject(new Error("no answer")) : Reflect.get(object, name)),
         }),
     };
-    const { stage, look, seen } = await begin(failing, "the same process goes on");
-    await look(BEFORE + AFTER);
+    const { stage, probe, seen } = await begin(failing, "the same process goes on");
+    await probe(BEFORE + AFTER);
     const { verdict, entries } = await seen();
     expect(["healthy", "unknown"]).toContain(verdict?.state);
     expect(stage.deleted).toEqual([]);

@@ -7,7 +7,7 @@ import { aDecision } from "../store/testing/builders.ts";
 import { createWorld } from "../store/testing/world.ts";
 import { ACTIVE_CANARIES } from "./canaries.ts";
 import type { Health } from "./controller.ts";
-import type { EmptyInstance, QuarantineDesk } from "./port.ts";
+import type { EmptyInstance, QuarantineRequests } from "./port.ts";
 import { createStage, EVERYTHING, openHealth, PERIOD_MS, RESTART_APART_MS, type Stage, sendAway } from "./testing/stage.ts";
 
 const never = new AbortController().signal;
@@ -29,9 +29,9 @@ describe("the health of an instance", () => {
     health = open();
   });
 
-  const look = async (times: number): Promise<void> => {
+  const probe = async (times: number): Promise<void> => {
     for (let index = 0; index < times; index += 1) {
-      await health.lookAtAll(never);
+      await health.probeAll(never);
       await clock.advance(PERIOD_MS);
     }
   };
@@ -40,7 +40,7 @@ describe("the health of an instance", () => {
   const journal = async () => (await store.decisions.list({ kind: "health" }, 100, never)).map((each) => each.verdict);
 
   it("is recorded with each look, and asks for its canaries in turn", async () => {
-    await look(4);
+    await probe(4);
     expect(await verdict()).toMatchObject({ instanceId: instance.id, state: "healthy", cause: "none" });
     expect(stage.asks).toEqual([...ACTIVE_CANARIES, ...ACTIVE_CANARIES]);
     expect(stage.ensured).toBe(1);
@@ -52,20 +52,20 @@ describe("the health of an instance", () => {
 
   it("is told without canaries where these are switched off, and those that were there are taken away", async () => {
     health = open({ canary: undefined });
-    await look(4);
+    await probe(4);
     expect(await verdict()).toMatchObject({ state: "healthy" });
     expect([stage.ensured, stage.removed, stage.asks]).toEqual([0, 1, []]);
   });
 
   it("is told in the journal when it changes, and what is stuck is restarted once", async () => {
-    await look(8);
+    await probe(8);
     stage.redisFails = true;
-    await look(12);
+    await probe(12);
     expect(await verdict()).toMatchObject({ state: "stalled", cause: "redis", component: "redis" });
     expect(deleted()).toEqual(["redis-1"]);
     expect(await journal()).toEqual(["RESTART", "STALLED"]);
     stage.redisFails = false;
-    await look(12);
+    await probe(12);
     expect(await verdict()).toMatchObject({ state: "healthy", cause: "none" });
     expect(await journal()).toEqual(["HEALTHY", "RESTART", "STALLED"]);
   });
@@ -80,37 +80,37 @@ describe("the health of an instance", () => {
     health = open({ empty, partition: { ...EVERYTHING, isMine: (key) => key === `health/${instance.id}` } });
     stage.redisFails = true;
     const apart = RESTART_APART_MS / PERIOD_MS;
-    await look(12 + apart);
+    await probe(12 + apart);
     expect(emptied).toEqual([]);
     expect(deleted()).toEqual(["redis-1", "redis-1"]);
-    await look(apart);
+    await probe(apart);
     expect(emptied).toEqual(["empty it: its redis is stuck again after 2 restarts"]);
     expect(await journal()).toEqual(expect.arrayContaining(["DRAIN", "RESTART", "STALLED"]));
-    await look(3 * apart);
+    await probe(3 * apart);
     expect(emptied).toHaveLength(1);
     expect(deleted()).toEqual(["redis-1", "redis-1"]);
   });
 
   it("is told of when its repo-server takes no connection, which is restarted", async () => {
-    await look(8);
+    await probe(8);
     [stage.repoRefuses, stage.canariesFail] = [true, true];
-    await look(12);
+    await probe(12);
     expect(await verdict()).toMatchObject({ state: "stalled", cause: "repo-server", component: "repo-server" });
     expect(await journal()).toEqual(["RESTART", "STALLED"]);
   });
 
   it("is well when its repo-server cannot be asked and renders all the same", async () => {
-    await look(8);
+    await probe(8);
     stage.repoRefuses = true;
-    await look(40);
+    await probe(40);
     expect(await verdict()).toMatchObject({ state: "healthy", cause: "none" });
     expect(await journal()).toEqual([]);
   });
 
   it("is told of by canaries when its controller stands still: both wait, whichever is reminded", async () => {
-    await look(8);
+    await probe(8);
     stage.stoodSince = millis(clock.now() - 2_000);
-    await look(8);
+    await probe(8);
     const { samples } = await store.health.readWindow(instance.id, millis(0), never);
     expect(samples.map(({ signals }) => signals.canaryS)).toEqual([...Array.from({ length: 8 }, () => 0), 0, 0, 15, 30, 45, 60, 75, 90]);
     expect(new Set(stage.asks.slice(-4))).toEqual(new Set(ACTIVE_CANARIES));
@@ -118,17 +118,17 @@ describe("the health of an instance", () => {
 
   it("goes on from what was recorded when another process takes over", async () => {
     stage.redisFails = true;
-    await look(12);
+    await probe(12);
     const before = await verdict();
     health = open();
-    await look(3);
+    await probe(3);
     expect(await verdict()).toMatchObject({ state: "stalled", since: before?.since });
     expect(deleted()).toEqual(["redis-1"]);
   });
 
   it("is nobody's business for an instance that was stopped for good, or that is another process's", async () => {
     health = open({ partition: { ...EVERYTHING, isMine: () => false } });
-    await look(2);
+    await probe(2);
     expect(await verdict()).toBeUndefined();
   });
 
@@ -146,12 +146,12 @@ describe("the health of an instance", () => {
       [aDecision({ at: clock.now(), subject: instance.id, kind: "health", verdict: "QUARANTINE", details })],
       never,
     );
-    const quarantine = { most: 1, desk: { freezeAt: () => undefined } as unknown as QuarantineDesk };
+    const quarantine = { most: 1, requests: { freezeAt: () => undefined } as unknown as QuarantineRequests };
     health = open({ quarantine, partition: { ...EVERYTHING, isMine: () => false } });
-    await look(1);
+    await probe(1);
     expect(await journal()).toEqual(["QUARANTINE"]);
     health = open({ quarantine });
-    await look(2);
+    await probe(2);
     const [end, ...earlier] = await store.decisions.list({ kind: "health" }, 10, never);
     expect(end?.details).toMatchObject({ outcome: "given-up", reason: "no instance of its own for noisy: noisy is gone" });
     expect(earlier).toHaveLength(1);
@@ -159,7 +159,7 @@ describe("the health of an instance", () => {
 
   it("says that nothing is known when its cluster is away", async () => {
     health = open({ canary: undefined, findProcesses: async () => undefined, openNamespace: async () => undefined });
-    await look(4);
+    await probe(4);
     expect(await verdict()).toMatchObject({ state: "unknown", cause: "no-metrics" });
     expect(deleted()).toEqual([]);
   });

@@ -9,13 +9,13 @@ import { createSweeps } from "../runtime/resource-controller/sweeps.ts";
 import type { Store } from "../store/port.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { createRemedies } from "./carry-out-remedy.ts";
-import type { EmptyInstance, PlaceElsewhere, QuarantineDesk } from "./port.ts";
+import type { EmptyInstance, PlaceElsewhere, QuarantineRequests } from "./port.ts";
 import { createQuarantines, type QuarantineDeps } from "./quarantine/carry-out-quarantine.ts";
 import type { Quarantine } from "./quarantine/entries.ts";
-import { createLooks, type LookDeps } from "./record-verdict.ts";
+import { createProbes, type ProbeDeps } from "./record-verdict.ts";
 import { createPlacingAgain } from "./request-placing-again.ts";
 
-export interface HealthDeps extends LookDeps {
+export interface HealthDeps extends ProbeDeps {
   readonly store: Pick<Store, "fleet" | "health" | "decisions" | "loads"> & QuarantineDeps["store"];
   /** By `health/<instance id>`. */
   readonly partition: Partition;
@@ -24,7 +24,7 @@ export interface HealthDeps extends LookDeps {
   readonly empty: EmptyInstance;
   readonly placeElsewhere: PlaceElsewhere;
   /** Absent: nobody is given an instance of its own without a person. */
-  readonly quarantine?: { readonly most: number; readonly desk: QuarantineDesk } | undefined;
+  readonly quarantine?: { readonly most: number; readonly requests: QuarantineRequests } | undefined;
   readonly rng: Rng;
   readonly metrics: Metrics;
 }
@@ -33,7 +33,7 @@ export interface Health {
   start(signal: AbortSignal): void;
   stop(): Promise<void>;
   /** Looks once at every instance of this process's share, one after the other. */
-  lookAtAll(signal: AbortSignal): Promise<void>;
+  probeAll(signal: AbortSignal): Promise<void>;
 }
 
 const AT_ONCE = 16;
@@ -54,7 +54,7 @@ interface Survey {
  */
 export function createHealth(deps: HealthDeps): Health {
   const { store, partition, rng, metrics, periodMs, quarantine } = deps;
-  const looks = createLooks(deps);
+  const observations = createProbes(deps);
   const quarantines = quarantine && createQuarantines({ ...deps, ...quarantine });
   const remedies = createRemedies({ ...deps, quarantines });
   const placingAgain = createPlacingAgain(deps);
@@ -72,7 +72,7 @@ export function createHealth(deps: HealthDeps): Health {
     // One whose controller was stopped for good is not to be told of, and even less to be started again.
     const judged = (await store.fleet.listInstances(signal)).filter(({ state, halt }) => JUDGED.includes(state) && halt === "none");
     const mine = judged.map(({ id }): string => id).filter(isMine);
-    looks.keep(mine);
+    observations.keep(mine);
     for (const id of verdicts.keys()) if (!mine.includes(id)) verdicts.delete(id);
     const begun = ((await quarantines?.listOpen(signal)) ?? []).filter(({ source }) => isMine(source));
     survey = {
@@ -89,10 +89,10 @@ export function createHealth(deps: HealthDeps): Health {
     if (begun !== undefined) await quarantines?.carryOn(begun, signal);
     const instance = serving.get(key);
     if (instance === undefined) return;
-    const verdict = await looks.lookAt(instance, fleet, signal);
+    const verdict = await observations.probeInstance(instance, fleet, signal);
     verdicts.set(key, verdict);
     await remedies.help({ instance, verdict, serving: [...serving.values()] }, signal);
-    await placingAgain.look(instance, verdict, signal);
+    await placingAgain.probe(instance, verdict, signal);
   }
 
   const queue = createKeyedQueue({ ...deps, name: "health", concurrency: AT_ONCE, rng: rng.fork("health"), work });
@@ -121,7 +121,7 @@ export function createHealth(deps: HealthDeps): Health {
   return {
     start: controller.start,
     stop: controller.stop,
-    async lookAtAll(signal) {
+    async probeAll(signal) {
       for (const key of await takeSurvey(signal)) await work(key, signal);
     },
   };

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { deriveSignals, keptLooks, known, type Looked } from "./derive-signals.ts";
+import { deriveSignals, keptProbes, known, type ProbeResult } from "./derive-signals.ts";
 import type { Page } from "./parse-page.ts";
 
 const WORKERS = { statusProcessors: 20, operationProcessors: 10 };
 type Counters = Page["counters"];
 
-const look = (seconds: number, counters: Counters | undefined, over: Partial<Looked> = {}): Looked => ({
+const probe = (seconds: number, counters: Counters | undefined, over: Partial<ProbeResult> = {}): ProbeResult => ({
   ...{ atMs: seconds * 1_000, wallS: 1_000 + seconds, controllerAnswers: counters !== undefined, repoServers: new Map() },
   controller: counters && { counters: { startedAt: 400, ...counters }, git: new Map() },
   ...over,
@@ -30,7 +30,7 @@ describe("signals", () => {
       depth: 3,
       applications: 9,
     };
-    expect(deriveSignals([look(0, before)], look(60, after), WORKERS)).toEqual({
+    expect(deriveSignals([probe(0, before)], probe(60, after), WORKERS)).toEqual({
       ...{ controllerAnswers: 1, uptimeS: 660, queueDepth: 3, applications: 9, reconcilesPerS: 2, reconcileS: 1, reconcileOver16: 0.25 },
       ...{ utilisation: 0.1, queueWaitS: 3, waitingOver10: 0.25, redisPerReconcile: 0.25, redisFailuresPerS: 0 },
     });
@@ -38,17 +38,19 @@ describe("signals", () => {
 
   it("say of syncs how busy their workers are", () => {
     const signals = deriveSignals(
-      [look(0, { operationWorkS: 0, operationWaits: 0, operationWaitS: 0 })],
-      look(60, { operationWorkS: 540, operationWaits: 4, operationWaitS: 200 }),
+      [probe(0, { operationWorkS: 0, operationWaits: 0, operationWaitS: 0 })],
+      probe(60, { operationWorkS: 540, operationWaits: 4, operationWaitS: 200 }),
       WORKERS,
     );
     expect(signals).toMatchObject({ operationUtilisation: 0.9, operationWaitS: 50 });
   });
 
   it("tell of failures of redis while they happen, and not for a minute after", () => {
-    const failing = (at: number, redisFailed: number) => look(at, { reconciles: at, redisFailed });
-    const looks = [failing(0, 0), failing(15, 6), failing(30, 6), failing(45, 6)];
-    const failures = [1, 2, 3].map((index) => deriveSignals(looks.slice(0, index), looks[index] as Looked, WORKERS).redisFailuresPerS);
+    const failing = (at: number, redisFailed: number) => probe(at, { reconciles: at, redisFailed });
+    const observations = [failing(0, 0), failing(15, 6), failing(30, 6), failing(45, 6)];
+    const failures = [1, 2, 3].map(
+      (index) => deriveSignals(observations.slice(0, index), observations[index] as ProbeResult, WORKERS).redisFailuresPerS,
+    );
     expect(failures).toEqual([0.4, 0.2, 0]);
   });
 
@@ -57,33 +59,33 @@ describe("signals", () => {
     ["forgot what it had counted", { reconciles: 10 }, { reconciles: 5 }],
     ["says nothing of it", {}, {}],
   ])("say nothing of a controller's rates when it %s", (_what, before, after) => {
-    expect(deriveSignals([look(0, before)], look(60, after), WORKERS).reconcilesPerS).toBeUndefined();
+    expect(deriveSignals([probe(0, before)], probe(60, after), WORKERS).reconcilesPerS).toBeUndefined();
   });
 
   it("say nothing of what each comparison asks redis for where there are too few", () => {
     const of = (reconciles: number) =>
-      deriveSignals([look(0, { reconciles: 0, redisRequests: 0 })], look(60, { reconciles, redisRequests: 0 }), WORKERS);
+      deriveSignals([probe(0, { reconciles: 0, redisRequests: 0 })], probe(60, { reconciles, redisRequests: 0 }), WORKERS);
     expect([of(2).redisPerReconcile, of(3).redisPerReconcile]).toEqual([undefined, 0]);
   });
 
   it("tell who was asked and said nothing from who could not be asked", () => {
-    expect(deriveSignals([], look(0, undefined), WORKERS)).toEqual({ controllerAnswers: 0 });
-    expect(deriveSignals([], look(0, undefined, { controllerAnswers: undefined }), WORKERS)).toEqual({});
-    const half = look(0, undefined, { controllerAnswers: undefined, ...pods({ a: repo({}), b: undefined }) });
+    expect(deriveSignals([], probe(0, undefined), WORKERS)).toEqual({ controllerAnswers: 0 });
+    expect(deriveSignals([], probe(0, undefined, { controllerAnswers: undefined }), WORKERS)).toEqual({});
+    const half = probe(0, undefined, { controllerAnswers: undefined, ...pods({ a: repo({}), b: undefined }) });
     expect(deriveSignals([], half, WORKERS)).toEqual({ repoServerAnswers: 0.5 });
   });
 
   it("say how long Git took, and for how many of the repositories that were asked it was slow", () => {
-    const before = look(0, {}, pods({ a: repo({ x: [1, 9], idle: [4, 40] }), anew: repo({ x: [1, 1] }) }));
-    const after = look(60, {}, pods({ a: repo({ x: [3, 13], y: [2, 0.1], idle: [4, 40] }), anew: repo({ x: [9, 99] }, 6) }));
+    const before = probe(0, {}, pods({ a: repo({ x: [1, 9], idle: [4, 40] }), anew: repo({ x: [1, 1] }) }));
+    const after = probe(60, {}, pods({ a: repo({ x: [3, 13], y: [2, 0.1], idle: [4, 40] }), anew: repo({ x: [9, 99] }, 6) }));
     const { gitS, gitSlowShare } = deriveSignals([before], after, WORKERS);
     expect([gitS, gitSlowShare]).toEqual([4.1 / 4, 0.5]);
   });
 
   it("rest on looks of the last minute and one before, and on none that has just been", () => {
-    const looks = [0, 30, 60, 90].map((at) => look(at, { reconciles: at * 10 }));
-    expect(keptLooks(looks, look(120, {})).map(({ atMs }) => atMs / 1_000)).toEqual([60, 90, 120]);
-    expect(deriveSignals([look(119, { reconciles: 0 })], look(120, { reconciles: 9 }), WORKERS).reconcilesPerS).toBeUndefined();
+    const observations = [0, 30, 60, 90].map((at) => probe(at, { reconciles: at * 10 }));
+    expect(keptProbes(observations, probe(120, {})).map(({ atMs }) => atMs / 1_000)).toEqual([60, 90, 120]);
+    expect(deriveSignals([probe(119, { reconciles: 0 })], probe(120, { reconciles: 9 }), WORKERS).reconcilesPerS).toBeUndefined();
   });
 
   it("are numbers, or absent", () => {

@@ -2,7 +2,7 @@ import type { SignalName, Signals } from "../domain/health.ts";
 import type { CounterName, GitCount, Page } from "./parse-page.ts";
 
 /** What one look at an instance's processes found; times are of a clock that only grows, in ms. */
-export interface Looked {
+export interface ProbeResult {
   readonly atMs: number;
   readonly wallS: number;
   /** Absent: it could not be read. */
@@ -29,23 +29,23 @@ const FEWEST_RECONCILES = 3;
 const SLOW_GIT_S = 1;
 
 /** The look that another one is compared with: the youngest that is so much older, or the oldest there is. Looks are sorted by time. */
-function baseOf(looks: readonly Looked[], now: Looked, spanMs: number = SPAN_MS): Looked | undefined {
-  const before = looks.filter(({ atMs }) => now.atMs - atMs >= SHORTEST_MS);
+function baseOf(observations: readonly ProbeResult[], now: ProbeResult, spanMs: number = SPAN_MS): ProbeResult | undefined {
+  const before = observations.filter(({ atMs }) => now.atMs - atMs >= SHORTEST_MS);
   return before.findLast(({ atMs }) => now.atMs - atMs >= spanMs) ?? before[0];
 }
 
 /** Looks that are still of use after `now`: those of the last minute, and the youngest before. */
-export function keptLooks(looks: readonly Looked[], now: Looked): readonly Looked[] {
-  const base = baseOf(looks, now);
-  return [...looks.filter(({ atMs }) => base === undefined || atMs >= base.atMs), now];
+export function keptProbes(observations: readonly ProbeResult[], now: ProbeResult): readonly ProbeResult[] {
+  const base = baseOf(observations, now);
+  return [...observations.filter(({ atMs }) => base === undefined || atMs >= base.atMs), now];
 }
 
 /**
  * What an instance's metrics say of the time between the looks before and this one. What a process that has begun anew says is not compared
  * with the old one's.
  */
-export function deriveSignals(looks: readonly Looked[], now: Looked, workers: Workers): Signals {
-  const [base, recent] = [baseOf(looks, now), baseOf(looks, now, RECENT_MS)];
+export function deriveSignals(observations: readonly ProbeResult[], now: ProbeResult, workers: Workers): Signals {
+  const [base, recent] = [baseOf(observations, now), baseOf(observations, now, RECENT_MS)];
   const asked = [...now.repoServers.values()];
   const startedAt = now.controller?.counters.startedAt;
   return known({
@@ -59,7 +59,7 @@ export function deriveSignals(looks: readonly Looked[], now: Looked, workers: Wo
   });
 }
 
-function ratesOf(base: Looked, now: Looked, workers: Workers): Readonly<Partial<Record<SignalName, number | undefined>>> {
+function ratesOf(base: ProbeResult, now: ProbeResult, workers: Workers): Readonly<Partial<Record<SignalName, number | undefined>>> {
   const seconds = (now.atMs - base.atMs) / 1_000;
   const grown = growthBetween(base, now);
   if (grown === undefined) return {};
@@ -82,7 +82,7 @@ function ratesOf(base: Looked, now: Looked, workers: Workers): Readonly<Partial<
 }
 
 /** How much counters of the controller grew, if it is the same one. One goes back when the controller forgets applications that are gone. */
-function growthBetween(base: Looked, now: Looked): ((name: CounterName) => number | undefined) | undefined {
+function growthBetween(base: ProbeResult, now: ProbeResult): ((name: CounterName) => number | undefined) | undefined {
   const [before, after] = [base.controller, now.controller];
   if (before === undefined || after === undefined || before.counters.startedAt !== after.counters.startedAt) return undefined;
   return (name) => {
@@ -91,12 +91,12 @@ function growthBetween(base: Looked, now: Looked): ((name: CounterName) => numbe
   };
 }
 
-function failuresOf(recent: Looked, now: Looked): number | undefined {
+function failuresOf(recent: ProbeResult, now: ProbeResult): number | undefined {
   const grown = growthBetween(recent, now);
   return grown === undefined ? undefined : (grown("redisFailed") ?? 0) / ((now.atMs - recent.atMs) / 1_000);
 }
 
-function gitOf(base: Looked, now: Looked): Readonly<Partial<Record<SignalName, number | undefined>>> {
+function gitOf(base: ProbeResult, now: ProbeResult): Readonly<Partial<Record<SignalName, number | undefined>>> {
   const asked = new Map<string, GitCount>();
   for (const [pod, after] of now.repoServers) {
     const before = base.repoServers.get(pod);

@@ -19,7 +19,7 @@ const RECENT_MS = 30_000;
 /** A canary that is refreshed within this time shows that the instance works, in s. */
 const REFRESHED_WITHIN_S = 30;
 /** Fewer samples than this do not show that something lasts. */
-const FEWEST_LOOKS = 3;
+const FEWEST_PROBES = 3;
 /**
  * The share of samples in which a rule must hold, of those that tell anything about it. One in five may differ:
  * queues run empty now and then.
@@ -49,7 +49,7 @@ export function windowMs({ overloadMs }: Pick<HealthSettings, "overloadMs">): nu
 export function judge(window: Window): Verdict {
   const { now, samples, periodMs, settings } = window;
   const newest = samples.at(-1);
-  if (newest === undefined || now - newest.at > patienceMs(periodMs))
+  if (newest === undefined || now - newest.at > timeoutMs(periodMs))
     return unknown("no-samples", "nobody has looked at it for a while", []);
   const restarting = restartsOf(samples);
   if (restarting !== undefined) return restarting;
@@ -127,19 +127,19 @@ function hasLasted({ persistMs }: Rule, samples: readonly Telling[], periodMs: n
   const lasted = samples.findLastIndex((sample) => before(sample) >= persistMs);
   if (lasted < 0) return false;
   // Samples may be late or tell nothing: six in ten of those that the time would hold are enough.
-  const needed = persistMs === 0 ? 1 : Math.max(FEWEST_LOOKS, Math.floor((persistMs / periodMs) * 0.6));
+  const needed = persistMs === 0 ? 1 : Math.max(FEWEST_PROBES, Math.floor((persistMs / periodMs) * 0.6));
   // The span reaches back to the last sample that is `persistMs` old, and further where that takes in the samples of
   // one more period, or as many as are needed. Samples of an instance that does not answer may be further apart than
   // `periodMs`, because each observation takes longer.
   const withPeriod = samples.findIndex((sample) => before(sample) <= persistMs + periodMs);
   const span = samples.slice(Math.max(0, Math.min(lasted, withPeriod, samples.length - needed)));
-  const longest = Math.max(persistMs, needed * periodMs) + patienceMs(periodMs);
+  const longest = Math.max(persistMs, needed * periodMs) + timeoutMs(periodMs);
   const isGapless = span.length >= needed && span.every((sample) => before(sample) <= longest);
   return isGapless && span.filter(({ holds }) => holds).length >= QUORUM * span.length;
 }
 
 /** How late a sample may come before it counts as missing, in ms. */
-function patienceMs(periodMs: number): number {
+function timeoutMs(periodMs: number): number {
   return 3 * periodMs + 15_000;
 }
 

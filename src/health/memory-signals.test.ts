@@ -18,11 +18,11 @@ const repoServer = (name: string, over: Partial<ProbedPod> = {}) =>
 
 describe("the memory of an instance's components", () => {
   it("is told as the share of what each may use, of the fullest repo-server", () => {
-    const look = {
+    const probe = {
       controller: using(3 * GIB),
       repoServers: new Map([...["a", "b"].entries()].map(([at, pod]) => [pod, using((at + 1) * 2 ** 28)])),
     };
-    expect(memorySignals(look, [CONTROLLER, repoServer("a"), repoServer("b")], NOW)).toEqual({
+    expect(memorySignals(probe, [CONTROLLER, repoServer("a"), repoServer("b")], NOW)).toEqual({
       controllerMemory: 0.75,
       repoServerMemory: 0.5,
     });
@@ -38,7 +38,7 @@ describe("the memory of an instance's components", () => {
     ["whose pods nobody sees", { controller: using(GIB), repoServers: new Map([["a", using(GIB)]]) }, []],
     ["that is being replaced", { controller: using(GIB), repoServers: new Map() }, [CONTROLLER, { ...CONTROLLER, name: "d" }]],
     ["without a limit", { controller: using(GIB), repoServers: new Map() }, [{ ...CONTROLLER, memoryLimit: undefined }]],
-  ])("is not known of one %s", (_what, look, pods) => expect(memorySignals(look, pods, NOW)).toEqual({}));
+  ])("is not known of one %s", (_what, probe, pods) => expect(memorySignals(probe, pods, NOW)).toEqual({}));
 
   it("tells since when each was ended for want of it last", () => {
     const killed = [{ ...CONTROLLER, killedAt: ago(30) }, repoServer("a", { killedAt: ago(700) }), repoServer("b", { killedAt: ago(80) })];

@@ -1,18 +1,18 @@
 import type { Millis } from "../domain/clock.ts";
 import type { Component, Signals } from "../domain/health.ts";
 import type { ProbedPod } from "../domain/probed.ts";
-import { known, type Looked } from "./derive-signals.ts";
+import { known, type ProbeResult } from "./derive-signals.ts";
 import type { Page } from "./parse-page.ts";
 
 /**
  * How much of the memory they may use an instance's processes use, by what each says of itself and what its pod may have, and when pods were
  * ended for using more. Redis says nothing of itself: only its end tells. What is being replaced stands twice, and tells nothing of its controller.
  */
-export function memorySignals(look: Pick<Looked, "controller" | "repoServers">, pods: readonly ProbedPod[], now: Millis): Signals {
+export function memorySignals(probe: Pick<ProbeResult, "controller" | "repoServers">, pods: readonly ProbedPod[], now: Millis): Signals {
   const controllers = pods.filter(({ component }) => component === "controller");
-  const repoServers = pods.flatMap((pod) => shareOf(look.repoServers.get(pod.name), pod) ?? []);
+  const repoServers = pods.flatMap((pod) => shareOf(probe.repoServers.get(pod.name), pod) ?? []);
   return known({
-    controllerMemory: controllers.length === 1 ? shareOf(look.controller, controllers[0]) : undefined,
+    controllerMemory: controllers.length === 1 ? shareOf(probe.controller, controllers[0]) : undefined,
     repoServerMemory: repoServers.length === 0 ? undefined : Math.max(...repoServers),
     controllerKilledS: killedS(pods, "controller", now),
     repoServerKilledS: killedS(pods, "repo-server", now),

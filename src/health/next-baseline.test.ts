@@ -4,9 +4,9 @@ import { nextBaseline, ratioToBaseline } from "./next-baseline.ts";
 
 const GRACE_MS = 300_000;
 const calm = (reconcileS: number) => ({ reconcileS, uptimeS: 9_000, queueWaitS: 0, canaryS: 0.1 });
-const after = (looks: number, reconcileS: number, from?: Baseline): Baseline | undefined => {
+const after = (observations: number, reconcileS: number, from?: Baseline): Baseline | undefined => {
   let baseline = from;
-  for (let index = 0; index < looks; index += 1) baseline = nextBaseline(baseline, calm(reconcileS), GRACE_MS);
+  for (let index = 0; index < observations; index += 1) baseline = nextBaseline(baseline, calm(reconcileS), GRACE_MS);
   return baseline;
 };
 

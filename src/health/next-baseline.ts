@@ -16,13 +16,15 @@ export function nextBaseline(before: Baseline | undefined, signals: Signals, gra
   const { reconcileS, uptimeS = 0, queueWaitS = 0, canaryS = 0, waitingOver10 = 0 } = signals;
   const isCalm = uptimeS * 1_000 > graceMs && queueWaitS < 1 && canaryS < 2 && waitingOver10 < 0.1;
   if (reconcileS === undefined || !isCalm) return before;
-  if (before === undefined) return { reconcileS: Math.max(SHORTEST_S, reconcileS), looks: 1 };
-  const step = Math.max(STEP, 0.5 / before.looks);
+  if (before === undefined) return { reconcileS: Math.max(SHORTEST_S, reconcileS), observations: 1 };
+  const step = Math.max(STEP, 0.5 / before.observations);
   const moved = before.reconcileS * (reconcileS > before.reconcileS ? 1 + step : 1 / (1 + step));
-  return { reconcileS: Math.max(SHORTEST_S, moved), looks: before.looks + 1 };
+  return { reconcileS: Math.max(SHORTEST_S, moved), observations: before.observations + 1 };
 }
 
 /** How many times as long as usual comparisons took; `undefined` while nobody knows what is usual. */
 export function ratioToBaseline(baseline: Baseline | undefined, { reconcileS }: Signals): number | undefined {
-  return baseline === undefined || baseline.looks < LEARNT || reconcileS === undefined ? undefined : reconcileS / baseline.reconcileS;
+  return baseline === undefined || baseline.observations < LEARNT || reconcileS === undefined
+    ? undefined
+    : reconcileS / baseline.reconcileS;
 }

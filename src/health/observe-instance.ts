@@ -4,7 +4,7 @@ import type { CanarySource } from "../domain/probed.ts";
 import type { Log } from "../telemetry/log.ts";
 import { type AskedCanaries, nextCanary } from "./canaries.ts";
 import { nextAsked, standingSignals } from "./canary-signals.ts";
-import { deriveSignals, keptLooks, type Looked, type Workers } from "./derive-signals.ts";
+import { deriveSignals, keptProbes, type ProbeResult, type Workers } from "./derive-signals.ts";
 import { memorySignals } from "./memory-signals.ts";
 import { type Page, parsePage } from "./parse-page.ts";
 import type { FindProcesses, InstancePlace, OpenNamespace, ProbedNamespace } from "./port.ts";
@@ -18,21 +18,21 @@ export interface ProbeDeps {
 
 /** What is remembered of an instance from one look to the next; who forgets it knows nothing of canaries for a round, and no rates for a minute. */
 export interface ProbeMemory {
-  readonly looks: readonly Looked[];
+  readonly observations: readonly ProbeResult[];
   readonly asked: AskedCanaries;
   readonly errors: number;
   /** When canaries were put right last. */
   readonly ensuredAt: Millis | undefined;
 }
 
-export interface ProbeWish {
+export interface ProbeRequest {
   readonly at: InstancePlace;
   readonly workers: Workers;
   /** Absent: canaries are switched off. */
   readonly canary: CanarySource | undefined;
 }
 
-export const NO_MEMORY: ProbeMemory = { looks: [], asked: new Map(), errors: 0, ensuredAt: undefined };
+export const NO_MEMORY: ProbeMemory = { observations: [], asked: new Map(), errors: 0, ensuredAt: undefined };
 
 /** A controller with thousands of applications answers in a second, in four when it starves (measured); later is no answer. In ms. */
 const ANSWER_MS = 8_000;
@@ -45,7 +45,7 @@ const ENSURE_MS = 300_000;
 /** Looks once at an instance: asks for a canary, reads what its processes say, then what stands in its namespace. What cannot be read is absent. */
 export async function observeInstance(
   deps: ProbeDeps,
-  wish: ProbeWish,
+  request: ProbeRequest,
   memory: ProbeMemory,
   signal: AbortSignal,
 ): Promise<{ readonly signals: Signals; readonly memory: ProbeMemory }> {
@@ -55,17 +55,17 @@ export async function observeInstance(
       return await run(AbortSignal.any([signal, AbortSignal.timeout(STANDING_MS)]));
     } catch (error) {
       signal.throwIfAborted();
-      log.debug({ error, namespace: wish.at.namespace, what }, "Looking at an instance");
+      log.debug({ error, namespace: request.at.namespace, what }, "Looking at an instance");
       return undefined;
     }
   };
-  const namespace = await orNothing("cluster", (limited) => deps.openNamespace(wish.at, limited));
+  const namespace = await orNothing("cluster", (limited) => deps.openNamespace(request.at, limited));
   const isDue = memory.ensuredAt === undefined || clock.now() - memory.ensuredAt > ENSURE_MS;
-  const ensuredAt = isDue ? await orNothing("canaries", () => ensure(namespace, wish, clock, signal)) : memory.ensuredAt;
-  const mayAsk = ensuredAt !== undefined && wish.canary !== undefined;
+  const ensuredAt = isDue ? await orNothing("canaries", () => ensure(namespace, request, clock, signal)) : memory.ensuredAt;
+  const mayAsk = ensuredAt !== undefined && request.canary !== undefined;
   const asked = (mayAsk ? await orNothing("ask", () => ask(namespace, memory, clock, signal)) : undefined) ?? memory.asked;
-  const processes = await orNothing("processes", (limited) => deps.findProcesses(wish.at, limited));
-  const look = await readProcesses(processes, clock, signal);
+  const processes = await orNothing("processes", (limited) => deps.findProcesses(request.at, limited));
+  const probe = await readProcesses(processes, clock, signal);
   const [canaries = [], others = [], pods = []] = await Promise.all([
     orNothing("canaries", async (limited) => namespace?.listCanaries(limited)),
     orNothing("applications", async (limited) => namespace?.sampleApplications(SAMPLED, limited)),
@@ -77,17 +77,17 @@ export async function observeInstance(
   const errors = isBroken ? memory.errors + 1 : 0;
   return {
     signals: {
-      ...deriveSignals(memory.looks, look, wish.workers),
+      ...deriveSignals(memory.observations, probe, request.workers),
       ...standingSignals({ now, asked: answered, canaries, others, pods, errors }),
-      ...memorySignals(look, pods, now),
+      ...memorySignals(probe, pods, now),
     },
-    memory: { looks: keptLooks(memory.looks, look), asked: answered, errors, ensuredAt },
+    memory: { observations: keptProbes(memory.observations, probe), asked: answered, errors, ensuredAt },
   };
 }
 
 async function ensure(
   namespace: ProbedNamespace | undefined,
-  { canary }: ProbeWish,
+  { canary }: ProbeRequest,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<Millis | undefined> {
@@ -114,7 +114,7 @@ async function ask(
  * Reads the metrics of all processes of an instance at the same time. A controller that is asked and says nothing stands
  * still; one that takes no connection may be starting, which takes it minutes, and is absent.
  */
-async function readProcesses(processes: Awaited<ReturnType<FindProcesses>>, clock: Clock, signal: AbortSignal): Promise<Looked> {
+async function readProcesses(processes: Awaited<ReturnType<FindProcesses>>, clock: Clock, signal: AbortSignal): Promise<ProbeResult> {
   const [controller, ...repoServers] = await Promise.all([
     processes === undefined ? undefined : readPage(processes.controller, signal),
     ...[...(processes?.repoServers ?? [])].map(async ([pod, lines]) => [pod, await readPage(lines, signal)] as const),

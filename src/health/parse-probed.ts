@@ -22,7 +22,7 @@ export function parseProbed(raw: unknown): ProbedApplication | undefined {
   const status = asObject(asObject(raw)["status"]);
   return {
     name,
-    awaitsLook: annotations[REFRESH] !== undefined,
+    awaitsObservation: annotations[REFRESH] !== undefined,
     isPaused: annotations[PAUSE] === "true",
     reconciledAt: asTime(status["reconciledAt"]),
     hasError: asArray(status["conditions"]).some((each) => ERRORS.includes(String(asObject(each)["type"]))),

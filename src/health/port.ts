@@ -43,7 +43,7 @@ export type EmptyInstance = (instance: Instance, reason: string, signal: AbortSi
 export type PlaceElsewhere = (unit: UnitId, why: string, signal: AbortSignal) => Promise<string | undefined>;
 
 /** What giving a workspace an instance of its own asks of others. Asked again, each changes nothing. */
-export interface QuarantineDesk {
+export interface QuarantineRequests {
   /** The instance that a pool would get next, or why it gets none. */
   nextOf(pool: string, signal: AbortSignal): Promise<{ readonly name: string } | { readonly why: string }>;
   /** Asks the pool for it by that name. Returns why it gets none. */

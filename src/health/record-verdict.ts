@@ -13,7 +13,7 @@ import { NO_MEMORY, observeInstance, type ProbeMemory } from "./observe-instance
 import type { FindProcesses, OpenNamespace } from "./port.ts";
 import type { HealthSettings } from "./rules.ts";
 
-export interface LookDeps {
+export interface ProbeDeps {
   readonly store: Pick<Store, "health">;
   readonly findProcesses: FindProcesses;
   readonly openNamespace: OpenNamespace;
@@ -26,9 +26,9 @@ export interface LookDeps {
   readonly log: Log;
 }
 
-export interface Looks {
+export interface Probes {
   /** Observes an instance once, judges it, and records what was seen and what that means. */
-  lookAt(instance: Instance, fleet: FleetSpec | undefined, signal: AbortSignal): Promise<InstanceVerdict>;
+  probeInstance(instance: Instance, fleet: FleetSpec | undefined, signal: AbortSignal): Promise<InstanceVerdict>;
   /** Forgets instances that are not among these. */
   keep(ids: readonly string[]): void;
 }
@@ -46,11 +46,11 @@ interface Memory {
 const FIRST: Memory = { probe: NO_MEMORY, troubles: { units: 0, troubledUnits: 0 }, countedAt: undefined };
 
 /** What is done for one instance at a time: it is observed, judged by the samples of the window, and both are recorded. */
-export function createLooks(deps: LookDeps): Looks {
+export function createProbes(deps: ProbeDeps): Probes {
   const { store, clock, log, periodMs, graceMs, overloadMs, canary } = deps;
   const memories = new Map<string, Memory>();
 
-  const lookAt: Looks["lookAt"] = async (instance, fleet, signal) => {
+  const probeInstance: Probes["probeInstance"] = async (instance, fleet, signal) => {
     const { id, name, version, desiredVersion, pool } = instance;
     const { workers, timing } = engineOf(fleet, pool);
     const settings = { ...timing, graceMs, overloadMs };
@@ -86,7 +86,7 @@ export function createLooks(deps: LookDeps): Looks {
   }
 
   return {
-    lookAt,
+    probeInstance,
     keep(ids) {
       for (const id of memories.keys()) if (!ids.includes(id)) memories.delete(id);
     },

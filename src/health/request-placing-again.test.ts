@@ -7,7 +7,7 @@ import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/me
 import { createWorld, type World } from "../store/testing/world.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { createPlacingAgain, type PlacingAgain } from "./request-placing-again.ts";
-import { APART_MS, PATIENCE_MS } from "./why-place-again.ts";
+import { APART_MS, TIMEOUT_MS } from "./why-place-again.ts";
 
 const never = new AbortController().signal;
 
@@ -34,7 +34,7 @@ describe("placing again what an instance never compared", () => {
     placing = createPlacingAgain({ store, placeElsewhere, clock, log: silentLog });
     units = [await placed("a"), await placed("b")];
     since = clock.now();
-    await clock.advance(PATIENCE_MS);
+    await clock.advance(TIMEOUT_MS);
   });
 
   const placed = async (namespace: string): Promise<UnitId> => {
@@ -42,8 +42,8 @@ describe("placing again what an instance never compared", () => {
     await world.place(id, instance.id);
     return id;
   };
-  const look = (): Promise<void> =>
-    placing.look(
+  const probe = (): Promise<void> =>
+    placing.probe(
       instance,
       {
         ...{ instanceId: instance.id, at: clock.now(), since, state: "stalled", cause: "controller-stopped", component: "controller" },
@@ -54,21 +54,21 @@ describe("placing again what an instance never compared", () => {
 
   it("asks once for each, and for none that is younger than a minute", async () => {
     await placed("young");
-    await look();
+    await probe();
     expect(asked).toEqual(units);
   });
 
   it("asks again for what no other instance took, but not at each look, and not before others", async () => {
     refusal = "no other instance takes it";
-    await look();
-    await look();
+    await probe();
+    await probe();
     expect(asked).toEqual(units);
     const late = await placed("late");
-    await clock.advance(PATIENCE_MS);
-    await look();
+    await clock.advance(TIMEOUT_MS);
+    await probe();
     expect(asked).toEqual([...units, late]);
     await clock.advance(APART_MS);
-    await look();
+    await probe();
     expect(asked).toEqual([...units, late, ...units, late]);
   });
 });

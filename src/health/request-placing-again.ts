@@ -16,7 +16,7 @@ export interface PlacingAgainDeps {
 
 export interface PlacingAgain {
   /** Asks for another instance for each workspace that waits in vain for its first comparison on this one. */
-  look(instance: Instance, verdict: InstanceVerdict, signal: AbortSignal): Promise<void>;
+  probe(instance: Instance, verdict: InstanceVerdict, signal: AbortSignal): Promise<void>;
 }
 
 /** With each look at an instance: the rest comes with the next ones. */
@@ -33,7 +33,7 @@ export function createPlacingAgain({ store, placeElsewhere, clock, log }: Placin
     log.info({ ...about, refusal }, "Leaving a unit on an instance that never compared it");
   };
   return {
-    async look(instance, verdict, signal) {
+    async probe(instance, verdict, signal) {
       const reason = whyPlaceAgain(instance, verdict, clock.now());
       if (reason === undefined) return;
       const { why, ...age } = reason;

@@ -125,7 +125,7 @@ export function rulesOf(
     all(above("newestAgeS", twoRoundsS), above("sampledApplications", 0)),
   );
   // Users' applications can be made to be looked at late; the canary that nobody asks for is ours.
-  const notLooking = any(all(newestIsOld, not(below("passiveAgeS", roundS))), above("passiveAgeS", twoRoundsS));
+  const notProbing = any(all(newestIsOld, not(below("passiveAgeS", roundS))), above("passiveAgeS", twoRoundsS));
   const isSettled = all(any(above("uptimeS", graceMs / 1_000)), not(above("isChanging", 0)));
   /** What is slow stays so until it is clearly faster: an instance that is just as busy as that would be called slow and well in turns. */
   const ease = before === "slow" ? 0.75 : 1;
@@ -137,7 +137,7 @@ export function rulesOf(
       persistMs: 25_000,
       clearMs: MINUTE_MS,
       // A canary that waits for five seconds at the beginning has waited for thirty at the end.
-      holds: all(below("controllerAnswers", 1), any(above("canaryS", 5), notLooking)),
+      holds: all(below("controllerAnswers", 1), any(above("canaryS", 5), notProbing)),
       evidence: ["controllerAnswers", "canaryS", "passiveAgeS", "newestAgeS"],
       text: "its controller stands still: it gives no answer, and what it was asked to look at waits",
     },
@@ -177,7 +177,7 @@ export function rulesOf(
       component: "controller",
       persistMs: MINUTE_MS,
       clearMs: MINUTE_MS,
-      holds: all(notLooking, not(above("utilisation", 0.5)), not(above("queueDepth", 0))),
+      holds: all(notProbing, not(above("utilisation", 0.5)), not(above("queueDepth", 0))),
       evidence: ["passiveAgeS", "newestAgeS", "sampledApplications", "canaryS"],
       text: "its controller looks at what it is asked to look at, and at nothing by itself",
     },

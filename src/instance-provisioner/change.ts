@@ -73,8 +73,8 @@ export interface Note {
 
 /** A change of the row without one of the state; `undefined` when it would change nothing. */
 export function noteOf(instance: Instance, { now, ...note }: Note & { readonly now: Millis }): RowChange | undefined {
-  const isNews = Object.entries(note).some(([key, value]) => JSON.stringify(value) !== JSON.stringify(instance[key as keyof Note]));
-  if (!isNews) return undefined;
+  const isChange = Object.entries(note).some(([key, value]) => JSON.stringify(value) !== JSON.stringify(instance[key as keyof Note]));
+  if (!isChange) return undefined;
   const { id, revision, state, reason, attempt } = instance;
   const { cause, ...said } = note;
   const what = note.reason === undefined ? { rule: "DECLARATION", reason: "fleet.yaml" } : { rule: "OBSERVED", reason: note.reason };

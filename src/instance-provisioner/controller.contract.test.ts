@@ -57,7 +57,7 @@ describe("a declared pool", () => {
     await world.startProvisioner();
     await world.declare();
     await world.untilStates("ACTIVE", "ACTIVE");
-    const lookAgain = async (): Promise<number> => {
+    const observeAgain = async (): Promise<number> => {
       const before = world.server.requests().length;
       let ticks = 0;
       await world.until("two resyncs are over", () => ++ticks > 300);
@@ -66,8 +66,8 @@ describe("a declared pool", () => {
         .slice(before)
         .filter((request) => request.method === "PATCH" && !request.url.includes("/status")).length;
     };
-    await lookAgain();
-    expect(await lookAgain()).toBe(0);
+    await observeAgain();
+    expect(await observeAgain()).toBe(0);
   });
 
   it("loses its empty surplus, with namespace and secrets, and never what holds a unit", async () => {

@@ -204,8 +204,8 @@ function isHopeless({ instance, observed, now }: InstanceFacts): boolean {
 
 function troubleOf(observed: ObservedInstance): string | undefined {
   const components = observed.namespace === "ours" ? observed.components : [];
-  const told = components.flatMap(({ name, trouble }) => (trouble === undefined ? [] : [`${name}: ${trouble}`]));
-  return told.length === 0 ? undefined : told.join("; ");
+  const reported = components.flatMap(({ name, trouble }) => (trouble === undefined ? [] : [`${name}: ${trouble}`]));
+  return reported.length === 0 ? undefined : reported.join("; ");
 }
 
 function isOverdue({ instance, now }: InstanceFacts): boolean {

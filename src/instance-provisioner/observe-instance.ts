@@ -43,7 +43,7 @@ export interface SceneDeps {
 }
 
 /** Everything a step is decided from; units are counted after the state was read in which no new one can come. */
-export async function lookAt(deps: SceneDeps, id: InstanceId, signal: AbortSignal): Promise<Scene | undefined> {
+export async function observeObject(deps: SceneDeps, id: InstanceId, signal: AbortSignal): Promise<Scene | undefined> {
   const { fleet, clusters, clock } = deps;
   const instance = await fleet.readInstance(id, signal);
   if (instance === undefined) return undefined;

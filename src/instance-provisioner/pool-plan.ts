@@ -169,16 +169,16 @@ function presentOf(pool: string, instances: readonly Instance[]): readonly Insta
 
 function planRequests({ pool, fleet, instances }: PoolFacts, current: readonly Instance[]): readonly InstanceRequest[] {
   const taken = new Set(instances.map((one) => one.name));
-  const seats = [...current];
+  const candidates = [...current];
   const requests: InstanceRequest[] = [];
   for (let number = 1; current.length + requests.length < pool.instances.min; number += 1) {
     const name = `${pool.name}-${number}`;
-    const engineCluster = emptiestCluster(pool, seats);
+    const engineCluster = emptiestCluster(pool, candidates);
     if (taken.has(name)) continue;
     if (engineCluster === undefined) break;
     const request = requestOf({ pool, fleet }, { name, engineCluster });
     requests.push(request);
-    seats.push(request as Instance);
+    candidates.push(request as Instance);
   }
   return requests;
 }
@@ -209,8 +209,8 @@ function requestOf(
 }
 
 /** The engine cluster with the fewest of the pool's instances; of equals the one named first. */
-function emptiestCluster(pool: PoolSpec, seats: readonly Pick<Instance, "engineCluster">[]): string | undefined {
-  const count = (name: string) => seats.filter((seat) => seat.engineCluster === name).length;
+function emptiestCluster(pool: PoolSpec, candidates: readonly Pick<Instance, "engineCluster">[]): string | undefined {
+  const count = (name: string) => candidates.filter((candidate) => candidate.engineCluster === name).length;
   return pool.engineClusters.toSorted((a, b) => count(a) - count(b))[0];
 }
 

@@ -7,7 +7,7 @@ import { changeOf, noteOf, reasonOf } from "./change.ts";
 import type { SecretKeeper } from "./keep-secrets.ts";
 import type { Change, Step } from "./next-step.ts";
 import { afterRefusal, heldReason, nextStep, upgradedComponents } from "./next-step.ts";
-import { lookAt, type Scene, type SceneDeps } from "./observe-instance.ts";
+import { observeObject, type Scene, type SceneDeps } from "./observe-instance.ts";
 import type { ObjectWriter } from "./write-objects.ts";
 
 export interface InstanceDeps extends SceneDeps {
@@ -79,7 +79,7 @@ export function createReconcileInstance(deps: InstanceDeps): ReconcileInstance {
   };
 
   return async (id, signal) => {
-    const scene = await lookAt(deps, id, signal);
+    const scene = await observeObject(deps, id, signal);
     if (scene === undefined) return;
     const { instance, now } = scene.facts;
     const step = nextStep(scene.facts);

@@ -62,7 +62,7 @@ describe("an instance that is to run another release", () => {
     const definition = await world.hands.get<KubeObject>(DEFINITIONS, { namespace: "", name: "applications.argoproj.io" }, world.signal);
     expect(definition?.metadata.annotations).toEqual({ "argosy.dev/argo-cd-version": "3.5.7" });
     // As long as it takes: redis does not run.
-    for (let looks = 0; looks < 20; looks += 1) await world.clock.advance(2_000);
+    for (let observations = 0; observations < 20; observations += 1) await world.clock.advance(2_000);
     expect(await tags()).toBe("9 v3.5.6 v3.5.6");
     await makeReady(DEPLOYMENTS, REDIS);
     await become("9 v3.5.7 v3.5.6");

@@ -17,8 +17,8 @@ import { aDecision, aFleet, anInstance, aPool, aRollout, aWaveInstance } from ".
 import { createWorld } from "../store/testing/world.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
-import { createDesks } from "./desks.ts";
 import { quarantining } from "./quarantining.ts";
+import { createRequestPorts } from "./request-ports.ts";
 
 const never = new AbortController().signal;
 const PERIOD_MS = 15_000;
@@ -64,9 +64,9 @@ async function begin(points = createFaultPoints(CALLS), { idle = true, max = 3 }
   const ids = createCountingIds();
   /** A process of the health role. */
   const open = () => {
-    const { moving } = createDesks({ store, clock, ids, log: silentLog });
+    const { moving } = createRequestPorts({ store, clock, ids, log: silentLog });
     const quarantines = createQuarantines({
-      ...{ store: wrapped, desk: points.wrap(quarantining({ moving, store })), most: 1, clock, log: silentLog },
+      ...{ store: wrapped, requests: points.wrap(quarantining({ moving, store })), most: 1, clock, log: silentLog },
     });
     const remedies = createRemedies({
       ...{ store: wrapped, quarantines, clock, log: silentLog, metrics: noMetrics },
@@ -76,7 +76,7 @@ async function begin(points = createFaultPoints(CALLS), { idle = true, max = 3 }
   };
   let opened = open();
 
-  const lookOnce = async (): Promise<void> => {
+  const observeOnce = async (): Promise<void> => {
     for (const one of await opened.quarantines.listOpen(never)) await opened.quarantines.carryOn(one, never);
     const instance = (await fleet.readInstance(source.id, never))!;
     await opened.remedies.help({ instance, verdict: verdictOf(state), serving: [instance] }, never);
@@ -96,10 +96,10 @@ async function begin(points = createFaultPoints(CALLS), { idle = true, max = 3 }
   };
   const change = async ({ id, revision, attempt }: Instance, to: Instance["state"], reason = ""): Promise<void> =>
     void (await fleet.changeInstance({ id, revision, state: to, reason, cause: undefined, attempt, decision: undefined }, never));
-  const look = async (times: number, act = elsewhere): Promise<void> => {
+  const observe = async (times: number, act = elsewhere): Promise<void> => {
     for (let count = 0; count < times; count += 1) {
       await health.record({ sample: { at: clock.now(), signals: {} }, verdict: verdictOf(state), keepSince: millis(0) }, never);
-      await lookOnce().catch(() => {
+      await observeOnce().catch(() => {
         opened = open();
       });
       await act();
@@ -111,7 +111,7 @@ async function begin(points = createFaultPoints(CALLS), { idle = true, max = 3 }
     const { unit, directive } = (await placements.readUnit(noisy.unitId, never))!;
     const journal = (await decisions.list({ subject: source.id, kind: "health", verdict: "QUARANTINE" }, 100, never)).toReversed();
     return {
-      home: instances.find(({ id }) => id === unit.owner),
+      holder: instances.find(({ id }) => id === unit.owner),
       directive,
       journal: journal.map(({ details }) => details),
       kept: instances.filter(isInQuarantine).map(({ name }) => name),
@@ -120,7 +120,7 @@ async function begin(points = createFaultPoints(CALLS), { idle = true, max = 3 }
     };
   };
   return {
-    ...{ clock, store, world, source, noisy, look, elsewhere, seen, change },
+    ...{ clock, store, world, source, noisy, observe, elsewhere, seen, change },
     recover: () => {
       state = "healthy";
     },
@@ -135,19 +135,19 @@ describe.each(FAULT_MODES)("when any call of those who give a workspace an insta
     const broke = new Set<string>();
     for (let index = 0; ; index += 1) {
       const points = createFaultPoints(calls);
-      const { source, look, seen } = await begin(points, { idle });
+      const { source, observe, seen } = await begin(points, { idle });
       points.arm(index, mode);
-      await look(ENOUGH);
+      await observe(ENOUGH);
       const name = points.broke();
       const about = `call ${index}, ${name}`;
-      const { home, directive, journal, kept, moves, asksFor } = await seen();
-      expect(home?.name, about).toBe(target);
-      expect(directive.pin, about).toMatchObject({ kind: "instance", instance: home?.id, actor: "health" });
+      const { holder, directive, journal, kept, moves, asksFor } = await seen();
+      expect(holder?.name, about).toBe(target);
+      expect(directive.pin, about).toMatchObject({ kind: "instance", instance: holder?.id, actor: "health" });
       expect(kept, about).toEqual([target]);
       expect(
         moves.map(({ from, to, phase, kind }) => [from, to, phase, kind]),
         about,
-      ).toEqual([[source.id, home?.id, "DONE", "drain"]]);
+      ).toEqual([[source.id, holder?.id, "DONE", "drain"]]);
       expect(asksFor, about).toBe(2);
       expect(
         journal.map(({ isAdvice, outcome }) => [isAdvice, outcome]),
@@ -167,18 +167,18 @@ describe.each(FAULT_MODES)("when any call of those who give a workspace an insta
     const calls = new Set(["direct", "changeInstance", "append", "list", "readUnit"]);
     for (let index = 0; ; index += 1) {
       const points = createFaultPoints(calls);
-      const { source, store, look, elsewhere, seen } = await begin(points);
+      const { source, store, observe, elsewhere, seen } = await begin(points);
       points.arm(index, mode);
       const abort = async (): Promise<void> => {
         for (const { id, phase } of await store.moves.list({ isLive: true }, 10, never))
           if (phase === "QUIESCE") await store.moves.abort(id, { message: "it failed", decision: aDecision() }, never);
         await elsewhere();
       };
-      await look(ENOUGH, abort);
+      await observe(ENOUGH, abort);
       const name = points.broke();
       const about = `call ${index}, ${name}`;
-      const { home, directive, journal, kept } = await seen();
-      expect(home?.id, about).toBe(source.id);
+      const { holder, directive, journal, kept } = await seen();
+      expect(holder?.id, about).toBe(source.id);
       expect(directive, about).toEqual(NO_DIRECTIVE);
       expect(kept, about).toEqual([]);
       expect(journal.at(-1), about).toMatchObject({
@@ -195,8 +195,8 @@ describe.each(FAULT_MODES)("when any call of those who give a workspace an insta
 
 describe("an instance of its own", () => {
   it("stays advice, which says why, where its pool may have no more", async () => {
-    const { look, seen } = await begin(undefined, { idle: false, max: 1 });
-    await look(ENOUGH);
+    const { observe, seen } = await begin(undefined, { idle: false, max: 1 });
+    await observe(ENOUGH);
     const { journal, moves } = await seen();
     expect(journal).toHaveLength(1);
     expect(journal[0]).toMatchObject({
@@ -208,11 +208,11 @@ describe("an instance of its own", () => {
   });
 
   it("stays advice while a release is rolled out to its class: what is moved would be taken for that one's work", async () => {
-    const { clock, store, source, look, seen } = await begin();
+    const { clock, store, source, observe, seen } = await begin();
     const wave = { name: "canary", instances: [aWaveInstance({ id: source.id })], bakeMs: MINUTE_MS, isExtended: false, isApproved: false };
     const rollout = aRollout({ waves: [wave], createdAt: clock.now() });
     await store.rollouts.create(rollout, aDecision({ subject: rollout.id, kind: "rollout" }), never);
-    await look(ENOUGH);
+    await observe(ENOUGH);
     const { journal, moves, directive } = await seen();
     expect(journal[0]).toMatchObject({
       isAdvice: true,
@@ -222,40 +222,40 @@ describe("an instance of its own", () => {
   });
 
   it("is not waited for where the overload ends before it serves, and stays with its pool", async () => {
-    const { look, seen, recover } = await begin(undefined, { idle: false });
-    await look(2);
+    const { observe, seen, recover } = await begin(undefined, { idle: false });
+    await observe(2);
     recover();
-    await look(ENOUGH);
-    const { home, journal, kept, directive, asksFor } = await seen();
-    expect([home?.name, kept, directive, asksFor]).toEqual(["standard-1", [], NO_DIRECTIVE, 2]);
+    await observe(ENOUGH);
+    const { holder, journal, kept, directive, asksFor } = await seen();
+    expect([holder?.name, kept, directive, asksFor]).toEqual(["standard-1", [], NO_DIRECTIVE, 2]);
     expect(journal.at(-1)).toMatchObject({ outcome: "given-up", reason: expect.stringContaining("standard-1 is healthy again") });
   });
 
   it("is closed to others once the move there has begun, and no sooner", async () => {
-    const { look, seen, elsewhere } = await begin();
-    await look(2, async () => undefined);
+    const { observe, seen, elsewhere } = await begin();
+    await observe(2, async () => undefined);
     expect(await seen()).toMatchObject({ kept: [], moves: [{ phase: "WAITING" }] });
-    await look(1, () => elsewhere({ movesEnd: false }));
-    await look(1, () => elsewhere({ movesEnd: false }));
+    await observe(1, () => elsewhere({ movesEnd: false }));
+    await observe(1, () => elsewhere({ movesEnd: false }));
     expect(await seen()).toMatchObject({ kept: ["standard-2"], moves: [{ phase: "PREPARE" }] });
   });
 
   it("is open to others again where its move does not get its turn within an hour", async () => {
-    const { look, seen } = await begin();
-    await look(250, async () => undefined);
-    const { home, directive, journal, moves } = await seen();
-    expect([home?.name, directive]).toEqual(["standard-1", NO_DIRECTIVE]);
+    const { observe, seen } = await begin();
+    await observe(250, async () => undefined);
+    const { holder, directive, journal, moves } = await seen();
+    expect([holder?.name, directive]).toEqual(["standard-1", NO_DIRECTIVE]);
     expect(moves).toMatchObject([{ phase: "ABORTED" }]);
     expect(journal.at(-1)).toMatchObject({ outcome: "given-up", reason: expect.stringContaining("did not get its turn") });
   });
 
   it("is a person's matter as soon as a person unpins the workspace", async () => {
-    const { store, noisy, look, seen } = await begin();
-    await look(4);
+    const { store, noisy, observe, seen } = await begin();
+    await observe(4);
     await store.directives.direct({ workspaceId: noisy.workspaceId, change: { pin: undefined }, decision: aDecision() }, never);
-    await look(ENOUGH);
-    const { home, directive, journal } = await seen();
-    expect([home?.name, directive]).toEqual(["standard-2", NO_DIRECTIVE]);
+    await observe(ENOUGH);
+    const { holder, directive, journal } = await seen();
+    expect([holder?.name, directive]).toEqual(["standard-2", NO_DIRECTIVE]);
     expect(journal.at(-1)).toMatchObject({ outcome: "called-off", reason: "a person has unpinned noisy" });
   });
 });

@@ -1,21 +1,24 @@
 import { nextInstance, planCreation } from "../api/instance-orders.ts";
 import { readPools } from "../api/read-pools.ts";
 import { LOAD_DIMENSIONS } from "../domain/load.ts";
-import type { QuarantineDesk } from "../health/port.ts";
+import type { QuarantineRequests } from "../health/port.ts";
 import { HEALTH } from "../health/quarantine/entries.ts";
 import { planFleet } from "../instance-provisioner/fleet-plan.ts";
-import { roomOf } from "../mover/why-not-move.ts";
+import { usableCapacityOf } from "../mover/why-not-move.ts";
 import { freezeAt } from "../scheduler/plan/assemble.ts";
 import type { Store } from "../store/port.ts";
-import { type Desks, refusalOf } from "./desks.ts";
+import { type RequestPorts, refusalOf } from "./request-ports.ts";
 
 /** Gives a workspace an instance of its own, as a person would by `argosy instance create` and `argosy move`. */
-export function quarantining({ moving, store }: Pick<Desks, "moving"> & { readonly store: Pick<Store, "fleet"> }): QuarantineDesk {
+export function quarantining({
+  moving,
+  store,
+}: Pick<RequestPorts, "moving"> & { readonly store: Pick<Store, "fleet"> }): QuarantineRequests {
   const read = (signal: AbortSignal) => readPools({ store, planFleet }, signal);
   const undeclared = "no fleet is declared";
   return {
     freezeAt,
-    fits: (load, capacity) => LOAD_DIMENSIONS.every((dimension) => load[dimension] <= roomOf({ capacity })[dimension]),
+    fits: (load, capacity) => LOAD_DIMENSIONS.every((dimension) => load[dimension] <= usableCapacityOf({ capacity })[dimension]),
     async nextOf(pool, signal) {
       const facts = await read(signal);
       return facts === undefined ? { why: undeclared } : nextInstance(pool, facts, facts.planned);

@@ -8,12 +8,12 @@ import { createSecretMaker } from "../instance-provisioner/adapters/certificates
 import { createFileCrdSource } from "../instance-provisioner/adapters/kubernetes/crd-source.ts";
 import { createEngineClusters } from "../instance-provisioner/adapters/kubernetes/engine-clusters.ts";
 import { createProvisioner } from "../instance-provisioner/controller.ts";
-import { createManagedCluster, createSights } from "../mover/adapters/kubernetes/clusters.ts";
+import { createManagedCluster, createObservations } from "../mover/adapters/kubernetes/clusters.ts";
 import { createMover } from "../mover/controller.ts";
 import { budgetsOf } from "../mover/next-starts.ts";
 import { createApiCluster, createEngines } from "../reconciler/adapters/kubernetes/clusters.ts";
 import { createReconciler } from "../reconciler/controller.ts";
-import { createInstanceSights } from "../rollout/adapters/kubernetes/instance-sights.ts";
+import { createInstanceObservations } from "../rollout/adapters/kubernetes/instance-observations.ts";
 import { createRollouts } from "../rollout/controller.ts";
 import { startCron } from "../runtime/timer/cron.ts";
 import { createScheduler } from "../scheduler/controller.ts";
@@ -24,7 +24,7 @@ import { environmentOfServer, projectName } from "../shard/names.ts";
 import type { Store } from "../store/port.ts";
 import { createApplicationsSeen } from "../watchdog/adapters/kubernetes/applications-seen.ts";
 import { createWatchdog } from "../watchdog/controller.ts";
-import { createGitLooker } from "../workspace/adapters/git/looker.ts";
+import { createGitObserver } from "../workspace/adapters/git/observer.ts";
 import { createRunResources } from "../workspace/adapters/kubernetes/run-resources.ts";
 import { createEventRecorder } from "../workspace/adapters/kubernetes/user-events.ts";
 import { createUserResources } from "../workspace/adapters/kubernetes/user-resources.ts";
@@ -37,7 +37,7 @@ import { createClusterProbe } from "../workspace/environment/adapters/kubernetes
 import type { ReachOptions } from "../workspace/environment/adapters/kubernetes/reached-cluster.ts";
 import { createReservedKnowledge } from "../workspace/environment/adapters/kubernetes/reserved-servers.ts";
 import { createEnvironmentController } from "../workspace/environment/controller.ts";
-import { createEnvironmentRegisters } from "../workspace/environment/write-owner-bindings.ts";
+import { createEnvironmentOwnerBindings } from "../workspace/environment/write-owner-bindings.ts";
 import { createUserEvents } from "../workspace/events/controller.ts";
 import type { UserKindResources } from "../workspace/port.ts";
 import { createRepositoryCredentialController } from "../workspace/repository-credential/controller.ts";
@@ -45,10 +45,10 @@ import { createSyncRunController } from "../workspace/sync-run/controller.ts";
 import type { Clusters } from "./clusters.ts";
 import type { Context } from "./context.ts";
 import { createControllersSeen } from "./controllers-answer.ts";
-import { approvalLimits, createDesks, emptying, placingElsewhere } from "./desks.ts";
 import { instancePages } from "./instance-metrics.ts";
 import { findInstanceProcesses } from "./instance-processes.ts";
 import { quarantining } from "./quarantining.ts";
+import { approvalLimits, createRequestPorts, emptying, placingElsewhere } from "./request-ports.ts";
 import { createReservedLearner, reservedServers } from "./reserved-servers.ts";
 
 export interface RoleParts {
@@ -104,8 +104,8 @@ function makeWorkspace({ context, store, clusters, membership }: RoleParts): Run
       resources: telling(USER_KINDS.credential, createWatchedKind({ ...watching, kind: USER_KINDS.credential })),
       secrets,
       namespaces: resources,
-      looksAtOnce: context.config.limits.repositoryLooks,
-      looker: createGitLooker({
+      observationsAtOnce: context.config.limits.repositoryProbes,
+      observer: createGitObserver({
         ...context,
         directory: join(context.config.stateDir, "looks"),
         path: context.env["PATH"] ?? "/usr/bin:/bin",
@@ -141,7 +141,7 @@ function together(parts: readonly Running[]): Running {
 
 function makeScheduler({ context, store, clusters, membership }: RoleParts): Running {
   const parts = { ...context, store, partition: membership.partition("scheduler") };
-  const { planning, draining } = createDesks(parts);
+  const { planning, draining } = createRequestPorts(parts);
   return together([
     createScheduler(parts),
     createSampler({
@@ -190,16 +190,16 @@ function makeReconciler({ context, store, clusters, membership }: RoleParts): Ru
   const mover = createMover({
     ...context,
     store,
-    sights: {
+    observations: {
       async of(name) {
         const client = await clusters.engine(name);
-        return client === undefined ? undefined : createSights(client);
+        return client === undefined ? undefined : createObservations(client);
       },
     },
     watch: engines,
     managed: createManagedCluster(clusters.api),
-    grounds: reconciler.grounds,
-    registers: createEnvironmentRegisters({
+    unitPrerequisites: reconciler.unitPrerequisites,
+    ownerBindings: createEnvironmentOwnerBindings({
       store,
       accounts: createClusterAccounts(reach),
     }),
@@ -214,10 +214,10 @@ function makeReconciler({ context, store, clusters, membership }: RoleParts): Ru
 
 function makeProvisioner({ context, store, clusters, membership }: RoleParts): Running {
   const partition = membership.partition("provisioner");
-  const { moving, draining } = createDesks({ ...context, store });
+  const { moving, draining } = createRequestPorts({ ...context, store });
   const rollouts = createRollouts({
     ...{ ...context, store, partition, freezeAt },
-    sights: createInstanceSights({ ...context, clientOf: clusters.engine }),
+    observations: createInstanceObservations({ ...context, clientOf: clusters.engine }),
     emptying: {
       carryOn: draining.handOver,
       giveUp: async ({ id }, actor, signal) => void (await moving.giveUp(id, "that wait to drain it", actor, signal)),
@@ -238,15 +238,15 @@ function makeProvisioner({ context, store, clusters, membership }: RoleParts): R
 function makeHealth({ context, store, clusters, membership }: RoleParts): Running {
   const { canary: repository, canaries, quarantines, ...times } = context.config.health;
   const canary = canaries ? (repository ?? "no-repository") : undefined;
-  const desks = createDesks({ ...context, store });
+  const requestPorts = createRequestPorts({ ...context, store });
   const most = context.config.moves.relief ? quarantines : 0;
   return createHealth({
     ...{ ...context, ...times, store, canary },
-    quarantine: most === 0 ? undefined : { most, desk: quarantining({ ...desks, store }) },
+    quarantine: most === 0 ? undefined : { most, requests: quarantining({ ...requestPorts, store }) },
     partition: membership.partition("health"),
     findProcesses: findInstanceProcesses({ store, clusters }),
     openNamespace: createNamespaces(clusters.engine, clusters.destination.server),
-    empty: emptying(desks),
-    placeElsewhere: placingElsewhere({ ...desks, ...context, store }),
+    empty: emptying(requestPorts),
+    placeElsewhere: placingElsewhere({ ...requestPorts, ...context, store }),
   });
 }

@@ -19,7 +19,7 @@ function create() {
   let monotonicMs = 0;
   const access = createAccess({
     managed: { ask: async (user) => [{ endpoint: "one", isAllowed: false, trial: REFUSAL(user) }] as never },
-    registers: { ask: async () => [] },
+    ownerBindings: { ask: async () => [] },
     namespaces: NAMESPACES,
     fenceMs: FENCE_MS,
     clock: { now: () => millis(0), monotonicMs: () => monotonicMs, after: () => () => undefined },
@@ -53,7 +53,7 @@ it("counts nothing that was asked of the target as a refusal of the source", asy
 
 it("asks nobody in a namespace that is gone whether the target may write there", async () => {
   const { access } = create();
-  const gone = { ...OBSERVED, world: { ...OBSERVED.world, isHomeGone: true } };
+  const gone = { ...OBSERVED, world: { ...OBSERVED.world, isNamespaceGone: true } };
   await access.ask(gone, "target", signal);
   expect(access.known(OBSERVED.move.id)).toMatchObject({ answer: "silent" });
   await access.ask(gone, "source", signal);

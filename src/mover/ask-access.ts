@@ -1,8 +1,8 @@
 import type { Clock } from "../domain/clock.ts";
 import type { MoveId } from "../domain/ids.ts";
+import type { OwnNamespaces } from "../shard/application-placement.ts";
 import { accountName } from "../shard/names.ts";
-import type { OwnNamespaces } from "../shard/seat.ts";
-import type { EnvironmentRegisters } from "../workspace/environment/port.ts";
+import type { EnvironmentOwnerBindings } from "../workspace/environment/port.ts";
 import type { ObservedMove } from "./observe-move.ts";
 import type { RemoteCluster } from "./phases/remote-clusters.ts";
 import type { ManagedCluster } from "./port.ts";
@@ -21,7 +21,7 @@ import {
 
 export interface AccessDeps {
   readonly managed: Pick<ManagedCluster, "ask">;
-  readonly registers: Pick<EnvironmentRegisters, "ask">;
+  readonly ownerBindings: Pick<EnvironmentOwnerBindings, "ask">;
   readonly namespaces: OwnNamespaces;
   /** For how long an API server has to refuse in an own namespace before that counts as proof, in ms. */
   readonly fenceMs: number;
@@ -69,7 +69,7 @@ export interface Access {
 }
 
 /** Creates the memory of one worker, for all of its moves. It is empty at first. */
-export function createAccess({ managed, registers, namespaces, fenceMs, clock }: AccessDeps): Access {
+export function createAccess({ managed, ownerBindings, namespaces, fenceMs, clock }: AccessDeps): Access {
   const rounds = new Map<MoveId, Round>();
 
   const askOwnNamespace = async (
@@ -78,7 +78,7 @@ export function createAccess({ managed, registers, namespaces, fenceMs, clock }:
     signal: AbortSignal,
   ): Promise<readonly PlacedAnswer[]> => {
     // Nobody gets a right in a namespace that is gone.
-    if (whom === "target" && world.isHomeGone) return [];
+    if (whom === "target" && world.isNamespaceGone) return [];
     const account = accountName(move.unitId, whom === "source" ? move.from : move.to);
     const user = `system:serviceaccount:${namespaces.accounts}:${account}`;
     const said = await managed.ask(user, placement.workspace.namespace, signal);
@@ -99,7 +99,7 @@ export function createAccess({ managed, registers, namespaces, fenceMs, clock }:
     const instanceId = whom === "source" ? move.from : move.to;
     const reached = new Set(visits?.flatMap(({ environment, outcome }) => (outcome.kind === "away" ? [] : [environment])));
     const askOne = async ({ environment, namespaces: where }: RemoteCluster): Promise<readonly PlacedAnswer[]> => {
-      const said = await registers.ask(environment, { unitId: move.unitId, instanceId, namespaces: where }, signal);
+      const said = await ownerBindings.ask(environment, { unitId: move.unitId, instanceId, namespaces: where }, signal);
       return said.map(({ endpoint, user, isAllowed, trial }) => {
         return { endpoint, answer: judgeAnswer(isAllowed, trial, user), environment: environment.name, fenceMs: ENVIRONMENT_FENCE_MS };
       });

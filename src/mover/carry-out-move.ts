@@ -2,11 +2,11 @@ import type { Clock } from "../domain/clock.ts";
 import { RefusedError, StaleError } from "../domain/errors.ts";
 import type { MoveId } from "../domain/ids.ts";
 import type { Move, MovePhase } from "../domain/move.ts";
-import type { Grounds } from "../reconciler/port.ts";
-import type { Destination, OwnNamespaces } from "../shard/seat.ts";
+import type { UnitPrerequisites } from "../reconciler/port.ts";
+import type { Destination, OwnNamespaces } from "../shard/application-placement.ts";
 import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { EnvironmentRegisters } from "../workspace/environment/port.ts";
+import type { EnvironmentOwnerBindings } from "../workspace/environment/port.ts";
 import { createAccess } from "./ask-access.ts";
 import { commitDecision, givingUp, isSaid, lastWords, refusalText } from "./decisions.ts";
 import type { MoveMeter } from "./measure-moves.ts";
@@ -15,17 +15,17 @@ import { nextStep, type Step } from "./next-step.ts";
 import { createObserveMove, type ObservedMove } from "./observe-move.ts";
 import type { SidedWrite } from "./phases/object-step.ts";
 import type { Visited } from "./phases/remote-clusters.ts";
-import type { ApplicationWatch, ManagedCluster, SightSource } from "./port.ts";
+import type { ApplicationWatch, ManagedCluster, ObservationSource } from "./port.ts";
 import type { UnseenChanges } from "./unseen-changes.ts";
 import { createPrerequisites, writeObjects, writeToRemoteClusters } from "./write-to-clusters.ts";
 
 export interface MoveWorkerDeps {
   readonly store: Pick<Store, "moves" | "shards" | "intents">;
-  readonly sights: SightSource;
+  readonly observations: ObservationSource;
   readonly watch: Pick<ApplicationWatch, "isHeard">;
   readonly managed: ManagedCluster;
-  readonly grounds: Grounds;
-  readonly registers: EnvironmentRegisters;
+  readonly unitPrerequisites: UnitPrerequisites;
+  readonly ownerBindings: EnvironmentOwnerBindings;
   readonly destination: Destination;
   readonly namespaces: OwnNamespaces;
   /** How long refusals in own namespaces are watched, in ms. */
@@ -55,7 +55,7 @@ type Onward = "again" | Carried;
 /** What one run of a move remembers from step to step, so that it looks for prerequisites and goes to remote clusters once in each phase. */
 interface Run {
   /** As `MoveWorld` has it. */
-  groundWaits: readonly string[] | undefined;
+  prerequisiteWaits: readonly string[] | undefined;
   /** As `MoveWorld` has it. */
   enteredFreely?: string | undefined;
   visits?: { readonly phase: MovePhase; readonly ends: readonly Visited[] };
@@ -68,11 +68,11 @@ const STEP_LIMIT = 60;
 const PAUSE_MS = 250;
 
 export function createMoveWorker(deps: MoveWorkerDeps): MoveWorker {
-  const { registers, watch, unseen, meter, clock, log, decide = nextStep } = deps;
+  const { ownerBindings, watch, unseen, meter, clock, log, decide = nextStep } = deps;
   const { moves } = deps.store;
   const observe = createObserveMove(deps);
   const access = createAccess(deps);
-  const prerequisites = createPrerequisites(deps.grounds, clock);
+  const prerequisites = createPrerequisites(deps.unitPrerequisites, clock);
 
   const takeStep = async (id: MoveId, run: Run, signal: AbortSignal): Promise<Onward> => {
     const found = run.observed ?? (await observe(id, signal));
@@ -85,8 +85,8 @@ export function createMoveWorker(deps: MoveWorkerDeps): MoveWorker {
     unseen.observed(move, [...world.onSource, ...world.onTarget]);
     const visits = run.visits?.phase === move.phase ? run.visits.ends : found.visits;
     const observed: ObservedMove = { ...found, visits };
-    const { groundWaits, enteredFreely } = run;
-    const step = decide(move, { ...world, visits, groundWaits, enteredFreely, ...access.known(id) });
+    const { prerequisiteWaits, enteredFreely } = run;
+    const step = decide(move, { ...world, visits, prerequisiteWaits, enteredFreely, ...access.known(id) });
     return carryOut(observed, run, step, signal);
   };
 
@@ -94,7 +94,7 @@ export function createMoveWorker(deps: MoveWorkerDeps): MoveWorker {
     const { move, world } = observed;
     switch (step.kind) {
       case "visit":
-        run.visits = { phase: move.phase, ends: await writeToRemoteClusters(registers, observed, signal) };
+        run.visits = { phase: move.phase, ends: await writeToRemoteClusters(ownerBindings, observed, signal) };
         return "again";
       case "raise":
         Object.assign(run, await prerequisites.make(observed, signal));
@@ -142,7 +142,7 @@ export function createMoveWorker(deps: MoveWorkerDeps): MoveWorker {
   const write = async (observed: ObservedMove, writes: readonly SidedWrite[], signal: AbortSignal): Promise<void> => {
     const { id, phase } = observed.move;
     // For how long another owner binding was refused says nothing of the new one.
-    if (writes.some(({ side }) => side === "register")) access.forget(id);
+    if (writes.some(({ side }) => side === "ownerBinding")) access.forget(id);
     try {
       await writeObjects(deps, observed, writes, signal);
     } catch (error) {
@@ -171,15 +171,15 @@ export function createMoveWorker(deps: MoveWorkerDeps): MoveWorker {
   };
 
   /** Whether what the move waits for are Applications on instances whose watches report changes. */
-  const isWatched = ({ move, remoteClusters, source, target }: ObservedMove, { groundWaits = [] }: Run): boolean =>
+  const isWatched = ({ move, remoteClusters, source, target }: ObservedMove, { prerequisiteWaits = [] }: Run): boolean =>
     OBSERVED[move.phase].applications &&
-    groundWaits.length === 0 &&
+    prerequisiteWaits.length === 0 &&
     remoteClusters.length === 0 &&
     [source, target].every(({ engineCluster }) => watch.isHeard(engineCluster));
 
   return {
     async carryOn(id, signal) {
-      const run: Run = { groundWaits: prerequisites.recall(id) };
+      const run: Run = { prerequisiteWaits: prerequisites.recall(id) };
       for (let count = 0; count < STEP_LIMIT; count += 1) {
         const onward = await takeStep(id, run, signal);
         if (onward !== "again") return onward;

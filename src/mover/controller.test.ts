@@ -24,18 +24,18 @@ function startMover(budgets = ONE_AT_A_TIME) {
   const clock = createVirtualClock();
   const store = createMemoryStore({ clock });
   const world = createWorld(store);
-  const { seat, addInstance } = world;
+  const { deploy, addInstance } = world;
   const requested = async (namespace: string): Promise<MoveId> => {
-    const { unitId, epoch } = await seat({ namespace });
+    const { unitId, epoch } = await deploy({ namespace });
     const id = `move-of-${unitId}` as MoveId;
     const how = { kind: "voluntary", reason: "FORCED", plan: undefined, reverses: undefined, isFailOver: false, actor: "otto" } as const;
     const { id: to } = await addInstance();
     await store.moves.request({ ...how, id, unitId, to, epoch, ceiling: WIDE, decision: aDecision() }, never);
     return id;
   };
-  const looks: MoveId[] = [];
+  const observations: MoveId[] = [];
   const readRows: typeof store.moves.readRows = (id, signal) => {
-    looks.push(id);
+    observations.push(id);
     return store.moves.readRows(id, signal);
   };
   const list = vi.fn(store.moves.list);
@@ -52,14 +52,20 @@ function startMover(budgets = ONE_AT_A_TIME) {
         return () => void listeners.splice(0);
       },
     },
-    ...{ sights: { of: async () => nobody }, managed: nobody, grounds: nobody, registers: nobody, isSingleServer: true },
+    ...{
+      observations: { of: async () => nobody },
+      managed: nobody,
+      unitPrerequisites: nobody,
+      ownerBindings: nobody,
+      isSingleServer: true,
+    },
     ...{ destination: { server: "https://api.example", caData: "" }, namespaces: { accounts: "argosy" } },
     partition: { isMine: () => true, onChange: () => () => undefined },
     budgets,
     decide: () => ({ kind: "wait", why: "for nothing" }),
   });
   return {
-    ...{ clock, store, world, requested, looks, searches: () => list.mock.calls.length },
+    ...{ clock, store, world, requested, observations, searches: () => list.mock.calls.length },
     async begun(namespace: string): Promise<MoveId> {
       const id = await requested(namespace);
       expect(await store.moves.begin(id, never)).toBe("begun");
@@ -72,21 +78,21 @@ function startMover(budgets = ONE_AT_A_TIME) {
 }
 
 it("lets news of a move that goes on wake that move, and neither another one nor the search for those that wait", async () => {
-  const { clock, store, begun, looks, searches, tell, start, stop } = startMover();
-  const [told, other] = [await begun("one"), await begun("two")];
+  const { clock, store, begun, observations, searches, tell, start, stop } = startMover();
+  const [reported, other] = [await begun("one"), await begun("two")];
   start();
   // What waits for long is looked at once a second.
   await clock.advance(20_000);
-  expect(new Set(looks)).toEqual(new Set([told, other]));
-  looks.length = 0;
+  expect(new Set(observations)).toEqual(new Set([reported, other]));
+  observations.length = 0;
   const before = searches();
-  const { unitId } = (await store.moves.read(told, never)) as Move;
+  const { unitId } = (await store.moves.read(reported, never)) as Move;
   for (const resourceVersion of ["1", "2", "3"]) {
     tell({ kind: "upsert", at: AT, now: { at: AT, resourceVersion, labels: { [LABEL_UNIT]: unitId } } as never, before: undefined });
     await clock.advance(100);
   }
-  const times = (id: MoveId): number => looks.filter((each) => each === id).length;
-  expect(times(told)).toBeGreaterThanOrEqual(3);
+  const times = (id: MoveId): number => observations.filter((each) => each === id).length;
+  expect(times(reported)).toBeGreaterThanOrEqual(3);
   expect(times(other)).toBeLessThanOrEqual(1);
   // The sweep may fall into that time.
   expect(searches() - before).toBeLessThanOrEqual(1);

@@ -3,30 +3,30 @@ import type { MoveId, UnitId } from "../domain/ids.ts";
 import type { Move } from "../domain/move.ts";
 import type { Partition } from "../domain/partition.ts";
 import type { Rng } from "../domain/rng.ts";
-import type { Grounds } from "../reconciler/port.ts";
+import type { UnitPrerequisites } from "../reconciler/port.ts";
 import { createKeyedQueue } from "../runtime/keyed-queue.ts";
 import { every } from "../runtime/timer/every.ts";
-import type { Destination, OwnNamespaces } from "../shard/seat.ts";
+import type { Destination, OwnNamespaces } from "../shard/application-placement.ts";
 import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import type { EnvironmentRegisters } from "../workspace/environment/port.ts";
+import type { EnvironmentOwnerBindings } from "../workspace/environment/port.ts";
 import { type Carried, createMoveWorker } from "./carry-out-move.ts";
 import { createMoveMeter } from "./measure-moves.ts";
 import { WAKE_MS } from "./next-observation.ts";
 import { type Budgets, DEFAULT_BUDGETS, mostAtOnce, nextStarts } from "./next-starts.ts";
 import type { nextStep } from "./next-step.ts";
-import type { ApplicationWatch, ManagedCluster, SightSource } from "./port.ts";
+import type { ApplicationWatch, ManagedCluster, ObservationSource } from "./port.ts";
 import { fenceTimeMs } from "./proof.ts";
 import { createUnseenChanges } from "./unseen-changes.ts";
 
 export interface MoverDeps {
   readonly store: Pick<Store, "moves" | "shards" | "intents" | "changes">;
-  readonly sights: SightSource;
+  readonly observations: ObservationSource;
   readonly watch: ApplicationWatch;
   readonly managed: ManagedCluster;
-  readonly grounds: Grounds;
-  readonly registers: EnvironmentRegisters;
+  readonly unitPrerequisites: UnitPrerequisites;
+  readonly ownerBindings: EnvironmentOwnerBindings;
   /** By move. */
   readonly partition: Partition;
   readonly destination: Destination;
@@ -148,9 +148,9 @@ export function createMover(deps: MoverDeps): Mover {
     start(signal) {
       signal.addEventListener("abort", () => void stop(), { once: true });
       unsubscribe.push(
-        store.changes.subscribe((hints) => {
-          if (hints === "missed") return sweep();
-          for (const { kind, id } of hints) if (kind === "move") onChange(id);
+        store.changes.subscribe((notifications) => {
+          if (notifications === "missed") return sweep();
+          for (const { kind, id } of notifications) if (kind === "move") onChange(id);
         }),
         partition.onChange(sweep),
         deps.watch.onApplication((change) => {

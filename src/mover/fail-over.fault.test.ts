@@ -3,7 +3,7 @@ import { UnavailableError } from "../domain/errors.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { Move, MovePhase } from "../domain/move.ts";
 import { LEFT_BEHIND, TAKEN_ON, worse } from "../domain/move-messages.ts";
-import type { Ground } from "../reconciler/port.ts";
+import type { UnitToPrepare } from "../reconciler/port.ts";
 import { PROD } from "../reconciler/testing/environments.ts";
 import { createFaultPoints, FAULT_MODES } from "../reconciler/testing/faults.ts";
 import { eventually } from "../reconciler/testing/until.ts";
@@ -35,7 +35,7 @@ function cutOff({ namespace }: Instance, isCut: () => boolean = () => true) {
   const went: string[] = [];
   const isThere = (first: unknown): boolean => {
     const { namespace: there, metadata } = first as { readonly namespace?: string; readonly metadata?: { readonly namespace?: string } };
-    const { instance, isAway } = first as Partial<Ground>;
+    const { instance, isAway } = first as Partial<UnitToPrepare>;
     return (there ?? metadata?.namespace ?? (isAway === true ? undefined : instance?.namespace)) === namespace;
   };
   const wrap = <T extends object>(port: T): T => {
@@ -54,7 +54,7 @@ function cutOff({ namespace }: Instance, isCut: () => boolean = () => true) {
 }
 
 const standing = async (instance: Instance) =>
-  (await over.sights(instance)).map(({ at, uid, resourceVersion, isPaused, isAutomated }) => ({
+  (await over.observations(instance)).map(({ at, uid, resourceVersion, isPaused, isAutomated }) => ({
     ...{ name: at.name, uid, resourceVersion, isPaused, isAutomated },
   }));
 
@@ -68,14 +68,14 @@ async function expectOwnedBy(to: Instance): Promise<void> {
     const known = await Promise.all(over.applications.map(({ id }) => rows.acknowledged("application", id)));
     return known.every((each) => each?.instanceId === to.id && each.epoch === unit?.epoch);
   });
-  for (const sight of await over.sights(to))
-    expect(sight).toMatchObject({ isPaused: false, isAutomated: true, arrival: undefined, finalizers: [], epoch: unit?.epoch });
-  expect(await over.sights(to)).toHaveLength(over.applications.length);
+  for (const observation of await over.observations(to))
+    expect(observation).toMatchObject({ isPaused: false, isAutomated: true, arrival: undefined, finalizers: [], epoch: unit?.epoch });
+  expect(await over.observations(to)).toHaveLength(over.applications.length);
 }
 
 /** What a fail-over left goes as the sweep takes it, so that the next one finds the instance as a stranger. */
 async function sweepUp(instance: Instance): Promise<void> {
-  for (const { at } of await over.sights(instance)) await over.remove(instance, at.name);
+  for (const { at } of await over.observations(instance)) await over.remove(instance, at.name);
 }
 
 const endOf = (id: Move["id"]) => world.rows.memory.moves.read(id, world.signal);
@@ -123,7 +123,7 @@ describe("a fail-over", () => {
     expect(await endOf(id)).toMatchObject({ phase: "ABORTED", message: expect.stringContaining("environment prod with the user's own") });
     expect((await endOf(id))?.marks.map(({ phase }) => phase)).not.toContain("FENCE");
     expect(went).toEqual([]);
-    expect(await over.sights(to)).toEqual([]);
+    expect(await over.observations(to)).toEqual([]);
     await expectOwnedBy(from);
   });
 
@@ -138,7 +138,7 @@ describe("a fail-over", () => {
     elsewhere.clusters.bypass(undefined);
     expect(await endOf(id)).toMatchObject({ phase: "ABORTED", message: expect.stringContaining("RegisterBypassed") });
     expect(went).toEqual([]);
-    expect(await over.sights(to)).toEqual([]);
+    expect(await over.observations(to)).toEqual([]);
     await expectOwnedBy(from);
   });
 
@@ -180,7 +180,7 @@ describe("a fail-over", () => {
     await world.rows.memory.moves.abort(id, { message: "given up by otto", decision }, world.signal);
     await over.workUntilEnd(id, () => worker);
     expect(await endOf(id)).toMatchObject({ phase: "ABORTED", message: "given up by otto" });
-    expect(await over.sights(to)).toEqual([]);
+    expect(await over.observations(to)).toEqual([]);
     await expectOwnedBy(from);
   });
 });
@@ -197,24 +197,25 @@ const HOW = {
 /** A fail-over of the unit as it is now, and what records requests. */
 async function failOverTo({ id: to }: Instance) {
   const deps = { store: world.rows.memory, clock: systemClock, ids: createCountingIds() };
-  const request = (wish: Parameters<typeof requestMove>[1], target: Instance) => requestMove(deps, wish, target, world.signal);
+  const request = (requestedMove: Parameters<typeof requestMove>[1], target: Instance) =>
+    requestMove(deps, requestedMove, target, world.signal);
   const epoch = (await world.rows.unit(over.unitId))?.epoch ?? 0;
-  return { request, wish: { ...HOW, unitId: over.unitId, to, epoch } };
+  return { request, requestedMove: { ...HOW, unitId: over.unitId, to, epoch } };
 }
 
 describe("a move that loses an instance after COMMIT", () => {
   /** Tells of each phase the moment a row is in it, in the middle of a run. */
   const telling = (id: Move["id"], onPhase: (phase: MovePhase | undefined) => void | Promise<void>) => {
     const { moves } = world.rows.memory;
-    const told = async (isEntered: Promise<boolean>): Promise<boolean> => {
+    const reported = async (isEntered: Promise<boolean>): Promise<boolean> => {
       const outcome = await isEntered;
       await onPhase((await endOf(id))?.phase);
       return outcome;
     };
     const watched: typeof moves = {
       ...moves,
-      advance: (...call) => told(moves.advance(...call)),
-      commit: (...call) => told(moves.commit(...call)),
+      advance: (...call) => reported(moves.advance(...call)),
+      commit: (...call) => reported(moves.commit(...call)),
     };
     return <T extends object>(port: T): T => ((port as unknown) === moves ? (watched as unknown as T) : port);
   };
@@ -235,7 +236,7 @@ describe("a move that loses an instance after COMMIT", () => {
       over.late(0);
       expect(await endOf(id)).toMatchObject({ phase: "DONE", message: LEFT_BEHIND });
       expect(new Set(went)).toEqual(new Set(["list"]));
-      expect(await over.sights(from)).toHaveLength(over.applications.length);
+      expect(await over.observations(from)).toHaveLength(over.applications.length);
       await expectOwnedBy(to);
       await sweepUp(from);
     },
@@ -254,7 +255,7 @@ describe("a move that loses an instance after COMMIT", () => {
       return worker;
     });
     expect(await endOf(id)).toMatchObject({ phase: "DONE", message: "" });
-    expect(await over.sights(from)).toEqual([]);
+    expect(await over.observations(from)).toEqual([]);
     await expectOwnedBy(to);
   });
 
@@ -302,10 +303,10 @@ describe("a move that loses an instance after COMMIT", () => {
       expect((await endOf(id))?.phase).toBe(phase);
 
       const { memory } = world.rows;
-      const { request, wish } = await failOverTo(from);
-      const ask = (isFailOver: boolean) => request({ ...wish, isFailOver }, from);
+      const { request, requestedMove } = await failOverTo(from);
+      const ask = (isFailOver: boolean) => request({ ...requestedMove, isFailOver }, from);
       expect(await ask(false)).toMatchObject({ by: { id }, why: expect.stringContaining("argosy move --fail-over") });
-      expect(await request({ ...wish, epoch: wish.epoch - 1 }, from)).toMatchObject({ by: { id } });
+      expect(await request({ ...requestedMove, epoch: requestedMove.epoch - 1 }, from)).toMatchObject({ by: { id } });
       const asked = await ask(true);
       expect(await endOf(id)).toMatchObject({ phase: "REDIRECTED", message: TAKEN_ON, endedAt: expect.any(Number) });
       const next = asked.id as Move["id"];
@@ -326,13 +327,13 @@ describe("a move that loses an instance after COMMIT", () => {
 
   it("is not ended by a fail-over before COMMIT: there it can be given up", async () => {
     const { id, from, to } = await over.begin();
-    const { request, wish } = await failOverTo(to);
-    const asked = await request(wish, to);
+    const { request, requestedMove } = await failOverTo(to);
+    const asked = await request(requestedMove, to);
     expect(asked).toMatchObject({ by: { id }, why: expect.not.stringContaining("--fail-over") });
     expect((await endOf(id))?.phase).toBe("PREPARE");
     const worker = over.worker();
     await over.workUntilEnd(id, () => worker);
     await expectOwnedBy(to);
-    expect(await over.sights(from)).toEqual([]);
+    expect(await over.observations(from)).toEqual([]);
   });
 });

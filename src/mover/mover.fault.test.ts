@@ -18,7 +18,7 @@ const CALLS = new Set([
   ...["list", "create", "patch", "delete", "ask", "raise", "clear"],
 ]);
 
-const CALLS_ABROAD = ["install", "writeRegister", "ask", "removeAccount"];
+const REMOTE_CALLS = ["install", "writeOwnerBinding", "ask", "removeAccount"];
 
 let world: World;
 let over: HandOver;
@@ -31,7 +31,7 @@ afterAll(() => world.close());
 /** Everything is on the one instance, at work, and nothing is left on the other. */
 async function expectMoved(from: Instance, to: Instance): Promise<void> {
   const { rows } = world;
-  const left = (await over.sights(from)).map(({ at, epoch, isPaused, arrival, finalizers }) => ({
+  const left = (await over.observations(from)).map(({ at, epoch, isPaused, arrival, finalizers }) => ({
     at,
     epoch,
     isPaused,
@@ -46,10 +46,10 @@ async function expectMoved(from: Instance, to: Instance): Promise<void> {
     const known = await Promise.all(over.applications.map(({ id }) => rows.acknowledged("application", id)));
     return known.every((each) => each?.instanceId === to.id && each.epoch === unit?.epoch);
   });
-  const stand = await over.sights(to);
+  const stand = await over.observations(to);
   expect(stand.map(({ at }) => at.name).sort()).toEqual(over.applications.map(({ argoName }) => argoName).sort());
-  for (const sight of stand)
-    expect(sight).toMatchObject({ isPaused: false, isAutomated: true, arrival: undefined, finalizers: [], epoch: unit?.epoch });
+  for (const observation of stand)
+    expect(observation).toMatchObject({ isPaused: false, isAutomated: true, arrival: undefined, finalizers: [], epoch: unit?.epoch });
 }
 
 describe("a hand-over", () => {
@@ -116,8 +116,8 @@ describe("a hand-over", () => {
       expect(await world.rows.memory.moves.read(id, world.signal)).toMatchObject({ phase: "DONE", message: "" });
       await expectMoved(from, to);
       await eventually("it is told of", async () => {
-        const told = await world.rows.store.decisions.list({ subject: over.unitId, kind: "register" }, 10, world.signal);
-        return told.length > 0;
+        const reported = await world.rows.store.decisions.list({ subject: over.unitId, kind: "register" }, 10, world.signal);
+        return reported.length > 0;
       });
     },
   );
@@ -138,7 +138,7 @@ describe("a hand-over", () => {
     const worker = over.worker(refusing);
     for (let round = 0; round < 10; round += 1) {
       await worker.carryOn(id, world.signal).catch(() => undefined);
-      await over.look();
+      await over.observe();
     }
     const { message } = (await world.rows.memory.moves.read(id, world.signal)) ?? {};
     expect(message).toBe('for a write that is refused: rolebindings "argosy-deployer" is forbidden: exceeded quota');
@@ -228,9 +228,9 @@ describe("a hand-over of a unit that deploys to an environment too", () => {
     await over.workUntilEnd(id, () => worker);
     expect(await rows.memory.moves.read(id, signal)).toMatchObject({ phase: "DONE", message: "" });
     expect(await rows.unit(over.unitId)).toMatchObject({ owner: to.id, phase: "IDLE" });
-    expect(await over.sights(from)).toEqual([]);
-    const [own, abroad] = over.applications;
-    expect((await over.sights(to)).map(({ at }) => at.name)).toEqual([own?.argoName]);
+    expect(await over.observations(from)).toEqual([]);
+    const [own, remote] = over.applications;
+    expect((await over.observations(to)).map(({ at }) => at.name)).toEqual([own?.argoName]);
     expect([await over.holders(), await elsewhere.tokenOn(from), await elsewhere.tokenOn(to)]).toEqual([
       [accountName(over.unitId, to.id)],
       undefined,
@@ -240,7 +240,7 @@ describe("a hand-over of a unit that deploys to an environment too", () => {
 
     elsewhere.clusters.serve(PROD, "the user's");
     await elsewhere.install();
-    await eventually("what deploys there stands", async () => (await over.sights(to)).some(({ at }) => at.name === abroad?.argoName));
+    await eventually("what deploys there stands", async () => (await over.observations(to)).some(({ at }) => at.name === remote?.argoName));
     await expectMovedThere(from, to);
     const { revision: now } = (await rows.memory.fleet.readInstance(from.id, signal)) as Instance;
     await rows.memory.fleet.changeInstance({ ...change, revision: now, halt: "none", failsOver: false }, signal);
@@ -249,7 +249,7 @@ describe("a hand-over of a unit that deploys to an environment too", () => {
   it.each(FAULT_MODES)("is completed by another worker when any call of the first %s, and the worker dies of it (I5)", async (mode) => {
     const broke = new Set<string>();
     for (let index = FAULT_MODES.indexOf(mode); ; index += 8) {
-      const points = createFaultPoints(new Set([...CALLS, ...CALLS_ABROAD]));
+      const points = createFaultPoints(new Set([...CALLS, ...REMOTE_CALLS]));
       const { id, from, to } = await over.begin();
       points.arm(index, mode);
       const [first, second] = [over.worker(points.wrap), over.worker()];
@@ -261,6 +261,6 @@ describe("a hand-over of a unit that deploys to an environment too", () => {
       if (name === undefined) break;
       broke.add(name);
     }
-    expect(CALLS_ABROAD.filter((call) => broke.has(call)).length).toBeGreaterThan(1);
+    expect(REMOTE_CALLS.filter((call) => broke.has(call)).length).toBeGreaterThan(1);
   });
 });

@@ -4,12 +4,12 @@ import type { MoveMessage } from "../domain/move-messages.ts";
 
 interface Observed {
   readonly applications: boolean;
-  readonly register: boolean;
+  readonly ownerBinding: boolean;
 }
 
-const NOTHING: Observed = { applications: false, register: false };
-const APPLICATIONS: Observed = { applications: true, register: false };
-const REGISTER: Observed = { applications: false, register: true };
+const NOTHING: Observed = { applications: false, ownerBinding: false };
+const APPLICATIONS: Observed = { applications: true, ownerBinding: false };
+const OWNER_BINDING: Observed = { applications: false, ownerBinding: true };
 
 /** What each phase is decided from: the Applications on both instances, or the owner binding. Nothing else is read. */
 export const OBSERVED: Readonly<Record<MovePhase, Observed>> = {
@@ -17,9 +17,9 @@ export const OBSERVED: Readonly<Record<MovePhase, Observed>> = {
   PREPARE: APPLICATIONS,
   FENCE: APPLICATIONS,
   QUIESCE: APPLICATIONS,
-  REVOKE: REGISTER,
+  REVOKE: OWNER_BINDING,
   COMMIT: NOTHING,
-  GRANT: REGISTER,
+  GRANT: OWNER_BINDING,
   ACTIVATE: APPLICATIONS,
   VERIFY: APPLICATIONS,
   CLEANUP: APPLICATIONS,
@@ -48,7 +48,7 @@ export function carriedOver<T extends Observation>(
   now: Millis,
 ): T | undefined {
   const [had, needed] = [OBSERVED[observation.move.phase], OBSERVED[to]];
-  if (to === "CLEANUP" || (needed.applications && !had.applications) || (needed.register && !had.register)) return undefined;
+  if (to === "CLEANUP" || (needed.applications && !had.applications) || (needed.ownerBinding && !had.ownerBinding)) return undefined;
   const move = { ...observation.move, phase: to, phaseSince: now, message, messageCode, baseline: baseline ?? observation.move.baseline };
   return { ...observation, move, world: { ...observation.world, now } };
 }

@@ -126,8 +126,8 @@ it("never begins more than may be under way, however many wait", () => {
     { maxLength: 80 },
   );
   fc.assert(
-    fc.property(arbitrary, (wishes) => {
-      const live = wishes.map(({ from, to, ...over }) => aMove(from, to, over));
+    fc.property(arbitrary, (requests) => {
+      const live = requests.map(({ from, to, ...over }) => aMove(from, to, over));
       const before = live.filter(({ phase }) => PHASES[phase].isUnderWay);
       const begun = nextStarts(live);
       for (const move of begun) {

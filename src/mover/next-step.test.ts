@@ -8,7 +8,7 @@ import { anApplication, deleted } from "../shard/testing/builders.ts";
 import { type MoveWorld, nextStep, type Step } from "./next-step.ts";
 import type { Visited } from "./phases/remote-clusters.ts";
 import type { Answer } from "./proof.ts";
-import { aMove, createModel, EPOCH, holderOf, inPhase, MOVE_EPOCH, type Model, sightOf } from "./testing/model.ts";
+import { aMove, createModel, EPOCH, holderOf, inPhase, MOVE_EPOCH, type Model, observationOf } from "./testing/model.ts";
 
 const named = (name: string) => anApplication({ id: `id-${name}` as ApplicationId, argoName: name, name });
 const WEB = named("web");
@@ -35,10 +35,10 @@ function expectSound(model: Model, move: Move): void {
   const holder = holderOf(model);
   expect(["nobody", isCommitted ? "target" : "source"], "I8: the register names its owner or nobody").toContain(holder);
   for (const raw of model.objects.target.values()) {
-    const sight = sightOf(raw);
-    if (!isCommitted) expect(sight.isAutomated, "a copy syncs by itself before its instance owns it").toBe(false);
-    if (sight.isAutomated && !sight.isPaused) expect(holder, "it works before it has the right to").toBe("target");
-    expect(sight.sync.operation !== undefined && sight.arrival !== undefined, "a copy begins nothing").toBe(false);
+    const observation = observationOf(raw);
+    if (!isCommitted) expect(observation.isAutomated, "a copy syncs by itself before its instance owns it").toBe(false);
+    if (observation.isAutomated && !observation.isPaused) expect(holder, "it works before it has the right to").toBe("target");
+    expect(observation.sync.operation !== undefined && observation.arrival !== undefined, "a copy begins nothing").toBe(false);
   }
 }
 
@@ -50,7 +50,7 @@ function carryOut(model: Model, move: Move, step: Step, isDeletable = true): Mov
         if (each.write.kind === "delete" && each.side === "source" && isDeletable) {
           const object = model.objects.source.get(each.write.at.name);
           const isSame = object?.metadata["resourceVersion"] === each.write.preconditions.resourceVersion;
-          if (isSame) expect(sightOf(object as never).finalizers, "I2: nothing is deleted that would cascade").toEqual([]);
+          if (isSame) expect(observationOf(object as never).finalizers, "I2: nothing is deleted that would cascade").toEqual([]);
         }
         model.carry(each);
         expectSound(model, move);
@@ -83,7 +83,7 @@ describe("a move", () => {
         let move = aMove();
         let late: { readonly move: Move; readonly step: Step } | undefined;
         const work = (): void => {
-          move = carryOut(model, move, nextStep(move, model.look(move, proven(model, move))));
+          move = carryOut(model, move, nextStep(move, model.observe(move, proven(model, move))));
         };
         for (const each of turns) {
           model.now = millis(model.now + 400);
@@ -93,7 +93,7 @@ describe("a move", () => {
             // Another worker decides, sleeps, and carries out what it had decided: only its writes count, its phase is refused.
             if (late?.step.kind === "write") for (const write of late.step.writes) model.carry(write);
             expectSound(model, move);
-            late = { move, step: nextStep(move, model.look(move, proven(model, move))) };
+            late = { move, step: nextStep(move, model.observe(move, proven(model, move))) };
           }
         }
         for (let round = 0; round < 200 && PHASES[move.phase].isLive; round += 1) {
@@ -107,7 +107,7 @@ describe("a move", () => {
         }
         expect(move.phase).toBe("DONE");
         expect([...model.objects.source.keys()]).toEqual([]);
-        const stand = ["api", "web"].map((name) => sightOf(model.objects.target.get(name) as never));
+        const stand = ["api", "web"].map((name) => observationOf(model.objects.target.get(name) as never));
         expect(stand.map(({ at, isPaused, isAutomated, epoch, arrival }) => [at.name, isPaused, isAutomated, epoch, arrival])).toEqual([
           ["api", false, true, MOVE_EPOCH, undefined],
           ["web", false, true, MOVE_EPOCH, undefined],
@@ -124,7 +124,7 @@ describe("a move", () => {
         const model = createModel([WEB, API]);
         let move = aMove({ isFailOver: true });
         const work = (): void => {
-          const step = nextStep(move, model.look(move, proven(model, move)));
+          const step = nextStep(move, model.observe(move, proven(model, move)));
           expect(stepWrites(step).filter(({ side }) => side === "source")).toEqual([]);
           move = carryOut(model, move, step);
         };
@@ -139,13 +139,13 @@ describe("a move", () => {
           work();
         }
         expect(move.phase).toBe("DONE");
-        expect([...model.objects.source.values()].map((raw) => sightOf(raw)).map(({ isAutomated, epoch }) => [isAutomated, epoch])).toEqual(
-          [
-            [true, EPOCH],
-            [true, EPOCH],
-          ],
-        );
-        const stand = ["api", "web"].map((name) => sightOf(model.objects.target.get(name) as never));
+        expect(
+          [...model.objects.source.values()].map((raw) => observationOf(raw)).map(({ isAutomated, epoch }) => [isAutomated, epoch]),
+        ).toEqual([
+          [true, EPOCH],
+          [true, EPOCH],
+        ]);
+        const stand = ["api", "web"].map((name) => observationOf(model.objects.target.get(name) as never));
         expect(stand.map(({ isPaused, isAutomated, epoch }) => [isPaused, isAutomated, epoch])).toEqual([
           [false, true, MOVE_EPOCH],
           [false, true, MOVE_EPOCH],
@@ -159,20 +159,25 @@ describe("a move", () => {
   it("that fails over waits for the refusal however long it takes, and gives up where the source enters an environment freely", () => {
     const model = createModel([WEB]);
     const move = aMove({ isFailOver: true, phase: "REVOKE" });
-    for (const write of stepWrites(nextStep(move, model.look(move)))) model.carry(write);
-    expect(nextStep(move, model.look(move, { answer: "refused", now: millis(model.now + 60 * 60_000) }))).toMatchObject({ kind: "probe" });
-    expect(nextStep(move, model.look(move, { answer: "silent", now: millis(model.now + 60 * 60_000) }))).toMatchObject({
+    for (const write of stepWrites(nextStep(move, model.observe(move)))) model.carry(write);
+    expect(nextStep(move, model.observe(move, { answer: "refused", now: millis(model.now + 60 * 60_000) }))).toMatchObject({
+      kind: "probe",
+    });
+    expect(nextStep(move, model.observe(move, { answer: "silent", now: millis(model.now + 60 * 60_000) }))).toMatchObject({
       kind: "abort",
       why: { code: "NO_REFUSAL" },
     });
     const before = aMove({ isFailOver: true });
-    expect(nextStep(before, model.look(before, { enteredFreely: "prod" }))).toMatchObject({ kind: "abort", why: { code: "SOFT_PROFILE" } });
+    expect(nextStep(before, model.observe(before, { enteredFreely: "prod" }))).toMatchObject({
+      kind: "abort",
+      why: { code: "SOFT_PROFILE" },
+    });
   });
 
   it("knows a step for every phase, and none leads where the phase may not go", () => {
     for (const phase of MOVE_PHASES) {
       const model = createModel([WEB]);
-      const step = nextStep(aMove({ phase }), model.look(aMove({ phase })));
+      const step = nextStep(aMove({ phase }), model.observe(aMove({ phase })));
       if (step.kind === "advance") expect(PHASES[phase].next).toContain(step.to);
       if (step.kind === "commit") expect(phase).toBe("COMMIT");
       if (step.kind === "abort") expect(PHASES[phase].isRevocable).toBe(true);
@@ -186,10 +191,10 @@ describe("a move", () => {
         raw.metadata["annotations"] = { ...(raw.metadata["annotations"] as object), "argosy.dev/epoch": String(MOVE_EPOCH + 1) };
       };
       const move = aMove({ phase });
-      for (const write of stepWrites(nextStep(aMove(), model.look(aMove())))) model.carry(write);
+      for (const write of stepWrites(nextStep(aMove(), model.observe(aMove())))) model.carry(write);
       for (const raw of [...model.objects.source.values(), ...model.objects.target.values()]) newer(raw);
-      if (model.register !== undefined) newer(model.register);
-      expect(stepWrites(nextStep(move, model.look(move))), phase).toEqual([]);
+      if (model.ownerBinding !== undefined) newer(model.ownerBinding);
+      expect(stepWrites(nextStep(move, model.observe(move))), phase).toEqual([]);
     }
   });
 });
@@ -201,21 +206,21 @@ function stepWrites(step: Step) {
 describe("preparing", () => {
   it("makes copies paused, without automation and finalizers, under the move's epoch, with the source's status", () => {
     const model = createModel([WEB]);
-    const [first] = stepWrites(nextStep(aMove(), model.look(aMove())));
+    const [first] = stepWrites(nextStep(aMove(), model.observe(aMove())));
     expect(first?.side).toBe("target");
     model.carry(first as never);
-    const copy = sightOf(model.objects.target.get("web") as never);
+    const copy = observationOf(model.objects.target.get("web") as never);
     expect(copy).toMatchObject({ isPaused: true, isAutomated: false, finalizers: [], epoch: MOVE_EPOCH, arrival: "created" });
-    expect(copy.report?.status).toEqual(sightOf(model.objects.source.get("web") as never).report?.status);
+    expect(copy.report?.status).toEqual(observationOf(model.objects.source.get("web") as never).report?.status);
   });
 
   it("strips a leftover that is ending, waits for its end, and never lets it loose", () => {
     const model = createModel([WEB]);
-    model.carry(stepWrites(nextStep(aMove(), model.look(aMove())))[0] as never);
+    model.carry(stepWrites(nextStep(aMove(), model.observe(aMove())))[0] as never);
     const leftover = model.objects.target.get("web") as never as { metadata: Record<string, unknown> };
     leftover.metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z";
     leftover.metadata["finalizers"] = ["resources-finalizer.argocd.argoproj.io"];
-    const [write] = stepWrites(nextStep(aMove(), model.look(aMove())));
+    const [write] = stepWrites(nextStep(aMove(), model.observe(aMove())));
     expect(write?.write).toMatchObject({ kind: "change" });
     expect(JSON.stringify(write)).not.toContain("skip-reconcile");
     model.carry(write as never);
@@ -227,17 +232,21 @@ describe("preparing", () => {
     const left = structuredClone(model.objects.source.get("web")) as never as { metadata: Record<string, unknown> };
     Object.assign(left.metadata, { name: "gone", finalizers: ["resources-finalizer.argocd.argoproj.io"] });
     model.objects.target.set("gone", left as never);
-    for (let round = 0; round < 2; round += 1) for (const write of stepWrites(nextStep(aMove(), model.look(aMove())))) model.carry(write);
+    for (let round = 0; round < 2; round += 1)
+      for (const write of stepWrites(nextStep(aMove(), model.observe(aMove())))) model.carry(write);
     expect([...model.objects.target.keys()]).toEqual([]);
-    for (const write of stepWrites(nextStep(aMove(), model.look(aMove())))) model.carry(write);
+    for (const write of stepWrites(nextStep(aMove(), model.observe(aMove())))) model.carry(write);
     expect([...model.objects.target.keys()]).toEqual(["web"]);
   });
 
   it("gives up where somebody else's finalizer stands, and where the target cannot compare for five minutes", () => {
     const model = createModel([WEB]);
     (model.objects.source.get("web") as never as { metadata: Record<string, unknown> }).metadata["finalizers"] = ["example.com/keep"];
-    expect(nextStep(aMove(), model.look(aMove()))).toMatchObject({ kind: "abort", why: { code: "FOREIGN_FINALIZER" } });
-    const waiting = createModel([WEB]).look(aMove(), { groundWaits: ["for the project"], now: millis(aMove().phaseSince + 300_001) });
+    expect(nextStep(aMove(), model.observe(aMove()))).toMatchObject({ kind: "abort", why: { code: "FOREIGN_FINALIZER" } });
+    const waiting = createModel([WEB]).observe(aMove(), {
+      prerequisiteWaits: ["for the project"],
+      now: millis(aMove().phaseSince + 300_001),
+    });
     expect(nextStep(aMove(), waiting)).toMatchObject({ kind: "abort", why: { code: "TARGET_CANNOT_COMPARE" } });
   });
 });
@@ -246,58 +255,58 @@ describe("quieting the source", () => {
   const fenced = () => {
     const model = createModel([WEB]);
     const move = aMove({ phase: "FENCE" });
-    for (const write of stepWrites(nextStep(move, model.look(move)))) model.carry(write);
+    for (const write of stepWrites(nextStep(move, model.observe(move)))) model.carry(write);
     return { model, move: inPhase(move, "QUIESCE", model.now) };
   };
 
   it("fences without pausing: automation and finalizers go, the epoch comes, and Argo CD is asked to look", () => {
     const { model } = fenced();
-    const sight = sightOf(model.objects.source.get("web") as never);
-    expect(sight).toMatchObject({ isPaused: false, isAutomated: false, finalizers: [], epoch: MOVE_EPOCH, awaitsRefresh: true });
+    const observation = observationOf(model.objects.source.get("web") as never);
+    expect(observation).toMatchObject({ isPaused: false, isAutomated: false, finalizers: [], epoch: MOVE_EPOCH, awaitsRefresh: true });
   });
 
   it("does not pause before Argo CD has looked, nor while a sync is under way, and ends one that only waits for its next attempt", () => {
     const { model, move } = fenced();
-    expect(nextStep(move, model.look(move))).toMatchObject({ kind: "wait" });
+    expect(nextStep(move, model.observe(move))).toMatchObject({ kind: "wait" });
     model.act("source", "web", "look");
     const web = model.objects.source.get("web") as never as Record<string, unknown>;
     web["operation"] = { sync: {} };
     web["status"] = { ...(web["status"] as object), operationState: { phase: "Running", operation: {} } };
-    expect(nextStep(move, model.look(move))).toMatchObject({ kind: "wait" });
-    expect(nextStep(move, model.look(move, { now: millis(model.now + 301_000) }))).toMatchObject({ kind: "write" });
+    expect(nextStep(move, model.observe(move))).toMatchObject({ kind: "wait" });
+    expect(nextStep(move, model.observe(move, { now: millis(model.now + 301_000) }))).toMatchObject({ kind: "write" });
     web["status"] = {
       ...(web["status"] as object),
       operationState: { phase: "Running", operation: {}, finishedAt: "2026-01-01T00:00:00Z" },
     };
-    const [write] = stepWrites(nextStep(move, model.look(move)));
+    const [write] = stepWrites(nextStep(move, model.observe(move)));
     expect(JSON.stringify(write)).toContain("Terminating");
     delete web["operation"];
-    expect(nextStep(move, model.look(move)), "without an operation nothing is terminated").toMatchObject({ kind: "wait" });
+    expect(nextStep(move, model.observe(move)), "without an operation nothing is terminated").toMatchObject({ kind: "wait" });
   });
 
   it("lets loose again what was paused while a sync began, for a paused sync never ends", () => {
     const { model, move } = fenced();
     model.act("source", "web", "look");
-    for (const write of stepWrites(nextStep(move, model.look(move)))) model.carry(write);
+    for (const write of stepWrites(nextStep(move, model.observe(move)))) model.carry(write);
     const web = model.objects.source.get("web") as never as Record<string, unknown>;
-    expect(sightOf(web as never).isPaused).toBe(true);
+    expect(observationOf(web as never).isPaused).toBe(true);
     web["operation"] = { sync: {} };
-    const [write] = stepWrites(nextStep(move, model.look(move)));
+    const [write] = stepWrites(nextStep(move, model.observe(move)));
     expect(write?.write).toMatchObject({ kind: "change" });
     model.carry(write as never);
-    expect(sightOf(model.objects.source.get("web") as never).isPaused).toBe(false);
+    expect(observationOf(model.objects.source.get("web") as never).isPaused).toBe(false);
   });
 });
 
 it("pauses what stands on a source that was stopped without waiting for it to look, and lets nothing of it loose", () => {
   const model = createModel([WEB]);
   const fencing = aMove({ phase: "FENCE" });
-  for (const write of stepWrites(nextStep(fencing, model.look(fencing)))) model.carry(write);
+  for (const write of stepWrites(nextStep(fencing, model.observe(fencing)))) model.carry(write);
   const move = inPhase(fencing, "QUIESCE", model.now);
-  const stopped = () => model.look(move, { isSourceStopped: true });
+  const stopped = () => model.observe(move, { isSourceStopped: true });
   for (const write of stepWrites(nextStep(move, stopped()))) model.carry(write);
   const web = model.objects.source.get("web") as never as Record<string, unknown>;
-  expect(sightOf(web as never)).toMatchObject({ isPaused: true, isAutomated: false, epoch: MOVE_EPOCH });
+  expect(observationOf(web as never)).toMatchObject({ isPaused: true, isAutomated: false, epoch: MOVE_EPOCH });
   web["operation"] = { sync: {} };
   expect(stepWrites(nextStep(move, stopped())).filter(({ side }) => side === "source")).toEqual([]);
 });
@@ -306,46 +315,46 @@ describe("revoking and granting", () => {
   it("takes the right before it commits and gives it after, and asks until the refusal is proven", () => {
     const model = createModel([WEB]);
     const revoking = aMove({ phase: "REVOKE" });
-    for (const write of stepWrites(nextStep(revoking, model.look(revoking)))) model.carry(write);
+    for (const write of stepWrites(nextStep(revoking, model.observe(revoking)))) model.carry(write);
     expect(holderOf(model)).toBe("nobody");
-    expect(nextStep(revoking, model.look(revoking))).toMatchObject({ kind: "probe", whom: "source" });
-    expect(nextStep(revoking, model.look(revoking, { isRefusalProven: true }))).toMatchObject({ kind: "advance", to: "COMMIT" });
+    expect(nextStep(revoking, model.observe(revoking))).toMatchObject({ kind: "probe", whom: "source" });
+    expect(nextStep(revoking, model.observe(revoking, { isRefusalProven: true }))).toMatchObject({ kind: "advance", to: "COMMIT" });
     const granting = aMove({ phase: "GRANT" });
-    for (const write of stepWrites(nextStep(granting, model.look(granting)))) model.carry(write);
+    for (const write of stepWrites(nextStep(granting, model.observe(granting)))) model.carry(write);
     expect(holderOf(model)).toBe("target");
   });
 
   it("makes a register that is not there, so that nobody late can make it for the old owner", () => {
     const model = createModel([WEB]);
-    model.register = undefined;
+    model.ownerBinding = undefined;
     const move = aMove({ phase: "REVOKE" });
-    for (const write of stepWrites(nextStep(move, model.look(move)))) model.carry(write);
-    expect([holderOf(model), sightOf(model.register as never).epoch]).toEqual(["nobody", MOVE_EPOCH]);
+    for (const write of stepWrites(nextStep(move, model.observe(move)))) model.carry(write);
+    expect([holderOf(model), observationOf(model.ownerBinding as never).epoch]).toEqual(["nobody", MOVE_EPOCH]);
   });
 
   it.each(["REVOKE", "GRANT"] as const)(
     "does not wait in %s for a register that somebody deletes and holds with a finalizer (I4)",
     (phase) => {
       const model = createModel([WEB]);
-      const register = model.register as { metadata: Record<string, unknown> };
-      register.metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z";
-      register.metadata["finalizers"] = ["example.com/held"];
+      const ownerBinding = model.ownerBinding as { metadata: Record<string, unknown> };
+      ownerBinding.metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+      ownerBinding.metadata["finalizers"] = ["example.com/held"];
       const move = aMove({ phase });
-      for (let round = 0; round < 2; round += 1) for (const write of stepWrites(nextStep(move, model.look(move)))) model.carry(write);
+      for (let round = 0; round < 2; round += 1) for (const write of stepWrites(nextStep(move, model.observe(move)))) model.carry(write);
       expect(holderOf(model)).toBe(phase === "GRANT" ? "target" : "nobody");
     },
   );
 
   it("makes no register in a namespace that is gone: it asks on whether the old owner is refused, and goes on from GRANT without one (I4)", () => {
     const model = createModel([WEB]);
-    model.register = undefined;
+    model.ownerBinding = undefined;
     const [revoking, granting] = [aMove({ phase: "REVOKE" }), aMove({ phase: "GRANT" })];
-    const isHomeGone = true;
-    expect(nextStep(revoking, model.look(revoking, { isHomeGone }))).toMatchObject({ kind: "probe", whom: "source" });
-    expect(nextStep(revoking, model.look(revoking, { isHomeGone, isRefusalProven: true }))).toMatchObject({ to: "COMMIT" });
-    expect(nextStep(granting, model.look(granting, { isHomeGone, answer: "silent" }))).toMatchObject({ to: "ACTIVATE" });
+    const isNamespaceGone = true;
+    expect(nextStep(revoking, model.observe(revoking, { isNamespaceGone }))).toMatchObject({ kind: "probe", whom: "source" });
+    expect(nextStep(revoking, model.observe(revoking, { isNamespaceGone, isRefusalProven: true }))).toMatchObject({ to: "COMMIT" });
+    expect(nextStep(granting, model.observe(granting, { isNamespaceGone, answer: "silent" }))).toMatchObject({ to: "ACTIVATE" });
     const visits: readonly Visited[] = [{ environment: "far", outcome: { kind: "done" } }];
-    expect(nextStep(granting, model.look(granting, { isHomeGone, answer: "silent", visits }))).toMatchObject({
+    expect(nextStep(granting, model.observe(granting, { isNamespaceGone, answer: "silent", visits }))).toMatchObject({
       kind: "probe",
       whom: "target",
     });
@@ -353,17 +362,17 @@ describe("revoking and granting", () => {
 
   it("takes a register of another role away instead of changing it, which nobody may who has not its rights", () => {
     const model = createModel([WEB]);
-    (model.register as unknown as { roleRef: object }).roleRef = { kind: "ClusterRole", name: "view" };
+    (model.ownerBinding as unknown as { roleRef: object }).roleRef = { kind: "ClusterRole", name: "view" };
     const move = aMove({ phase: "REVOKE" });
-    expect(stepWrites(nextStep(move, model.look(move)))).toMatchObject([{ side: "register", write: { kind: "delete" } }]);
-    for (let round = 0; round < 2; round += 1) for (const write of stepWrites(nextStep(move, model.look(move)))) model.carry(write);
-    expect([holderOf(model), sightOf(model.register as never).epoch]).toEqual(["nobody", MOVE_EPOCH]);
+    expect(stepWrites(nextStep(move, model.observe(move)))).toMatchObject([{ side: "ownerBinding", write: { kind: "delete" } }]);
+    for (let round = 0; round < 2; round += 1) for (const write of stepWrites(nextStep(move, model.observe(move)))) model.carry(write);
+    expect([holderOf(model), observationOf(model.ownerBinding as never).epoch]).toEqual(["nobody", MOVE_EPOCH]);
   });
 
   it("gives up where the register cannot be emptied for five minutes (I4)", () => {
     const model = createModel([WEB]);
     const move = aMove({ phase: "REVOKE" });
-    const stepAt = (ms: number) => nextStep(move, model.look(move, { now: millis(move.phaseSince + ms) }));
+    const stepAt = (ms: number) => nextStep(move, model.observe(move, { now: millis(move.phaseSince + ms) }));
     expect(stepAt(299_000)).toMatchObject({ kind: "write" });
     expect(stepAt(301_000)).toMatchObject({ kind: "abort", why: { code: "NO_REFUSAL" } });
   });
@@ -371,12 +380,14 @@ describe("revoking and granting", () => {
   it("never takes time for a refusal: it gives up where another binding lets the old owner write, or nobody answers", () => {
     const model = createModel([WEB]);
     const move = aMove({ phase: "REVOKE" });
-    for (const write of stepWrites(nextStep(move, model.look(move)))) model.carry(write);
+    for (const write of stepWrites(nextStep(move, model.observe(move)))) model.carry(write);
     const late = (ms: number) => ({ now: millis(move.phaseSince + ms) });
-    expect(nextStep(move, model.look(move, { answer: "allowed", ...late(59_000) }))).toMatchObject({ kind: "probe" });
-    expect(nextStep(move, model.look(move, { answer: "allowed", ...late(61_000) }))).toMatchObject({ why: { code: "REGISTER_BYPASSED" } });
-    expect(nextStep(move, model.look(move, { answer: "silent", ...late(301_000) }))).toMatchObject({ why: { code: "NO_REFUSAL" } });
-    expect(nextStep(move, model.look(move, { answer: "refused", ...late(3_600_000) }))).toMatchObject({ kind: "probe" });
+    expect(nextStep(move, model.observe(move, { answer: "allowed", ...late(59_000) }))).toMatchObject({ kind: "probe" });
+    expect(nextStep(move, model.observe(move, { answer: "allowed", ...late(61_000) }))).toMatchObject({
+      why: { code: "REGISTER_BYPASSED" },
+    });
+    expect(nextStep(move, model.observe(move, { answer: "silent", ...late(301_000) }))).toMatchObject({ why: { code: "NO_REFUSAL" } });
+    expect(nextStep(move, model.observe(move, { answer: "refused", ...late(3_600_000) }))).toMatchObject({ kind: "probe" });
   });
 });
 
@@ -388,8 +399,8 @@ describe("environments with registers of the unit's", () => {
   const decided = (phase: MovePhase, visits: readonly Visited[] | undefined, ms = 0, over: Partial<MoveWorld> = {}) => {
     const model = createModel([WEB]);
     const move = aMove({ phase });
-    if (phase === "REVOKE" || phase === "GRANT") for (const write of stepWrites(nextStep(move, model.look(move)))) model.carry(write);
-    const world = model.look(move, { visits, now: millis(move.phaseSince + ms), ...over });
+    if (phase === "REVOKE" || phase === "GRANT") for (const write of stepWrites(nextStep(move, model.observe(move)))) model.carry(write);
+    const world = model.observe(move, { visits, now: millis(move.phaseSince + ms), ...over });
     return nextStep(move, { ...world, onSource: phase === "CLEANUP" ? [] : world.onSource });
   };
 
@@ -447,10 +458,10 @@ describe("environments with registers of the unit's", () => {
       [elsewhere, "advance"],
     ] as const) {
       const model = createModel([application]);
-      for (const write of stepWrites(nextStep(aMove(), model.look(aMove())))) model.carry(write);
+      for (const write of stepWrites(nextStep(aMove(), model.observe(aMove())))) model.carry(write);
       const move = aMove({ phase: "ACTIVATE" });
-      for (const write of stepWrites(nextStep(move, model.look(move)))) model.carry(write);
-      expect(nextStep(move, model.look(move, { now: millis(move.phaseSince + 181_000) }))).toMatchObject({ kind });
+      for (const write of stepWrites(nextStep(move, model.observe(move)))) model.carry(write);
+      expect(nextStep(move, model.observe(move, { now: millis(move.phaseSince + 181_000) }))).toMatchObject({ kind });
     }
   });
 });
@@ -458,20 +469,20 @@ describe("environments with registers of the unit's", () => {
 describe("deletions and edits during a move", () => {
   it("leave a deleted application's copy as it is, for its owner to delete after the move (I6)", () => {
     const model = createModel([deleted(WEB, "cascade")]);
-    for (const write of stepWrites(nextStep(aMove(), model.look(aMove())))) model.carry(write);
+    for (const write of stepWrites(nextStep(aMove(), model.observe(aMove())))) model.carry(write);
     const activating = aMove({ phase: "ACTIVATE" });
-    expect(nextStep(activating, model.look(activating))).toMatchObject({ kind: "advance", to: "VERIFY" });
-    expect(sightOf(model.objects.target.get("web") as never).isPaused).toBe(true);
+    expect(nextStep(activating, model.observe(activating))).toMatchObject({ kind: "advance", to: "VERIFY" });
+    expect(observationOf(model.objects.target.get("web") as never).isPaused).toBe(true);
   });
 
   it("activate what the row wants then, not what it wanted when the copy was made (I3, I6)", () => {
     const before = createModel([WEB]);
-    for (const write of stepWrites(nextStep(aMove(), before.look(aMove())))) before.carry(write);
+    for (const write of stepWrites(nextStep(aMove(), before.observe(aMove())))) before.carry(write);
     const edited = { ...WEB, desiredRevision: 3, spec: { ...WEB.spec, source: { ...WEB.spec.source, path: "other" } } };
     const after = createModel([edited]);
     after.objects.target.set("web", before.objects.target.get("web") as never);
     const move = aMove({ phase: "ACTIVATE" });
-    for (const write of stepWrites(nextStep(move, after.look(move)))) after.carry(write);
+    for (const write of stepWrites(nextStep(move, after.observe(move)))) after.carry(write);
     expect(after.objects.target.get("web")?.["spec"]).toMatchObject({ source: { path: "other" }, syncPolicy: { automated: {} } });
   });
 });
@@ -479,9 +490,9 @@ describe("deletions and edits during a move", () => {
 it("empties the side it leaves only of what is not newer than the move", () => {
   const model = createModel([WEB]);
   const move = aMove({ phase: "CLEANUP", fromEpoch: EPOCH });
-  for (let round = 0; round < 3; round += 1) for (const write of stepWrites(nextStep(move, model.look(move)))) model.carry(write);
+  for (let round = 0; round < 3; round += 1) for (const write of stepWrites(nextStep(move, model.observe(move)))) model.carry(write);
   expect(model.objects.source.size).toBe(0);
-  expect(nextStep(move, model.look(move))).toEqual({ kind: "clear", side: "source" });
+  expect(nextStep(move, model.observe(move))).toEqual({ kind: "clear", side: "source" });
 });
 
 it.each([
@@ -493,6 +504,8 @@ it.each([
   (isFailOver, ms, step) => {
     const model = createModel([WEB]);
     const move = aMove({ phase: "CLEANUP", isFailOver });
-    expect(nextStep(move, model.look(move, { onSource: [], isSourceAway: true, now: millis(move.phaseSince + ms) }))).toMatchObject(step);
+    expect(nextStep(move, model.observe(move, { onSource: [], isSourceAway: true, now: millis(move.phaseSince + ms) }))).toMatchObject(
+      step,
+    );
   },
 );

@@ -2,7 +2,7 @@ import type { Millis } from "../domain/clock.ts";
 import type { Move, MoveBaseline, MovePhase } from "../domain/move.ts";
 import { type MoveMessage, worse } from "../domain/move-messages.ts";
 import type { DesiredObject } from "../shard/managed-object.ts";
-import type { RegisterSight, Sight } from "../shard/parse-sight.ts";
+import type { ApplicationObservation, ObservedOwnerBinding } from "../shard/parse-observation.ts";
 import { activate, verify } from "./phases/activate.ts";
 import { type AbortReason, DONE, inTurns, type JoinedStep, remove, type SidedWrite, together } from "./phases/object-step.ts";
 import { grant, revoke } from "./phases/owner-binding.ts";
@@ -17,22 +17,22 @@ export interface MoveWorld {
   readonly now: Millis;
   readonly pairs: readonly Pair[];
   /** Every Application of the unit on the source, also those that no row asks for. */
-  readonly onSource: readonly Sight[];
+  readonly onSource: readonly ApplicationObservation[];
   /** The source is not observed: it cannot be reached, or this is a fail-over. What is on it is unknown. */
   readonly isSourceAway: boolean;
   /** The same on the target. */
-  readonly onTarget: readonly Sight[];
+  readonly onTarget: readonly ApplicationObservation[];
   /** The owner binding, as far as it is believed. Absent: there is none, or this phase does not observe it. */
-  readonly register: RegisterSight | undefined;
+  readonly ownerBinding: ObservedOwnerBinding | undefined;
   /**
    * The unit's own namespace is gone, or is being deleted and has no owner binding: there is no right to take or to
    * give there.
    */
-  readonly isHomeGone: boolean;
+  readonly isNamespaceGone: boolean;
   /** The owner binding as it will be once the target has the right to write. */
   readonly granted: DesiredObject;
   /** What the prerequisites of the move still wait for, for people. Empty: they are complete. Absent: not checked yet. */
-  readonly groundWaits: readonly string[] | undefined;
+  readonly prerequisiteWaits: readonly string[] | undefined;
   /** Every API server that was asked has refused the source's account for long enough. */
   readonly isRefusalProven: boolean;
   /** What all API servers together answered last about the account that this phase asks about. Absent: not asked yet. */
@@ -95,7 +95,7 @@ const AWAY_CAP_MS = 10_000;
 /** How long GRANT waits for an environment that cannot be reached before it goes on without it, in ms. */
 const GRANT_AWAY_CAP_MS = 60_000;
 /** After this long ACTIVATE waits no more for applications on remote clusters, in ms: their cluster may be unreachable. */
-const ACTIVATE_ABROAD_CAP_MS = 3 * 60_000;
+const ACTIVATE_REMOTE_CAP_MS = 3 * 60_000;
 /**
  * VERIFY waits this long for applications to be as well as before, in ms. Then the move goes on, and its message
  * names one that is worse.
@@ -117,10 +117,14 @@ export function nextStep(move: Move, world: MoveWorld): Step {
     case "PREPARE":
       return prepare(world, epoch, elapsedMs);
     case "FENCE":
-      return after(together(world.onSource.map((sight) => fence(sight, epoch))), { kind: "advance", to: "QUIESCE", message: "" });
+      return after(together(world.onSource.map((observation) => fence(observation, epoch))), {
+        kind: "advance",
+        to: "QUIESCE",
+        message: "",
+      });
     case "QUIESCE": {
       const calm = together(
-        world.onSource.map((sight) => quiet(sight, epoch, { now, since: move.phaseSince, isStopped: world.isSourceStopped })),
+        world.onSource.map((observation) => quiet(observation, epoch, { now, since: move.phaseSince, isStopped: world.isSourceStopped })),
       );
       if (calm.kind !== "done") return after(calm, DEAD_END);
       return after(together(pairs.map((pair) => hand(pair, epoch))), { kind: "advance", to: "REVOKE", message: "" });
@@ -134,7 +138,7 @@ export function nextStep(move: Move, world: MoveWorld): Step {
     case "ACTIVATE": {
       const steps = pairs.map((pair) => activate(pair, epoch, move.phaseSince));
       const joined = together(inTurns(steps, elapsedMs));
-      const awaited = elapsedMs > ACTIVATE_ABROAD_CAP_MS ? steps.filter((_, index) => pairs[index]?.isAbroad !== true) : steps;
+      const awaited = elapsedMs > ACTIVATE_REMOTE_CAP_MS ? steps.filter((_, index) => pairs[index]?.isRemote !== true) : steps;
       const isDone = joined.kind === "wait" && together(awaited).kind === "done";
       return after(isDone ? DONE : joined, { kind: "advance", to: "VERIFY", message: "" });
     }
@@ -163,13 +167,13 @@ const DEAD_END: Step = { kind: "wait", why: "" };
 
 /** PREPARE: first what makes the move impossible, then remote clusters, then prerequisites, and last the copies on the target. */
 function prepare(world: MoveWorld, epoch: number, elapsedMs: number): Step {
-  const { pairs, groundWaits, visits } = world;
+  const { pairs, prerequisiteWaits, visits } = world;
   const away = unreachableOf(visits ?? []);
   if (away !== undefined && elapsedMs > AWAY_CAP_MS && !world.isSourceStopped) return unreachable(away);
   if (world.enteredFreely !== undefined) return unfenceable(world.enteredFreely);
   const prepared = visitFirst(world, false, { kind: "raise" });
-  if (groundWaits === undefined || prepared.kind !== "raise") return prepared;
-  const [waits] = groundWaits;
+  if (prerequisiteWaits === undefined || prepared.kind !== "raise") return prepared;
+  const [waits] = prerequisiteWaits;
   const joined = waits === undefined ? arrivals(world, epoch, elapsedMs) : ({ kind: "wait", why: waits } as const);
   if (joined.kind === "wait" && elapsedMs > PREPARE_CAP_MS) {
     return {
@@ -186,8 +190,8 @@ function prepare(world: MoveWorld, epoch: number, elapsedMs: number): Step {
  * it once deployed.
  */
 function arrivals({ pairs, onTarget }: MoveWorld, epoch: number, elapsedMs: number): JoinedStep {
-  const left = onTarget.filter((sight) => (sight.epoch ?? 0) < epoch);
-  const cleared = together(left.map((sight) => remove("target", sight)));
+  const left = onTarget.filter((observation) => (observation.epoch ?? 0) < epoch);
+  const cleared = together(left.map((observation) => remove("target", observation)));
   if (cleared.kind !== "done") return cleared;
   return together(
     inTurns(
@@ -221,8 +225,8 @@ function unreachable(environment: string): Step {
  * account is proven. Only then COMMIT follows. Timeouts abort the move.
  */
 function revocation(world: MoveWorld, epoch: number, elapsedMs: number): Step {
-  const { register, granted, answer, isRefusalProven, visits } = world;
-  const revoked = world.isHomeGone ? DONE : revoke(register, granted, epoch);
+  const { ownerBinding, granted, answer, isRefusalProven, visits } = world;
+  const revoked = world.isNamespaceGone ? DONE : revoke(ownerBinding, granted, epoch);
   const isStuck = elapsedMs > SILENCE_CAP_MS && (revoked.kind === "write" || revoked.kind === "wait");
   if (isStuck) return { kind: "abort", why: { code: "NO_REFUSAL", text: NOT_TAKEN } };
   if (revoked.kind !== "done") return after(together([revoked]), DEAD_END);
@@ -250,12 +254,12 @@ function revocation(world: MoveWorld, epoch: number, elapsedMs: number): Step {
  * environments.
  */
 function granting(world: MoveWorld, elapsedMs: number): Step {
-  const granted = world.isHomeGone ? DONE : grant(world.register, world.granted);
+  const granted = world.isNamespaceGone ? DONE : grant(world.ownerBinding, world.granted);
   if (granted.kind !== "done") return after(together([granted]), DEAD_END);
   const probe = { kind: "probe", whom: "target", why: "for the new owner to be allowed to write" } as const;
   const afterVisits = visitFirst(world, elapsedMs > GRANT_AWAY_CAP_MS, probe);
   if (afterVisits.kind !== "probe") return afterVisits;
-  const isNowhere = world.isHomeGone && world.visits?.length === 0;
+  const isNowhere = world.isNamespaceGone && world.visits?.length === 0;
   return isNowhere || world.answer === "allowed" ? { kind: "advance", to: "ACTIVATE", message: "" } : probe;
 }
 
@@ -275,9 +279,9 @@ function emptying({ isFailOver, toEpoch }: Move, world: MoveWorld, elapsedMs: nu
  * Removes the unit's Applications from one side, then its prerequisites. Applications with a newer epoch are not the
  * move's and stay.
  */
-function empty(sights: readonly Sight[], side: "source" | "target", epoch: number): Step {
-  const ours = sights.filter((sight) => (sight.epoch ?? 0) <= epoch);
-  return after(together(ours.map((sight) => remove(side, sight))), { kind: "clear", side });
+function empty(observations: readonly ApplicationObservation[], side: "source" | "target", epoch: number): Step {
+  const ours = observations.filter((observation) => (observation.epoch ?? 0) <= epoch);
+  return after(together(ours.map((observation) => remove(side, observation))), { kind: "clear", side });
 }
 
 /** Turns the joined step of several objects into a step of the move. `then` follows where nothing is left to do for them. */

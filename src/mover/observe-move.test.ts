@@ -1,45 +1,47 @@
 import { expect, it } from "vitest";
 import type { UnitId } from "../domain/ids.ts";
 import type { MovePhase } from "../domain/move.ts";
-import { parseRegister } from "../shard/parse-sight.ts";
+import { parseOwnerBinding } from "../shard/parse-observation.ts";
 import { renderUnit } from "../shard/render-unit.ts";
-import { aSeat, DESTINATION, NAMESPACES, stored } from "../shard/testing/builders.ts";
+import { anApplicationPlacement, DESTINATION, NAMESPACES, stored } from "../shard/testing/builders.ts";
 import type { Store } from "../store/port.ts";
-import { believedRegister, observeOwnNamespace } from "./observe-move.ts";
+import { believedOwnerBinding, observeOwnNamespace } from "./observe-move.ts";
 import { aMove, createModel, MOVE_EPOCH } from "./testing/model.ts";
 
-const SEAT = aSeat();
-const { workspace } = SEAT;
-const registerOf = (seat: typeof SEAT) =>
-  parseRegister(stored(renderUnit(seat, { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [], environments: [] }).register));
-const OURS = registerOf(SEAT);
-const OTHERS = registerOf(aSeat({ id: "unit-of-another" as UnitId }));
+const PLACEMENT = anApplicationPlacement();
+const { workspace } = PLACEMENT;
+const ownerBindingOf = (placement: typeof PLACEMENT) =>
+  parseOwnerBinding(
+    stored(renderUnit(placement, { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [], environments: [] }).ownerBinding),
+  );
+const OURS = ownerBindingOf(PLACEMENT);
+const OTHERS = ownerBindingOf(anApplicationPlacement({ id: "unit-of-another" as UnitId }));
 const HERE = { uid: workspace.namespaceUid, isDeleting: false };
 
 it.each([
-  ["its register, without asking for the namespace", OURS, "never asked", { register: OURS, isGone: false }],
-  ["no register in a namespace that stands", undefined, HERE, { register: undefined, isGone: false }],
+  ["its register, without asking for the namespace", OURS, "never asked", { ownerBinding: OURS, isGone: false }],
+  ["no register in a namespace that stands", undefined, HERE, { ownerBinding: undefined, isGone: false }],
   [
     "a register that says it is another unit's, in a namespace that is its own: whoever may write there may say so",
     OTHERS,
     HERE,
-    { register: OTHERS, isGone: false },
+    { ownerBinding: OTHERS, isGone: false },
   ],
   [
     "no register in a namespace that ends, where none can be made",
     undefined,
     { ...HERE, isDeleting: true },
-    { register: undefined, isGone: true },
+    { ownerBinding: undefined, isGone: true },
   ],
-  ["a register in a namespace that ends", OTHERS, { ...HERE, isDeleting: true }, { register: OTHERS, isGone: false }],
-  ["no namespace", undefined, undefined, { register: undefined, isGone: true }],
+  ["a register in a namespace that ends", OTHERS, { ...HERE, isDeleting: true }, { ownerBinding: OTHERS, isGone: false }],
+  ["no namespace", undefined, undefined, { ownerBinding: undefined, isGone: true }],
   [
     "the register of whoever has a namespace of that name now",
     OTHERS,
     { uid: "another", isDeleting: false },
-    { register: undefined, isGone: true },
+    { ownerBinding: undefined, isGone: true },
   ],
-] as const)("a unit finds %s", async (_what, found, namespace, home) => {
+] as const)("a unit finds %s", async (_what, found, namespace, stays) => {
   const managed = {
     read: async () => found,
     readNamespace: async () => {
@@ -47,17 +49,17 @@ it.each([
       return namespace;
     },
   };
-  const where = { unitId: SEAT.unit.id, workspace, register: { namespace: workspace.namespace, name: "register" } };
-  expect(await observeOwnNamespace(where, managed, new AbortController().signal)).toEqual(home);
+  const where = { unitId: PLACEMENT.unit.id, workspace, ownerBinding: { namespace: workspace.namespace, name: "register" } };
+  expect(await observeOwnNamespace(where, managed, new AbortController().signal)).toEqual(stays);
 });
 
 /** What is believed of the register as it stands with these subjects, under the move's epoch, by a worker that read the row in REVOKE. */
 function believe(subjects: readonly string[], now: MovePhase, epoch = MOVE_EPOCH) {
   const move = aMove({ phase: "REVOKE" });
-  const { register, granted } = createModel([]).look(move);
-  if (register === undefined) throw new Error("it stands");
+  const { ownerBinding, granted } = createModel([]).observe(move);
+  if (ownerBinding === undefined) throw new Error("it stands");
   const store = { moves: { read: async () => ({ ...move, phase: now }) }, shards: {} } as unknown as Pick<Store, "moves" | "shards">;
-  return believedRegister(store, { move, granted, seen: { ...register, epoch, subjects } }, new AbortController().signal);
+  return believedOwnerBinding(store, { move, granted, seen: { ...ownerBinding, epoch, subjects } }, new AbortController().signal);
 }
 
 it("takes no right that was granted since the row was read", async () => {

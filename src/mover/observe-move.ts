@@ -5,22 +5,22 @@ import type { Instance } from "../domain/instance.ts";
 import type { Move } from "../domain/move.ts";
 import { PHASES } from "../domain/move-phases.ts";
 import type { Workspace } from "../domain/workspace.ts";
+import type { ApplicationPlacement, Destination, OwnNamespaces } from "../shard/application-placement.ts";
 import { newerFence } from "../shard/diff-object.ts";
 import type { DesiredObject, ObjectAt } from "../shard/managed-object.ts";
-import { registerName } from "../shard/names.ts";
+import { ownerBindingName } from "../shard/names.ts";
 import { unitOf } from "../shard/parse-application.ts";
-import type { RegisterSight, Sight } from "../shard/parse-sight.ts";
-import { renderRegister } from "../shard/render-unit.ts";
-import type { Destination, OwnNamespaces, Seat } from "../shard/seat.ts";
+import type { ApplicationObservation, ObservedOwnerBinding } from "../shard/parse-observation.ts";
+import { renderOwnerBinding } from "../shard/render-unit.ts";
 import { isBorneOutBy } from "../shard/tampering.ts";
 import type { MoveRows } from "../store/move/port.ts";
 import type { Store } from "../store/port.ts";
-import type { EnvironmentRegisters } from "../workspace/environment/port.ts";
+import type { EnvironmentOwnerBindings } from "../workspace/environment/port.ts";
 import { OBSERVED } from "./next-observation.ts";
 import type { MoveWorld } from "./next-step.ts";
 import { pairUp } from "./phases/pair.ts";
 import { type RemoteCluster, remoteClustersOf, type Visited } from "./phases/remote-clusters.ts";
-import type { ManagedCluster, SightSource, Sights } from "./port.ts";
+import type { ManagedCluster, ObservationSource, Observations } from "./port.ts";
 
 /** One observation of a move: what its next step is decided from (`world`), and what that step needs to be carried out. */
 export interface ObservedMove {
@@ -28,11 +28,11 @@ export interface ObservedMove {
   readonly source: Instance;
   readonly target: Instance;
   /** The unit as it will be on the target: owned by the target, under the move's epoch. */
-  readonly placement: Seat;
+  readonly placement: ApplicationPlacement;
   /** Access to the Applications on the source's engine cluster. Absent: the move works without the source. */
-  readonly sourceSights: Sights | undefined;
+  readonly sourceObservations: Observations | undefined;
   /** Access to the Applications on the target's engine cluster. */
-  readonly targetSights: Sights;
+  readonly targetObservations: Observations;
   /** Environments in which Argosy makes accounts and owner bindings for the unit, or may have left some from earlier. */
   readonly remoteClusters: readonly RemoteCluster[];
   /**
@@ -51,7 +51,7 @@ export interface ObservedMove {
    * The observed part of what `nextStep` decides from. The worker remembers the omitted fields from step to step and
    * adds them.
    */
-  readonly world: Omit<MoveWorld, "groundWaits" | "enteredFreely" | "isRefusalProven" | "answer" | "askedAt" | "visits">;
+  readonly world: Omit<MoveWorld, "prerequisiteWaits" | "enteredFreely" | "isRefusalProven" | "answer" | "askedAt" | "visits">;
 }
 
 /**
@@ -71,47 +71,47 @@ export type ObserveMove = (id: MoveId, signal: AbortSignal) => Promise<ObservedM
 
 export interface ObserveMoveDeps {
   readonly store: Pick<Store, "moves" | "shards" | "intents">;
-  readonly sights: SightSource;
+  readonly observations: ObservationSource;
   readonly managed: Pick<ManagedCluster, "read" | "readNamespace">;
   readonly destination: Destination;
   readonly namespaces: OwnNamespaces;
-  readonly registers: Pick<EnvironmentRegisters, "isKnown">;
+  readonly ownerBindings: Pick<EnvironmentOwnerBindings, "isKnown">;
   readonly clock: Clock;
 }
 
 /** Creates the function that observes moves. */
 export function createObserveMove(deps: ObserveMoveDeps): ObserveMove {
-  const { store, sights, managed, destination, namespaces, clock } = deps;
+  const { store, observations, managed, destination, namespaces, clock } = deps;
   return async (id, signal) => {
     const known = await store.moves.readRows(id, signal);
     if (known === undefined || known.move.endedAt !== undefined) return "over";
     if (known.move.phase === "WAITING") return "waits";
     const { move, unit: row } = known;
-    const { source, target } = await reachInstances(sights, known);
+    const { source, target } = await reachInstances(observations, known);
     const { workspace, environments, applications: rows } = row;
     const unit = { ...row.unit, owner: move.to, epoch: move.toEpoch };
-    const placement: Seat = { unit, workspace, instance: target.instance };
-    const register = { namespace: workspace.namespace, name: registerName(unit.bucket) };
+    const placement: ApplicationPlacement = { unit, workspace, instance: target.instance };
+    const ownerBinding = { namespace: workspace.namespace, name: ownerBindingName(unit.bucket) };
     const observed = OBSERVED[move.phase];
     const [seen, onTarget, ownNamespace] = await Promise.all([
       observed.applications ? listSource(move, source, signal) : [],
       observed.applications ? list(target, unit.id, signal) : [],
-      observed.register ? observeOwnNamespace({ unitId: unit.id, workspace, register }, managed, signal) : NOT_OBSERVED,
+      observed.ownerBinding ? observeOwnNamespace({ unitId: unit.id, workspace, ownerBinding }, managed, signal) : NOT_OBSERVED,
     ]);
     const remoteClusters = remoteClustersOf(environments, rows);
     const unknown = await unknownToTarget(deps, { move, source: source.instance, remoteClusters }, signal);
     const ids = rows.map(({ application }) => application.id);
     const recorded = await readRecorded(store, move, ids, signal);
     const [onSource, isSourceAway] = [seen ?? [], seen === undefined];
-    const granted = renderRegister(placement, namespaces);
-    const believed = await believedRegister(store, { move, granted, seen: ownNamespace.register }, signal);
+    const granted = renderOwnerBinding(placement, namespaces);
+    const believed = await believedOwnerBinding(store, { move, granted, seen: ownNamespace.ownerBinding }, signal);
     return {
       move,
       source: source.instance,
       target: target.instance,
       placement,
-      sourceSights: source.sights,
-      targetSights: target.sights,
+      sourceObservations: source.observations,
+      targetObservations: target.observations,
       remoteClusters,
       unknown,
       unitEpoch: row.unit.epoch,
@@ -122,8 +122,8 @@ export function createObserveMove(deps: ObserveMoveDeps): ObserveMove {
         onSource,
         isSourceAway,
         onTarget,
-        register: believed,
-        isHomeGone: ownNamespace.isGone,
+        ownerBinding: believed,
+        isNamespaceGone: ownNamespace.isGone,
         granted,
         isSourceStopped: source.instance.halt === "seen",
       },
@@ -134,12 +134,12 @@ export function createObserveMove(deps: ObserveMoveDeps): ObserveMove {
 /** One of the two instances of a move, with access to the Applications of its engine cluster. */
 interface Reached {
   readonly instance: Instance;
-  readonly sights: Sights;
+  readonly observations: Observations;
 }
 /** The source. `sights` is absent where the move works without it. */
 interface MaybeReached {
   readonly instance: Instance;
-  readonly sights: Sights | undefined;
+  readonly observations: Observations | undefined;
 }
 
 /**
@@ -147,17 +147,17 @@ interface MaybeReached {
  * fail-over never tries.
  */
 async function reachInstances(
-  sights: SightSource,
+  observations: ObservationSource,
   { move, ...rows }: Pick<MoveRows, "move" | "source" | "target">,
 ): Promise<{ readonly source: MaybeReached; readonly target: Reached }> {
   const [left, entered] = [known(move.from, rows.source), known(move.to, rows.target)];
   const reach = async (instance: Instance): Promise<Reached> => {
-    const found = await sights.of(instance.engineCluster);
+    const found = await observations.of(instance.engineCluster);
     if (found === undefined) throw unavailable("reaching an instance of a move", instance.id);
-    return { instance, sights: found };
+    return { instance, observations: found };
   };
   const reachSource = async (): Promise<MaybeReached> =>
-    (move.isFailOver ? undefined : await ifNeeded(move, reach(left))) ?? { instance: left, sights: undefined };
+    (move.isFailOver ? undefined : await ifNeeded(move, reach(left))) ?? { instance: left, observations: undefined };
   const [source, target] = await Promise.all([reachSource(), reach(entered)]);
   return { source, target };
 }
@@ -184,18 +184,26 @@ async function ifNeeded<T>({ phase }: Move, reaching: Promise<T>): Promise<T | u
   }
 }
 
-function list({ instance: { namespace }, sights }: Reached, unitId: UnitId, signal: AbortSignal): Promise<readonly Sight[]> {
-  return sights.list({ namespace, unitId }, signal);
+function list(
+  { instance: { namespace }, observations }: Reached,
+  unitId: UnitId,
+  signal: AbortSignal,
+): Promise<readonly ApplicationObservation[]> {
+  return observations.list({ namespace, unitId }, signal);
 }
 
 /** The unit's Applications on the source; `undefined` where the move works without the source. */
-async function listSource(move: Move, { instance, sights }: MaybeReached, signal: AbortSignal): Promise<readonly Sight[] | undefined> {
-  return sights && ifNeeded(move, list({ instance, sights }, move.unitId, signal));
+async function listSource(
+  move: Move,
+  { instance, observations }: MaybeReached,
+  signal: AbortSignal,
+): Promise<readonly ApplicationObservation[] | undefined> {
+  return observations && ifNeeded(move, list({ instance, observations }, move.unitId, signal));
 }
 
 /** What was observed of a unit's own namespace. */
 interface OwnNamespace {
-  readonly register: RegisterSight | undefined;
+  readonly ownerBinding: ObservedOwnerBinding | undefined;
   /**
    * The namespace does not exist any more, or is being deleted and has no owner binding: nobody can get a right there
    * any more. A newer namespace of the same name does not count.
@@ -203,7 +211,7 @@ interface OwnNamespace {
   readonly isGone: boolean;
 }
 
-const NOT_OBSERVED: OwnNamespace = { register: undefined, isGone: false };
+const NOT_OBSERVED: OwnNamespace = { ownerBinding: undefined, isGone: false };
 
 /**
  * Observes a unit's own namespace: its owner binding, and whether the namespace is gone.
@@ -213,15 +221,15 @@ const NOT_OBSERVED: OwnNamespace = { register: undefined, isGone: false };
  * binding in it is another unit's and is not returned.
  */
 export async function observeOwnNamespace(
-  { unitId, workspace, register: at }: { readonly unitId: UnitId; readonly workspace: Workspace; readonly register: ObjectAt },
+  { unitId, workspace, ownerBinding: at }: { readonly unitId: UnitId; readonly workspace: Workspace; readonly ownerBinding: ObjectAt },
   managed: Pick<ManagedCluster, "read" | "readNamespace">,
   signal: AbortSignal,
 ): Promise<OwnNamespace> {
-  const register = await managed.read(at, signal);
-  if (register !== undefined && unitOf(register) === unitId) return { register, isGone: false };
+  const ownerBinding = await managed.read(at, signal);
+  if (ownerBinding !== undefined && unitOf(ownerBinding) === unitId) return { ownerBinding, isGone: false };
   const namespace = await managed.readNamespace(workspace.namespace, signal);
-  if (namespace?.uid !== workspace.namespaceUid) return { register: undefined, isGone: true };
-  return { register, isGone: register === undefined && namespace.isDeleting };
+  if (namespace?.uid !== workspace.namespaceUid) return { ownerBinding: undefined, isGone: true };
+  return { ownerBinding, isGone: ownerBinding === undefined && namespace.isDeleting };
 }
 
 /**
@@ -229,13 +237,13 @@ export async function observeOwnNamespace(
  * good: every other move waits until its target has all accounts.
  */
 async function unknownToTarget(
-  { registers }: Pick<ObserveMoveDeps, "registers">,
+  { ownerBindings }: Pick<ObserveMoveDeps, "ownerBindings">,
   { move, source, remoteClusters }: Pick<ObservedMove, "move" | "source" | "remoteClusters">,
   signal: AbortSignal,
 ): Promise<readonly EnvironmentId[]> {
   if (source.halt !== "seen") return [];
   const owner = { unitId: move.unitId, instanceId: move.to };
-  const isKnown = await Promise.all(remoteClusters.map(({ environment }) => registers.isKnown(environment, owner, signal)));
+  const isKnown = await Promise.all(remoteClusters.map(({ environment }) => ownerBindings.isKnown(environment, owner, signal)));
   return remoteClusters.flatMap(({ environment }, index) =>
     isKnown[index] === true || !environment.createsAccount ? [] : [environment.id],
   );
@@ -265,11 +273,11 @@ async function readRecorded({ intents }: Pick<Store, "intents">, move: Move, ids
  *
  * @throws StaleError in REVOKE where the right was granted to the target since the move's row was read
  */
-export async function believedRegister(
+export async function believedOwnerBinding(
   store: Pick<Store, "moves" | "shards">,
-  { move, granted, seen }: { readonly move: Move; readonly granted: DesiredObject; readonly seen: RegisterSight | undefined },
+  { move, granted, seen }: { readonly move: Move; readonly granted: DesiredObject; readonly seen: ObservedOwnerBinding | undefined },
   signal: AbortSignal,
-): Promise<RegisterSight | undefined> {
+): Promise<ObservedOwnerBinding | undefined> {
   if (seen === undefined) return seen;
   await refuseLateRevocation(store, move, seen, signal);
   if (newerFence(granted.fence, seen) === undefined) return seen;
@@ -288,7 +296,7 @@ export async function believedRegister(
 async function refuseLateRevocation(
   { moves }: Pick<Store, "moves">,
   { id, phase, toEpoch }: Move,
-  { epoch, subjects }: RegisterSight,
+  { epoch, subjects }: ObservedOwnerBinding,
   signal: AbortSignal,
 ): Promise<void> {
   if (phase !== "REVOKE" || epoch !== toEpoch || subjects.length === 0) return;

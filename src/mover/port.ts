@@ -5,7 +5,7 @@ import type { MoveKind } from "../domain/move.ts";
 import type { MoveReason } from "../domain/plan.ts";
 import type { PatchOperation, Preconditions } from "../shard/diff-object.ts";
 import type { Manifest, ObjectAt, ObjectChange, ObservedObject } from "../shard/managed-object.ts";
-import type { RegisterSight, Sight } from "../shard/parse-sight.ts";
+import type { ApplicationObservation, ObservedOwnerBinding } from "../shard/parse-observation.ts";
 
 /** Conditional writes. A test that does not hold is a `StaleError`, and so is a name that is taken. */
 interface Writes {
@@ -16,14 +16,14 @@ interface Writes {
 }
 
 /** The Applications of one engine cluster, read past every cache. */
-export interface Sights extends Writes {
+export interface Observations extends Writes {
   /** Every one that is labelled with the unit. Sorted by name. */
-  list(where: { readonly namespace: string; readonly unitId: UnitId }, signal: AbortSignal): Promise<readonly Sight[]>;
+  list(where: { readonly namespace: string; readonly unitId: UnitId }, signal: AbortSignal): Promise<readonly ApplicationObservation[]>;
 }
 
 /** The cluster that units deploy to by default, with their owner bindings. */
 export interface ManagedCluster extends Writes {
-  read(at: ObjectAt, signal: AbortSignal): Promise<RegisterSight | undefined>;
+  read(at: ObjectAt, signal: AbortSignal): Promise<ObservedOwnerBinding | undefined>;
   /** `undefined`: there is none of that name. */
   readNamespace(name: string, signal: AbortSignal): Promise<{ readonly uid: string | undefined; readonly isDeleting: boolean } | undefined>;
   /** Asks as the user: an access review, and a write that changes nothing. One answer from each API server that is known. */
@@ -31,8 +31,8 @@ export interface ManagedCluster extends Writes {
 }
 
 /** Finds the Applications of an engine cluster; `undefined` for a cluster that is not declared or cannot be reached yet. */
-export interface SightSource {
-  of(engineCluster: string): Promise<Sights | undefined>;
+export interface ObservationSource {
+  of(engineCluster: string): Promise<Observations | undefined>;
 }
 
 /** Reports of watches about our Applications on engine clusters: what others change, late, twice or never. */
@@ -82,7 +82,7 @@ export interface Standing {
   /** The newest epoch on any account of ours: users cannot write there. 0 where there is none. */
   newestEpoch(signal: AbortSignal): Promise<number>;
   /** Every owner binding, of whatever unit. */
-  listRegisters(signal: AbortSignal): Promise<readonly RegisterSight[]>;
+  listOwnerBindings(signal: AbortSignal): Promise<readonly ObservedOwnerBinding[]>;
   /** Takes the right to write from whomever it names, if the binding is still as it was read. */
-  revoke(register: RegisterSight, signal: AbortSignal): Promise<void>;
+  revoke(ownerBinding: ObservedOwnerBinding, signal: AbortSignal): Promise<void>;
 }

@@ -65,7 +65,7 @@ const SOON_MS = 50;
 const LATER_MS = 250;
 const SOON_FOR_MS = 1_000;
 /** How soon to ask remote clusters again, in ms: each question takes a connection of its own, and refusals are watched for longer. */
-const ABROAD_MS = 750;
+const REMOTE_MS = 750;
 
 /**
  * How soon to ask again, in ms from now. A single server that refuses is asked a few times during the fence time, and when it is over. Several
@@ -76,14 +76,14 @@ export function askAgainMs(
   endpoints: readonly PlacedAnswer[],
   { nowMs, sinceMs }: { nowMs: number; sinceMs: number },
 ): number {
-  const isAbroad = endpoints.some(({ environment }) => environment !== undefined);
+  const isRemote = endpoints.some(({ environment }) => environment !== undefined);
   const waits = endpoints.flatMap(({ endpoint, fenceMs }) => {
     const streak = proof.get(endpoint);
     const apartMs = isShared(fenceMs) ? LATER_MS : fenceMs / REFUSALS;
     return streak === undefined ? [] : [Math.min(apartMs, fenceMs - (nowMs - streak.firstMs))];
   });
   const isRefused = endpoints.length > 0 && waits.length === endpoints.length;
-  if (isAbroad) return ABROAD_MS;
+  if (isRemote) return REMOTE_MS;
   if (!isRefused) return sinceMs < SOON_FOR_MS ? SOON_MS : LATER_MS;
   return Math.max(SOON_MS, ...waits);
 }

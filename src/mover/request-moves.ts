@@ -6,20 +6,20 @@ import type { Move, MoveKind } from "../domain/move.ts";
 import { givenUpBy } from "../domain/move-messages.ts";
 import { PHASES } from "../domain/move-phases.ts";
 import type { PlacementUnit } from "../domain/workspace.ts";
-import type { MoveWish } from "../store/move/port.ts";
+import type { RequestedMove } from "../store/move/port.ts";
 import type { Store } from "../store/port.ts";
 import { abortDecision, requestDecision } from "./decisions.ts";
 import type { LiveMoves } from "./port.ts";
-import { endsWithSource, type MoveRefusal, roomOf, whyNotMove } from "./why-not-move.ts";
+import { endsWithSource, type MoveRefusal, usableCapacityOf, whyNotMove } from "./why-not-move.ts";
 
-export interface MoveDeskDeps {
+export interface MoveRequestsDeps {
   readonly store: Pick<Store, "moves" | "shards" | "fleet">;
   readonly clock: Clock;
   readonly ids: Ids;
 }
 
 /** Where people and plans request live moves. A request is a row; whichever process has the move's key carries it out. */
-export interface MoveDesk extends LiveMoves {
+export interface MoveRequests extends LiveMoves {
   /** Why a unit cannot be moved there now; `undefined`: nothing is known but what the request itself tests. */
   whyNot(where: Destined, signal: AbortSignal): Promise<MoveRefusal | undefined>;
   /** Requests a move. Throws `RefusedError` that says why it is not possible. */
@@ -47,7 +47,7 @@ interface Asked extends Destined {
 }
 
 /** What is written down of a request. */
-type Recorded = Omit<MoveWish, "id" | "decision"> & { readonly words?: string | undefined };
+type Recorded = Omit<RequestedMove, "id" | "decision"> & { readonly words?: string | undefined };
 
 /** The move that waits now, or why there is none and which move is in the way. */
 type Requested = { readonly id: MoveId } | { readonly id?: undefined; readonly why: string; readonly by?: Move | undefined };
@@ -55,7 +55,7 @@ type Requested = { readonly id: MoveId } | { readonly id?: undefined; readonly w
 /** More than an instance has units. */
 const LIVE_LIMIT = 100_000;
 
-export function createMoveDesk(deps: MoveDeskDeps): MoveDesk {
+export function createMoveRequests(deps: MoveRequestsDeps): MoveRequests {
   const { moves, shards, fleet } = deps.store;
 
   const read = async (id: MoveId, signal: AbortSignal): Promise<Move> => {
@@ -67,17 +67,17 @@ export function createMoveDesk(deps: MoveDeskDeps): MoveDesk {
   const readSource = async ({ owner }: Pick<PlacementUnit, "owner">, signal: AbortSignal): Promise<Instance | undefined> =>
     owner === undefined ? undefined : fleet.readInstance(owner, signal);
 
-  const whyNot: MoveDesk["whyNot"] = async ({ unit, target, isFailOver = false }, signal) => {
+  const whyNot: MoveRequests["whyNot"] = async ({ unit, target, isFailOver = false }, signal) => {
     const source = await readSource(unit, signal);
     const environments = (await shards.readUnit(unit.id, signal))?.environments ?? [];
     return whyNotMove({ unit, environments, source, target, isFailOver });
   };
 
-  const ask: MoveDesk["ask"] = async ({ unit, target, kind, actor, isFailOver = false, reverses, words }, signal) => {
+  const ask: MoveRequests["ask"] = async ({ unit, target, kind, actor, isFailOver = false, reverses, words }, signal) => {
     const refusal = await whyNot({ unit, target, isFailOver }, signal);
     if (refusal !== undefined) throw refused(refusal.text, unit);
     const what = { unitId: unit.id, to: target.id, epoch: unit.epoch, kind, reason: "FORCED", plan: undefined } as const;
-    const recorded = { ...what, reverses, isFailOver, actor, words, ceiling: roomOf(target) };
+    const recorded = { ...what, reverses, isFailOver, actor, words, ceiling: usableCapacityOf(target) };
     const requested = await requestMove(deps, recorded, target, signal);
     if (requested.id === undefined) throw refused(requested.why, unit);
     return read(requested.id, signal);
@@ -142,7 +142,7 @@ export function createMoveDesk(deps: MoveDeskDeps): MoveDesk {
  * for a fail-over ends the move that brought the unit to where it is, if that move waits only for the instance which is lost.
  */
 export async function requestMove(
-  { store: { moves }, clock, ids }: MoveDeskDeps,
+  { store: { moves }, clock, ids }: MoveRequestsDeps,
   { words, ...request }: Recorded,
   target: Pick<Instance, "name">,
   signal: AbortSignal,

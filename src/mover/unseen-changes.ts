@@ -48,7 +48,7 @@ export function createUnseenChanges(): UnseenChanges {
     observed(move, seen) {
       const unit = unitOf(move);
       unit.seen = new Map(seen.map(({ at, resourceVersion }) => [keyOf(at), resourceVersion]));
-      for (const [key, change] of unit.reported) if (!isNews(change, unit.seen.get(key))) unit.reported.delete(key);
+      for (const [key, change] of unit.reported) if (!isChange(change, unit.seen.get(key))) unit.reported.delete(key);
       unit.isAsleep = false;
     },
     fallAsleep(unitId) {
@@ -64,7 +64,7 @@ export function createUnseenChanges(): UnseenChanges {
     },
     report(change) {
       const unit = units.get(unitIdOf(change));
-      if (unit === undefined || !isNews(change, unit.seen.get(keyOf(change.at)))) return undefined;
+      if (unit === undefined || !isChange(change, unit.seen.get(keyOf(change.at)))) return undefined;
       if (!unit.isAsleep) {
         unit.reported.set(keyOf(change.at), change);
         return undefined;
@@ -76,7 +76,7 @@ export function createUnseenChanges(): UnseenChanges {
 }
 
 /** Whether a change was not seen yet: a newer version, an object that was not there, or the end of one that was. */
-function isNews(change: ObjectChange<ObservedObject>, seen: string | undefined): boolean {
+function isChange(change: ObjectChange<ObservedObject>, seen: string | undefined): boolean {
   if (change.kind === "delete") return seen !== undefined;
   return seen === undefined || isNewerVersion(change.now.resourceVersion, seen);
 }

@@ -78,6 +78,6 @@ function numbersOf(version: string): readonly number[] {
 }
 
 /** The largest load that an instance may have with the unit that a person moves there. The rest is for its controller's start. */
-export function roomOf({ capacity }: Pick<Instance, "capacity">): LoadVector {
+export function usableCapacityOf({ capacity }: Pick<Instance, "capacity">): LoadVector {
   return loadVector((dimension) => Math.floor((capacity[dimension] * 9) / 10));
 }

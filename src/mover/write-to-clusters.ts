@@ -2,9 +2,9 @@ import type { Clock } from "../domain/clock.ts";
 import type { Environment } from "../domain/environment.ts";
 import { DefectError, GoneError, StaleError } from "../domain/errors.ts";
 import type { MoveId } from "../domain/ids.ts";
-import type { Ground, Grounds } from "../reconciler/port.ts";
+import type { UnitPrerequisites, UnitToPrepare } from "../reconciler/port.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { EnvironmentRegisters, VisitEnd } from "../workspace/environment/port.ts";
+import type { EnvironmentOwnerBindings, VisitEnd } from "../workspace/environment/port.ts";
 import type { ObservedMove } from "./observe-move.ts";
 import type { SidedWrite } from "./phases/object-step.ts";
 import { tamperingOf } from "./phases/owner-binding.ts";
@@ -13,7 +13,7 @@ import type { ManagedCluster } from "./port.ts";
 
 export interface WriteDeps {
   readonly managed: Pick<ManagedCluster, "create" | "patch" | "delete">;
-  readonly grounds: Pick<Grounds, "tellRepair">;
+  readonly unitPrerequisites: Pick<UnitPrerequisites, "tellRepair">;
   readonly log: Log;
 }
 
@@ -33,13 +33,13 @@ export async function writeObjects(
 }
 
 async function writeObject(deps: WriteDeps, observed: ObservedMove, { side, write }: SidedWrite, signal: AbortSignal): Promise<void> {
-  const { sourceSights, targetSights, move, placement, world } = observed;
-  const objects = { source: sourceSights, target: targetSights, register: deps.managed }[side];
+  const { sourceObservations, targetObservations, move, placement, world } = observed;
+  const objects = { source: sourceObservations, target: targetObservations, ownerBinding: deps.managed }[side];
   if (objects === undefined)
     throw new DefectError("writing to an instance that nobody goes to", { code: "mover.away", context: { move: move.id } });
   deps.log.debug({ move: move.id, phase: move.phase, side, step: write.kind }, "Writing for a move");
-  const tampering = side === "register" ? tamperingOf(world.register, write) : undefined;
-  if (tampering !== undefined) deps.grounds.tellRepair(placement, tampering);
+  const tampering = side === "ownerBinding" ? tamperingOf(world.ownerBinding, write) : undefined;
+  if (tampering !== undefined) deps.unitPrerequisites.tellRepair(placement, tampering);
   if (write.kind === "create") return objects.create(write.manifest, signal);
   if (write.kind === "change") return objects.patch(write.at, write.patch, signal);
   return objects.delete(write.at, write.preconditions, signal);
@@ -58,13 +58,13 @@ export interface Prerequisites {
   /** `[]` where they were seen on the target a moment ago; `undefined`: somebody has to look. */
   recall(id: MoveId): readonly string[] | undefined;
   /**
-   * Makes them on the target. `groundWaits`: what that waits for, for people. `enteredFreely`: an environment that the source of a fail-over may
+   * Makes them on the target. `prerequisiteWaits`: what that waits for, for people. `enteredFreely`: an environment that the source of a fail-over may
    * enter with a credential that nobody can take from it; then nothing is made.
    */
   make(
     observed: ObservedMove,
     signal: AbortSignal,
-  ): Promise<{ readonly groundWaits: readonly string[]; readonly enteredFreely: string | undefined }>;
+  ): Promise<{ readonly prerequisiteWaits: readonly string[]; readonly enteredFreely: string | undefined }>;
   remove(observed: ObservedMove, side: "source" | "target", signal: AbortSignal): Promise<void>;
   forget(id: MoveId): void;
 }
@@ -72,47 +72,47 @@ export interface Prerequisites {
 /** Somebody may remove them again while the target compares, so they are looked for again after so long, in ms. */
 const RECALL_MS = 5_000;
 
-export function createPrerequisites(grounds: Grounds, clock: Pick<Clock, "monotonicMs">): Prerequisites {
+export function createPrerequisites(unitPrerequisites: UnitPrerequisites, clock: Pick<Clock, "monotonicMs">): Prerequisites {
   const seenAt = new Map<MoveId, number>();
   return {
     recall: (id) => (clock.monotonicMs() - (seenAt.get(id) ?? Number.NEGATIVE_INFINITY) < RECALL_MS ? [] : undefined),
     async make(observed, signal) {
       const { remoteClusters, move, unknown: withoutEnvironments, world } = observed;
-      const source = { ...groundOf(observed, "source"), epoch: move.fromEpoch, withoutEnvironments };
+      const source = { ...prerequisitesOf(observed, "source"), epoch: move.fromEpoch, withoutEnvironments };
       // Nobody reaches the source of a fail-over: what was recorded of it has to say how it enters environments.
-      const enteredFreely = move.isFailOver && !world.isSourceStopped ? await grounds.enteredFreely(source, signal) : undefined;
-      if (enteredFreely !== undefined) return { groundWaits: [], enteredFreely };
+      const enteredFreely = move.isFailOver && !world.isSourceStopped ? await unitPrerequisites.enteredFreely(source, signal) : undefined;
+      if (enteredFreely !== undefined) return { prerequisiteWaits: [], enteredFreely };
       // The source's too, where accounts are made: it may have entered an environment with a credential that cannot be taken from it.
-      const onSource = remoteClusters.length === 0 || move.isFailOver ? [] : await grounds.raise(source, signal);
-      const onTarget = await grounds.raise({ ...groundOf(observed, "target"), withoutEnvironments }, signal);
-      const groundWaits = [...onSource, ...onTarget];
-      if (groundWaits.length === 0) seenAt.set(move.id, clock.monotonicMs());
-      return { groundWaits, enteredFreely };
+      const onSource = remoteClusters.length === 0 || move.isFailOver ? [] : await unitPrerequisites.raise(source, signal);
+      const onTarget = await unitPrerequisites.raise({ ...prerequisitesOf(observed, "target"), withoutEnvironments }, signal);
+      const prerequisiteWaits = [...onSource, ...onTarget];
+      if (prerequisiteWaits.length === 0) seenAt.set(move.id, clock.monotonicMs());
+      return { prerequisiteWaits, enteredFreely };
     },
-    remove: (observed, side, signal) => grounds.clear(groundOf(observed, side), signal),
+    remove: (observed, side, signal) => unitPrerequisites.clear(prerequisitesOf(observed, side), signal),
     forget: (id) => void seenAt.delete(id),
   };
 }
 
-function groundOf({ move, source, target, world }: ObservedMove, side: "source" | "target"): Ground {
+function prerequisitesOf({ move, source, target, world }: ObservedMove, side: "source" | "target"): UnitToPrepare {
   const isAway = side === "source" && world.isSourceAway;
   return { unitId: move.unitId, instance: side === "source" ? source : target, epoch: move.toEpoch, isAway };
 }
 
 /** Does the work of the move's phase in each remote cluster. */
 export async function writeToRemoteClusters(
-  registers: EnvironmentRegisters,
+  ownerBindings: EnvironmentOwnerBindings,
   observed: ObservedMove,
   signal: AbortSignal,
 ): Promise<readonly Visited[]> {
   const visit = async ({ environment }: ObservedMove["remoteClusters"][number]): Promise<Visited> => {
-    return { environment: environment.name, outcome: await writeToRemoteCluster(registers, observed, environment, signal) };
+    return { environment: environment.name, outcome: await writeToRemoteCluster(ownerBindings, observed, environment, signal) };
   };
   return Promise.all(observed.remoteClusters.map(visit));
 }
 
 function writeToRemoteCluster(
-  registers: EnvironmentRegisters,
+  ownerBindings: EnvironmentOwnerBindings,
   observed: ObservedMove,
   environment: Environment,
   signal: AbortSignal,
@@ -120,15 +120,15 @@ function writeToRemoteCluster(
   const { unitId, from, to, toEpoch: epoch, phase } = observed.move;
   switch (phase) {
     case "PREPARE":
-      return registers.prepare(environment, { unitId, instanceId: to, epoch }, signal);
+      return ownerBindings.prepare(environment, { unitId, instanceId: to, epoch }, signal);
     case "REVOKE":
-      return registers.hand(environment, { unitId, epoch, instanceId: undefined }, signal);
+      return ownerBindings.hand(environment, { unitId, epoch, instanceId: undefined }, signal);
     case "GRANT":
-      return registers.hand(environment, { unitId, epoch, instanceId: to }, signal);
+      return ownerBindings.hand(environment, { unitId, epoch, instanceId: to }, signal);
     case "CLEANUP":
-      return registers.clear(environment, { unitId, instanceId: from, epoch }, signal);
+      return ownerBindings.clear(environment, { unitId, instanceId: from, epoch }, signal);
     case "ABORT":
-      return giveBack(registers, observed, environment, signal);
+      return giveBack(ownerBindings, observed, environment, signal);
     default:
       return Promise.resolve({ kind: "done" });
   }
@@ -136,12 +136,12 @@ function writeToRemoteCluster(
 
 /** A move was given up: gives the right back to the old owner first, which has had none for long enough, and then removes the target's account. */
 async function giveBack(
-  registers: EnvironmentRegisters,
+  ownerBindings: EnvironmentOwnerBindings,
   { move: { unitId, from, to, toEpoch: epoch }, unitEpoch }: ObservedMove,
   environment: Environment,
   signal: AbortSignal,
 ): Promise<VisitEnd> {
-  const handed = await registers.hand(environment, { unitId, epoch: unitEpoch, instanceId: from }, signal);
+  const handed = await ownerBindings.hand(environment, { unitId, epoch: unitEpoch, instanceId: from }, signal);
   if (handed.kind === "away" || handed.kind === "waiting") return handed;
-  return registers.clear(environment, { unitId, instanceId: to, epoch }, signal);
+  return ownerBindings.clear(environment, { unitId, instanceId: to, epoch }, signal);
 }

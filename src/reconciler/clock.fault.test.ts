@@ -3,7 +3,7 @@ import { LABEL_APPLICATION } from "../domain/names.ts";
 import type { KubeObject } from "../runtime/kube/resource.ts";
 import { createVirtualClock, type VirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { APPLICATIONS } from "./adapters/kubernetes/types.ts";
-import { seating } from "./testing/seat.ts";
+import { deploying } from "./testing/deploy.ts";
 import { passes } from "./testing/until.ts";
 import { startWorld, type World } from "./testing/world.ts";
 
@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const { seat, applicationAt, readApplication, isAcknowledged } = seating(() => world);
+const { deploy, applicationAt, readApplication, isAcknowledged } = deploying(() => world);
 
 const soon = (what: string, holds: () => Promise<boolean>) => passes({ clock, withinMs: SOON_MS }, what, holds);
 
@@ -28,25 +28,25 @@ describe.each([
   ["back", -HOUR_MS],
 ])("a clock that is set %s by an hour", (_, byMs) => {
   test("delays no sweep: what no event told is found within minutes, and nothing else is touched", async () => {
-    const seated = await seat();
+    const deployed = await deploy();
     await world.startReconciler(undefined, { clock });
-    await soon("it is acknowledged", () => isAcknowledged(seated));
+    await soon("it is acknowledged", () => isAcknowledged(deployed));
     await soon("it was looked at thoroughly", async () => (world.rows.statements()["listApplications"] ?? 0) > 0);
 
     clock.set(byMs);
-    const wanted = await readApplication(seated);
-    const stray = { namespace: seated.instance.namespace, name: "stray" };
+    const wanted = await readApplication(deployed);
+    const orphan = { namespace: deployed.instance.namespace, name: "stray" };
     const labels = { ...wanted?.metadata.labels, [LABEL_APPLICATION]: "nobody" };
-    await world.hands.engine.create(APPLICATIONS, { ...wanted, metadata: { ...stray, labels } } as KubeObject, world.signal);
+    await world.hands.engine.create(APPLICATIONS, { ...wanted, metadata: { ...orphan, labels } } as KubeObject, world.signal);
     await soon("the stray is gone", async () => {
-      return (await world.hands.engine.get(APPLICATIONS, stray, world.signal)) === undefined;
+      return (await world.hands.engine.get(APPLICATIONS, orphan, world.signal)) === undefined;
     });
 
-    await world.rows.changeSpec(seated.application, { type: "manual" });
+    await world.rows.changeSpec(deployed.application, { type: "manual" });
     await soon("the change is acknowledged", async () => {
-      return (await world.rows.acknowledged("application", seated.application.id))?.appliedRevision === 2;
+      return (await world.rows.acknowledged("application", deployed.application.id))?.appliedRevision === 2;
     });
-    const after = await world.hands.engine.get<KubeObject>(APPLICATIONS, applicationAt(seated), world.signal);
+    const after = await world.hands.engine.get<KubeObject>(APPLICATIONS, applicationAt(deployed), world.signal);
     expect(after?.metadata.uid).toBe(wanted?.metadata.uid);
   });
 });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { KubeObject } from "../runtime/kube/resource.ts";
 import { accountName, readAccountName } from "../shard/names.ts";
 import { APPLICATIONS, ROLES } from "./adapters/kubernetes/types.ts";
-import { type Raw, seating } from "./testing/seat.ts";
+import { deploying, type Raw } from "./testing/deploy.ts";
 import { eventually } from "./testing/until.ts";
 import type { World } from "./testing/world.ts";
 import { startWorld } from "./testing/world.ts";
@@ -13,20 +13,20 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const { seat, applicationAt, readApplication, readRegister, isAcknowledged } = seating(() => world);
+const { deploy, applicationAt, readApplication, readOwnerBinding, isAcknowledged } = deploying(() => world);
 
 describe("a watch that is behind", () => {
   test("is not believed about an absence: what another process made is deleted too", async () => {
-    const seated = await seat();
+    const deployed = await deploy();
     await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
+    await eventually("it is acknowledged", () => isAcknowledged(deployed));
     world.rows.mute(true);
     const second = await world.rows.addApplication("team-a", "second");
-    const at = { namespace: seated.instance.namespace, name: second.argoName };
+    const at = { namespace: deployed.instance.namespace, name: second.argoName };
     world.engineServer.faults.silenceWatches();
     // Argo CD has looked at it: nothing is waited for but the watch.
     const status = { reconciledAt: "2026-01-01T00:00:00Z" };
-    const made = { ...(await readApplication(seated)), metadata: { ...at }, status } as KubeObject;
+    const made = { ...(await readApplication(deployed)), metadata: { ...at }, status } as KubeObject;
     await world.hands.engine.create(APPLICATIONS, made, world.signal);
     world.rows.mute(false);
     await world.rows.deleteApplication(second, "cascade");
@@ -40,21 +40,21 @@ describe("a watch that is behind", () => {
   });
 
   test("costs one more look, not the change", async () => {
-    const seated = await seat();
+    const deployed = await deploy();
     const reconciler = await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
+    await eventually("it is acknowledged", () => isAcknowledged(deployed));
     await reconciler.idle();
     world.engineServer.faults.silenceWatches();
     world.apiServer.faults.silenceWatches();
-    await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(seated), { status: { sync: { status: "Synced" } } }, world.signal);
-    const role = { namespace: "argosy-accounts", name: readAccountName(seated.instance.id) };
+    await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(deployed), { status: { sync: { status: "Synced" } } }, world.signal);
+    const role = { namespace: "argosy-accounts", name: readAccountName(deployed.instance.id) };
     await world.hands.api.mergePatch(ROLES, role, { metadata: { annotations: { seen: "no" } } }, world.signal);
-    await world.rows.changeSpec(seated.application, { type: "manual" });
+    await world.rows.changeSpec(deployed.application, { type: "manual" });
     const other = await world.rows.addApplication("team-b", "web");
-    await world.rows.place(other, seated.instance.id);
+    await world.rows.place(other, deployed.instance.id);
     await eventually(
       "the change is acknowledged",
-      async () => (await world.rows.acknowledged("application", seated.application.id))?.appliedRevision === 2,
+      async () => (await world.rows.acknowledged("application", deployed.application.id))?.appliedRevision === 2,
     );
     await eventually("the other unit stands", async () => (await world.rows.acknowledged("register", other.unitId)) !== undefined);
     const names = (await world.hands.api.get<Raw>(ROLES, role, world.signal))?.rules?.[0]?.resourceNames;
@@ -67,11 +67,11 @@ describe("a creation whose answer got lost", () => {
     await world.startReconciler();
     world.engineServer.faults.silenceWatches();
     world.engineServer.faults.loseReply({ method: "POST", path: /\/applications/ });
-    const seated = await seat();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
-    const page = await world.hands.engine.listPage<KubeObject>(APPLICATIONS, { namespace: seated.instance.namespace }, world.signal);
+    const deployed = await deploy();
+    await eventually("it is acknowledged", () => isAcknowledged(deployed));
+    const page = await world.hands.engine.listPage<KubeObject>(APPLICATIONS, { namespace: deployed.instance.namespace }, world.signal);
     expect(page.items.map(({ metadata }) => metadata.uid)).toEqual([
-      (await world.rows.acknowledged("application", seated.application.id))?.uid,
+      (await world.rows.acknowledged("application", deployed.application.id))?.uid,
     ]);
     const posts = world.engineServer.requests().filter(({ method, url }) => method === "POST" && url.includes("/applications"));
     expect(posts).toHaveLength(2);
@@ -80,23 +80,23 @@ describe("a creation whose answer got lost", () => {
 
 describe("several reconcilers and old rows", () => {
   test("end in the same state when two work on everything at once", async () => {
-    const seated = await seat();
+    const deployed = await deploy();
     const both = await Promise.all([world.startReconciler(), world.startReconciler()]);
     for (let round = 0; round < 5; round += 1)
-      await world.rows.changeSpec(seated.application, { source: { ...seated.application.spec.source, path: `round-${round}` } });
+      await world.rows.changeSpec(deployed.application, { source: { ...deployed.application.spec.source, path: `round-${round}` } });
     await eventually(
       "the last change is acknowledged",
-      async () => (await world.rows.acknowledged("application", seated.application.id))?.appliedRevision === 6,
+      async () => (await world.rows.acknowledged("application", deployed.application.id))?.appliedRevision === 6,
     );
     await Promise.all(both.map((reconciler) => reconciler.idle()));
-    expect((await readApplication(seated))?.spec).toMatchObject({ source: { path: "round-4" } });
-    expect(await readRegister()).toMatchObject({ subjects: [{ name: accountName(seated.unit.id, seated.instance.id) }] });
+    expect((await readApplication(deployed))?.spec).toMatchObject({ source: { path: "round-4" } });
+    expect(await readOwnerBinding()).toMatchObject({ subjects: [{ name: accountName(deployed.unit.id, deployed.instance.id) }] });
   });
 
   test("keep to their share, and take up what becomes theirs", async () => {
     let isMine = false;
     const listeners: (() => void)[] = [];
-    const seated = await seat();
+    const deployed = await deploy();
     const reconciler = await world.startReconciler({
       isMine: () => isMine,
       onChange(listener) {
@@ -110,31 +110,31 @@ describe("several reconcilers and old rows", () => {
     expect(world.engineServer.requests().filter(({ method }) => method !== "GET")).toEqual([]);
     isMine = true;
     for (const listener of listeners) listener();
-    await eventually("both stand", async () => (await isAcknowledged(seated)) && isAcknowledged({ ...seated, application: second }));
+    await eventually("both stand", async () => (await isAcknowledged(deployed)) && isAcknowledged({ ...deployed, application: second }));
   });
 
   test.each(["changed", "deleted"] as const)("leave alone what was written under a later epoch when it is to be %s (I7)", async (fate) => {
-    const seated = await seat();
+    const deployed = await deploy();
     const reconciler = await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
+    await eventually("it is acknowledged", () => isAcknowledged(deployed));
     await world.hands.engine.mergePatch(
       APPLICATIONS,
-      applicationAt(seated),
+      applicationAt(deployed),
       { metadata: { annotations: { "argosy.dev/epoch": "900" } } },
       world.signal,
     );
     await reconciler.idle();
-    const looks = () => world.rows.statements()["readApplications"] ?? 0;
-    const before = looks();
-    if (fate === "changed") await world.rows.changeSpec(seated.application, { type: "manual" });
-    else await world.rows.deleteApplication(seated.application, "cascade");
+    const observations = () => world.rows.statements()["readApplications"] ?? 0;
+    const before = observations();
+    if (fate === "changed") await world.rows.changeSpec(deployed.application, { type: "manual" });
+    else await world.rows.deleteApplication(deployed.application, "cascade");
     // A row is read before its turn comes. Once a second reading begins, the turn of the first one is taken or under way.
     await eventually("it was looked at again", () => {
-      world.rows.missHints();
-      return looks() >= before + 2;
+      world.rows.missNotifications();
+      return observations() >= before + 2;
     });
     await reconciler.idle();
-    const found = await readApplication(seated);
+    const found = await readApplication(deployed);
     expect(found?.spec).toHaveProperty("syncPolicy.automated");
     expect(found?.metadata).not.toHaveProperty("deletionTimestamp");
   });
@@ -143,51 +143,56 @@ describe("several reconcilers and old rows", () => {
 describe("an application that is deleted while it waits for its unit", () => {
   test("is not made after all when the unit stands, though its row is long gone", async () => {
     const release = world.engineServer.faults.hold({ method: "POST", path: /appprojects/ });
-    const seated = await seat();
+    const deployed = await deploy();
     const reconciler = await world.startReconciler();
     await eventually("its unit is on its way", () =>
       world.engineServer.requests().some(({ method, url }) => method === "POST" && url.includes("appprojects")),
     );
-    await world.rows.deleteApplication(seated.application, "cascade");
-    await eventually("its row is gone", async () => (await world.rows.application(seated.application.id)) === undefined);
+    await world.rows.deleteApplication(deployed.application, "cascade");
+    await eventually("its row is gone", async () => (await world.rows.application(deployed.application.id)) === undefined);
     release();
-    await eventually("the unit stands", async () => (await world.rows.acknowledged("project", seated.unit.id)) !== undefined);
+    await eventually("the unit stands", async () => (await world.rows.acknowledged("project", deployed.unit.id)) !== undefined);
     await reconciler.idle();
     expect(world.engineServer.requests().some(({ method, url }) => method === "POST" && /\/applications(\?|$)/.test(url))).toBe(false);
-    expect(await readApplication(seated)).toBeUndefined();
+    expect(await readApplication(deployed)).toBeUndefined();
   });
 });
 
 describe("bringing status back", () => {
   test("records at the start what was said while nobody looked", async () => {
-    const seated = await seat();
+    const deployed = await deploy();
     const first = await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
+    await eventually("it is acknowledged", () => isAcknowledged(deployed));
     await first.stop();
-    await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(seated), { status: { sync: { status: "Synced" } } }, world.signal);
+    await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(deployed), { status: { sync: { status: "Synced" } } }, world.signal);
     await world.startReconciler();
-    await eventually("it is recorded", async () => (await world.rows.status(seated.application.id))?.status.sync.status === "Synced");
+    await eventually("it is recorded", async () => (await world.rows.status(deployed.application.id))?.status.sync.status === "Synced");
   });
 
   test("records what Argo CD says, and not that it looked again", async () => {
-    const seated = await seat();
+    const deployed = await deploy();
     const reconciler = await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
+    await eventually("it is acknowledged", () => isAcknowledged(deployed));
     await reconciler.idle();
     const before = world.rows.statements();
     const status = { sync: { status: "Synced", revision: "abc" }, health: { status: "Healthy" }, reconciledAt: "2026-01-01T00:00:00Z" };
-    await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(seated), { status }, world.signal);
-    await eventually("it is recorded", async () => (await world.rows.status(seated.application.id))?.status.sync.status === "Synced");
+    await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(deployed), { status }, world.signal);
+    await eventually("it is recorded", async () => (await world.rows.status(deployed.application.id))?.status.sync.status === "Synced");
     await world.hands.engine.mergePatch(
       APPLICATIONS,
-      applicationAt(seated),
+      applicationAt(deployed),
       { status: { reconciledAt: "2026-01-01T00:03:00Z" } },
       world.signal,
     );
-    await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(seated), { status: { health: { status: "Degraded" } } }, world.signal);
+    await world.hands.engine.mergePatch(
+      APPLICATIONS,
+      applicationAt(deployed),
+      { status: { health: { status: "Degraded" } } },
+      world.signal,
+    );
     await eventually(
       "the change is recorded",
-      async () => (await world.rows.status(seated.application.id))?.status.health.status === "Degraded",
+      async () => (await world.rows.status(deployed.application.id))?.status.health.status === "Degraded",
     );
     await reconciler.idle();
     const after = world.rows.statements();

@@ -11,7 +11,7 @@ import {
   SECRETS,
   SERVICE_ACCOUNTS,
 } from "./adapters/kubernetes/types.ts";
-import { type Raw, seating } from "./testing/seat.ts";
+import { deploying, type Raw } from "./testing/deploy.ts";
 import { eventually } from "./testing/until.ts";
 import type { World } from "./testing/world.ts";
 import { DESTINATION, startWorld } from "./testing/world.ts";
@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const { seat, applicationAt, readApplication, readRegister, isAcknowledged } = seating(() => world);
+const { deploy, applicationAt, readApplication, readOwnerBinding, isAcknowledged } = deploying(() => world);
 const writes = (): readonly string[] =>
   [...world.apiServer.requests(), ...world.engineServer.requests()]
     .filter(({ method }) => method !== "GET")
@@ -30,17 +30,17 @@ const writes = (): readonly string[] =>
 
 describe("making an instance equal to its rows", () => {
   test("gives a placed application everything it needs, and says so", async () => {
-    const seated = await seat();
+    const deployed = await deploy();
     await world.startReconciler();
-    await eventually("the application is acknowledged", () => isAcknowledged(seated));
+    await eventually("the application is acknowledged", () => isAcknowledged(deployed));
 
-    const { instance, unit, application } = seated;
+    const { instance, unit, application } = deployed;
     const account = accountName(unit.id, instance.id);
     const reader = readAccountName(instance.id);
-    const raw = await readApplication(seated);
+    const raw = await readApplication(deployed);
     expect(raw?.metadata.finalizers).toBeUndefined();
     expect(raw?.spec).toMatchObject({ project: projectName(unit.id), destination: { server: DESTINATION.server, namespace: "team-a" } });
-    expect((await readRegister())?.subjects).toEqual([{ kind: "ServiceAccount", name: account, namespace: "argosy-accounts" }]);
+    expect((await readOwnerBinding())?.subjects).toEqual([{ kind: "ServiceAccount", name: account, namespace: "argosy-accounts" }]);
     expect(await world.hands.api.get(SERVICE_ACCOUNTS, { namespace: "argosy-accounts", name: account }, world.signal)).toBeDefined();
     const project = await world.hands.engine.get<Raw>(
       PROJECTS,
@@ -67,18 +67,18 @@ describe("making an instance equal to its rows", () => {
   test("writes no Application before the instance can enter the cluster it goes to", async () => {
     const release = world.apiServer.faults.hold({ method: "PATCH", path: /secrets\/read-/ });
     const reconciler = await world.startReconciler();
-    const seated = await seat();
+    const deployed = await deploy();
     await eventually("the unit was looked at", () => (world.rows.statements()["readUnit"] ?? 0) > 0);
     await reconciler.idle();
-    expect(await readApplication(seated)).toBeUndefined();
+    expect(await readApplication(deployed)).toBeUndefined();
     release();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
+    await eventually("it is acknowledged", () => isAcknowledged(deployed));
   });
 
   test("turns one more application into one read, one write and one acknowledgement", async () => {
-    const seated = await seat();
+    const deployed = await deploy();
     const reconciler = await world.startReconciler();
-    await eventually("the first one is acknowledged", () => isAcknowledged(seated));
+    await eventually("the first one is acknowledged", () => isAcknowledged(deployed));
     await reconciler.idle();
     const before = world.rows.statements();
     const written = writes().length;
@@ -101,16 +101,16 @@ describe("making an instance equal to its rows", () => {
   });
 
   test("changes an Application whose row changes, under tests of what it was", async () => {
-    const seated = await seat();
+    const deployed = await deploy();
     await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
-    await world.rows.changeSpec(seated.application, { type: "manual" });
+    await eventually("it is acknowledged", () => isAcknowledged(deployed));
+    await world.rows.changeSpec(deployed.application, { type: "manual" });
     await eventually(
       "the change is acknowledged",
-      async () => (await world.rows.acknowledged("application", seated.application.id))?.appliedRevision === 2,
+      async () => (await world.rows.acknowledged("application", deployed.application.id))?.appliedRevision === 2,
     );
 
-    expect((await readApplication(seated))?.spec).not.toHaveProperty("syncPolicy.automated");
+    expect((await readApplication(deployed))?.spec).not.toHaveProperty("syncPolicy.automated");
     const patch = world.engineServer.requests().find(({ method, url }) => method === "PATCH" && url.includes("/applications/"));
     expect(
       JSON.parse(patch?.body ?? "[]")
@@ -120,66 +120,66 @@ describe("making an instance equal to its rows", () => {
   });
 
   test("W1: finds rows whose hints were lost, new ones and changed ones", async () => {
-    const seated = await seat();
+    const deployed = await deploy();
     await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
+    await eventually("it is acknowledged", () => isAcknowledged(deployed));
     world.rows.mute(true);
     const second = await world.rows.addApplication("team-a", "second");
-    await world.rows.changeSpec(seated.application, { type: "manual" });
-    world.rows.missHints();
+    await world.rows.changeSpec(deployed.application, { type: "manual" });
+    world.rows.missNotifications();
     await eventually("the new one is found", async () => (await world.rows.acknowledged("application", second.id)) !== undefined);
     await eventually("the change is found", async () => {
-      return (await world.rows.acknowledged("application", seated.application.id))?.appliedRevision === 2;
+      return (await world.rows.acknowledged("application", deployed.application.id))?.appliedRevision === 2;
     });
   });
 
   test("goes on where it stopped when the database comes back", async () => {
-    const seated = await seat();
+    const deployed = await deploy();
     await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
+    await eventually("it is acknowledged", () => isAcknowledged(deployed));
     world.rows.setAway(true);
-    await world.rows.changeSpec(seated.application, { type: "manual" });
+    await world.rows.changeSpec(deployed.application, { type: "manual" });
     await eventually("somebody tried", () => (world.rows.statements()["readApplications"] ?? 0) > 2);
     world.rows.setAway(false);
     await eventually(
       "the change is acknowledged",
-      async () => (await world.rows.acknowledged("application", seated.application.id))?.appliedRevision === 2,
+      async () => (await world.rows.acknowledged("application", deployed.application.id))?.appliedRevision === 2,
     );
   });
 });
 
 describe("repairing what people do by hand", () => {
   test("makes deleted objects anew", async () => {
-    const seated = await seat();
+    const deployed = await deploy();
     await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
-    const old = (await readApplication(seated))?.metadata.uid;
-    await world.hands.engine.delete(APPLICATIONS, applicationAt(seated), {}, world.signal);
+    await eventually("it is acknowledged", () => isAcknowledged(deployed));
+    const old = (await readApplication(deployed))?.metadata.uid;
+    await world.hands.engine.delete(APPLICATIONS, applicationAt(deployed), {}, world.signal);
     await world.hands.engine.delete(
       PROJECTS,
-      { namespace: seated.instance.namespace, name: projectName(seated.unit.id) },
+      { namespace: deployed.instance.namespace, name: projectName(deployed.unit.id) },
       {},
       world.signal,
     );
     await world.hands.api.delete(ROLE_BINDINGS, { namespace: "team-a", name: "argosy-deployer" }, {}, world.signal);
     await world.hands.engine.delete(
       SECRETS,
-      { namespace: seated.instance.namespace, name: clusterEntryName(DESTINATION.server) },
+      { namespace: deployed.instance.namespace, name: clusterEntryName(DESTINATION.server) },
       {},
       world.signal,
     );
 
     await eventually(
       "the Application is back as another",
-      async () => ![undefined, old].includes((await readApplication(seated))?.metadata.uid),
+      async () => ![undefined, old].includes((await readApplication(deployed))?.metadata.uid),
     );
-    await eventually("the register is back", async () => (await readRegister()) !== undefined);
+    await eventually("the register is back", async () => (await readOwnerBinding()) !== undefined);
     await eventually(
       "the project is back",
       async () =>
         (await world.hands.engine.get(
           PROJECTS,
-          { namespace: seated.instance.namespace, name: projectName(seated.unit.id) },
+          { namespace: deployed.instance.namespace, name: projectName(deployed.unit.id) },
           world.signal,
         )) !== undefined,
     );
@@ -188,24 +188,24 @@ describe("repairing what people do by hand", () => {
       async () =>
         (await world.hands.engine.get(
           SECRETS,
-          { namespace: seated.instance.namespace, name: clusterEntryName(DESTINATION.server) },
+          { namespace: deployed.instance.namespace, name: clusterEntryName(DESTINATION.server) },
           world.signal,
         )) !== undefined,
     );
-    const uid = (await readApplication(seated))?.metadata.uid;
+    const uid = (await readApplication(deployed))?.metadata.uid;
     await eventually(
       "the new uid is recorded",
-      async () => (await world.rows.acknowledged("application", seated.application.id))?.uid === uid,
+      async () => (await world.rows.acknowledged("application", deployed.application.id))?.uid === uid,
     );
   });
 
   test("W4: undoes edits, also those that leave the recorded hash alone, of the project too", async () => {
-    const seated = await seat();
+    const deployed = await deploy();
     await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
+    await eventually("it is acknowledged", () => isAcknowledged(deployed));
     await world.hands.engine.mergePatch(
       APPLICATIONS,
-      applicationAt(seated),
+      applicationAt(deployed),
       { spec: { project: "default" }, metadata: { annotations: { "argocd.argoproj.io/skip-reconcile": "true" } } },
       world.signal,
     );
@@ -215,7 +215,7 @@ describe("repairing what people do by hand", () => {
       { subjects: [{ kind: "User", name: "mallory", apiGroup: "rbac.authorization.k8s.io" }] },
       world.signal,
     );
-    const projectAt = { namespace: seated.instance.namespace, name: projectName(seated.unit.id) };
+    const projectAt = { namespace: deployed.instance.namespace, name: projectName(deployed.unit.id) };
     await world.hands.engine.mergePatch(
       PROJECTS,
       projectAt,
@@ -228,24 +228,24 @@ describe("repairing what people do by hand", () => {
       return !JSON.stringify([sourceRepos, destinations]).includes('"*"');
     });
     await eventually("the Application is as it was", async () => {
-      const raw = await readApplication(seated);
+      const raw = await readApplication(deployed);
       return (
         !JSON.stringify(raw?.spec).includes('"default"') && raw?.metadata.annotations?.["argocd.argoproj.io/skip-reconcile"] === undefined
       );
     });
     await eventually("the register is as it was", async () =>
-      JSON.stringify((await readRegister())?.subjects).includes(accountName(seated.unit.id, seated.instance.id)),
+      JSON.stringify((await readOwnerBinding())?.subjects).includes(accountName(deployed.unit.id, deployed.instance.id)),
     );
   });
 
   test("takes back an Application whose labels were removed", async () => {
-    const seated = await seat();
+    const deployed = await deploy();
     await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
-    await world.hands.engine.jsonPatch(APPLICATIONS, applicationAt(seated), [{ op: "remove", path: "/metadata/labels" }], world.signal);
+    await eventually("it is acknowledged", () => isAcknowledged(deployed));
+    await world.hands.engine.jsonPatch(APPLICATIONS, applicationAt(deployed), [{ op: "remove", path: "/metadata/labels" }], world.signal);
     await eventually(
       "the labels are back",
-      async () => (await readApplication(seated))?.metadata.labels?.["argosy.dev/application"] === seated.application.id,
+      async () => (await readApplication(deployed))?.metadata.labels?.["argosy.dev/application"] === deployed.application.id,
     );
   });
 
@@ -261,98 +261,98 @@ describe("repairing what people do by hand", () => {
       } as never,
       world.signal,
     );
-    const seated = await seat();
+    const deployed = await deploy();
     await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
-    expect(await readRegister()).toMatchObject({
+    await eventually("it is acknowledged", () => isAcknowledged(deployed));
+    expect(await readOwnerBinding()).toMatchObject({
       roleRef: { name: "argosy-deployer" },
-      subjects: [{ name: accountName(seated.unit.id, seated.instance.id) }],
+      subjects: [{ name: accountName(deployed.unit.id, deployed.instance.id) }],
     });
   });
 
   test("keeps the workloads of a wanted Application that is being deleted with its cascade, and makes it anew (I2)", async () => {
-    const seated = await seat();
+    const deployed = await deploy();
     await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
+    await eventually("it is acknowledged", () => isAcknowledged(deployed));
     world.freezeEngine(true);
-    const old = (await readApplication(seated))?.metadata.uid;
+    const old = (await readApplication(deployed))?.metadata.uid;
     await world.hands.engine.mergePatch(
       APPLICATIONS,
-      applicationAt(seated),
+      applicationAt(deployed),
       { metadata: { finalizers: [CASCADE_FINALIZER, "example.org/other"] } },
       world.signal,
     );
     // The finalizer may be taken off before the deletion; either way the cascade must not run.
-    await world.hands.engine.delete(APPLICATIONS, applicationAt(seated), {}, world.signal);
+    await world.hands.engine.delete(APPLICATIONS, applicationAt(deployed), {}, world.signal);
     await eventually(
       "only the other finalizer is left",
-      async () => JSON.stringify((await readApplication(seated))?.metadata.finalizers) === '["example.org/other"]',
+      async () => JSON.stringify((await readApplication(deployed))?.metadata.finalizers) === '["example.org/other"]',
     );
-    await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(seated), { metadata: { finalizers: null } }, world.signal);
-    await eventually("it is back", async () => ![undefined, old].includes((await readApplication(seated))?.metadata.uid));
+    await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(deployed), { metadata: { finalizers: null } }, world.signal);
+    await eventually("it is back", async () => ![undefined, old].includes((await readApplication(deployed))?.metadata.uid));
   });
 });
 
 describe("deleting", () => {
   test("lets Argo CD delete the workloads first, and forgets the row when the Application is gone", async () => {
-    const seated = await seat();
+    const deployed = await deploy();
     await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
+    await eventually("it is acknowledged", () => isAcknowledged(deployed));
     world.freezeEngine(true);
-    await world.rows.deleteApplication(seated.application, "cascade");
-    await eventually("it is on its way out", async () => (await readApplication(seated))?.metadata.deletionTimestamp !== undefined);
-    expect((await readApplication(seated))?.metadata.finalizers).toEqual([CASCADE_FINALIZER]);
-    expect(await world.rows.application(seated.application.id)).toBeDefined();
+    await world.rows.deleteApplication(deployed.application, "cascade");
+    await eventually("it is on its way out", async () => (await readApplication(deployed))?.metadata.deletionTimestamp !== undefined);
+    expect((await readApplication(deployed))?.metadata.finalizers).toEqual([CASCADE_FINALIZER]);
+    expect(await world.rows.application(deployed.application.id)).toBeDefined();
     world.freezeEngine(false);
-    await eventually("the row is gone", async () => (await world.rows.application(seated.application.id)) === undefined);
-    expect(await readApplication(seated)).toBeUndefined();
+    await eventually("the row is gone", async () => (await world.rows.application(deployed.application.id)) === undefined);
+    expect(await readApplication(deployed)).toBeUndefined();
   });
 
   test("takes the project away after the last application, acknowledges that, and makes it anew for the next one", async () => {
-    const seated = await seat();
+    const deployed = await deploy();
     const reconciler = await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
-    const at = { namespace: seated.instance.namespace, name: projectName(seated.unit.id) };
+    await eventually("it is acknowledged", () => isAcknowledged(deployed));
+    const at = { namespace: deployed.instance.namespace, name: projectName(deployed.unit.id) };
     const project = () => world.hands.engine.get(PROJECTS, at, world.signal);
-    await world.rows.deleteApplication(seated.application, "cascade");
+    await world.rows.deleteApplication(deployed.application, "cascade");
     await eventually("the project is gone", async () => (await project()) === undefined);
     await reconciler.idle();
-    const { desiredRevision } = (await world.rows.unit(seated.unit.id)) ?? seated.unit;
-    expect(await world.rows.acknowledged("project", seated.unit.id)).toMatchObject({ appliedRevision: desiredRevision, uid: "" });
-    expect(await readRegister()).toBeDefined();
+    const { desiredRevision } = (await world.rows.unit(deployed.unit.id)) ?? deployed.unit;
+    expect(await world.rows.acknowledged("project", deployed.unit.id)).toMatchObject({ appliedRevision: desiredRevision, uid: "" });
+    expect(await readOwnerBinding()).toBeDefined();
     const next = await world.rows.addApplication("team-a", "next");
     await eventually("the next one stands", async () => (await world.rows.acknowledged("application", next.id)) !== undefined);
     expect(await project()).toBeDefined();
   });
 
   test("leaves the workloads alone when they are to stay", async () => {
-    const seated = await seat();
+    const deployed = await deploy();
     await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
-    await world.rows.deleteApplication(seated.application, "orphan");
-    await eventually("the row is gone", async () => (await world.rows.application(seated.application.id)) === undefined);
+    await eventually("it is acknowledged", () => isAcknowledged(deployed));
+    await world.rows.deleteApplication(deployed.application, "orphan");
+    await eventually("the row is gone", async () => (await world.rows.application(deployed.application.id)) === undefined);
     const patches = world.engineServer.requests().filter(({ method, url }) => method === "PATCH" && url.includes("/applications/"));
     expect(patches.filter(({ body }) => body.includes(CASCADE_FINALIZER))).toEqual([]);
   });
 
   test("W3: takes down what stood for a workspace after its last application", async () => {
-    const seated = await seat();
+    const deployed = await deploy();
     await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
-    await world.rows.deleteApplication(seated.application, "cascade");
-    await eventually("the row is gone", async () => (await world.rows.application(seated.application.id)) === undefined);
-    await world.rows.endWorkspace(seated.application);
-    await eventually("the register is gone", async () => (await readRegister()) === undefined);
+    await eventually("it is acknowledged", () => isAcknowledged(deployed));
+    await world.rows.deleteApplication(deployed.application, "cascade");
+    await eventually("the row is gone", async () => (await world.rows.application(deployed.application.id)) === undefined);
+    await world.rows.endWorkspace(deployed.application);
+    await eventually("the register is gone", async () => (await readOwnerBinding()) === undefined);
     await eventually("nobody may be impersonated", async () => {
       const role = await world.hands.api.get<Raw>(
         ROLES,
-        { namespace: "argosy-accounts", name: readAccountName(seated.instance.id) },
+        { namespace: "argosy-accounts", name: readAccountName(deployed.instance.id) },
         world.signal,
       );
       return role?.rules?.length === 0;
     });
     expect(
-      await world.hands.engine.get(PROJECTS, { namespace: seated.instance.namespace, name: projectName(seated.unit.id) }, world.signal),
+      await world.hands.engine.get(PROJECTS, { namespace: deployed.instance.namespace, name: projectName(deployed.unit.id) }, world.signal),
     ).toBeUndefined();
   });
 
@@ -370,33 +370,33 @@ describe("deleting", () => {
   });
 
   test("removes an Application whose row is gone, without its workloads, once a second look confirms it (I2)", async () => {
-    const seated = await seat();
+    const deployed = await deploy();
     await world.startReconciler();
-    await eventually("it is acknowledged", () => isAcknowledged(seated));
+    await eventually("it is acknowledged", () => isAcknowledged(deployed));
     const late = {
-      ...(await readApplication(seated)),
+      ...(await readApplication(deployed)),
       metadata: {
         name: "late",
-        namespace: seated.instance.namespace,
+        namespace: deployed.instance.namespace,
         finalizers: [CASCADE_FINALIZER],
         labels: {
           "app.kubernetes.io/managed-by": "argosy",
-          "argosy.dev/instance": seated.instance.id,
+          "argosy.dev/instance": deployed.instance.id,
           "argosy.dev/application": "application-99",
         },
       },
     };
     await world.hands.engine.create(APPLICATIONS, late as KubeObject, world.signal);
     const readLate = (): Promise<Raw | undefined> =>
-      world.hands.engine.get(APPLICATIONS, { namespace: seated.instance.namespace, name: "late" }, world.signal);
+      world.hands.engine.get(APPLICATIONS, { namespace: deployed.instance.namespace, name: "late" }, world.signal);
     await eventually("it is gone", async () => {
-      world.rows.missHints();
+      world.rows.missNotifications();
       return (await readLate()) === undefined;
     });
     const deletion = world.engineServer.requests().find(({ method, url }) => method === "DELETE" && url.endsWith("/late"));
     expect(JSON.parse(deletion?.body ?? "{}")).toMatchObject({
       preconditions: { uid: expect.any(String), resourceVersion: expect.any(String) },
     });
-    expect(await readApplication(seated)).toBeDefined();
+    expect(await readApplication(deployed)).toBeDefined();
   });
 });

@@ -4,7 +4,7 @@ import type { ApplicationId, InstanceId, UnitId } from "../domain/ids.ts";
 import type { Partition } from "../domain/partition.ts";
 import type { Rng } from "../domain/rng.ts";
 import { createGatheringQueue, type GatheringQueue, type KeyedWork } from "../runtime/keyed-queue.ts";
-import type { Destination, OwnNamespaces } from "../shard/seat.ts";
+import type { Destination, OwnNamespaces } from "../shard/application-placement.ts";
 import type { Store } from "../store/port.ts";
 import type { DesiredApplication } from "../store/shard/port.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -21,7 +21,7 @@ import { keepDeployerRole } from "./instances/keep-deployer-role.ts";
 import { createLeftovers, createOrphans } from "./instances/remove-orphans.ts";
 import { createSweep } from "./instances/sweep-instance.ts";
 import type { Requests } from "./keys.ts";
-import type { ApiCluster, Engines, Grounds } from "./port.ts";
+import type { ApiCluster, Engines, UnitPrerequisites } from "./port.ts";
 import { createIntake, createRows } from "./read-and-record-rows.ts";
 import { createRecordStatus } from "./record-statuses.ts";
 import { createProgress } from "./report-progress.ts";
@@ -61,7 +61,7 @@ export interface Reconciler {
   /** What keeps it from its work, for people; empty when nothing does. A cluster that was seen once and is away does not count. */
   whyNotReady(): readonly string[];
   /** What live moves need of an instance. */
-  readonly grounds: Grounds;
+  readonly unitPrerequisites: UnitPrerequisites;
   /** Resolves when nothing waits for its turn and nothing runs. */
   idle(): Promise<void>;
 }
@@ -94,7 +94,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const abort = new AbortController();
   const queues = createQueues(deps);
   const requests = requestsOf(queues);
-  const { works, takeIn, sweep, clusterWatch, pacing, grounds } = createSteps(deps, requests, abort.signal);
+  const { works, takeIn, sweep, clusterWatch, pacing, unitPrerequisites } = createSteps(deps, requests, abort.signal);
 
   /** Compares everything of ours, thoroughly. */
   const resync = (): void => {
@@ -140,7 +140,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     },
     stop,
     whyNotReady: () => (apiCluster.isSynced() ? [] : [`the objects of cluster ${apiCluster.cluster} are not listed yet`]),
-    grounds,
+    unitPrerequisites,
     async idle() {
       const { applications, units, syncs, instances, statuses } = queues;
       await Promise.all([applications, units, syncs, instances, statuses].map((queue) => queue.idle()));
@@ -198,7 +198,7 @@ function createSteps(deps: ReconcilerDeps, requests: Requests, stopping: AbortSi
     repairs: (key, signal) => repairs.write(key as UnitId, signal),
     nudges: (_key, signal) => askArgoCdAgain(signal),
   };
-  return { works, takeIn, sweep, clusterWatch, pacing, grounds: createApplyUnitForMove({ ...parts, prerequisites }) };
+  return { works, takeIn, sweep, clusterWatch, pacing, unitPrerequisites: createApplyUnitForMove({ ...parts, prerequisites }) };
 }
 
 type Queues = ReturnType<typeof createQueues>;

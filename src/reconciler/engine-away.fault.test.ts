@@ -38,13 +38,13 @@ async function twoClusters() {
     near: await world.rows.addInstance("near"),
     far: await world.rows.addInstance("far", { engineCluster: "far" }),
   };
-  const seat = async (namespace: string, instanceId: InstanceId): Promise<Application> => {
+  const deploy = async (namespace: string, instanceId: InstanceId): Promise<Application> => {
     const application = await world.rows.addApplication(namespace, "web");
     await world.rows.place(application, instanceId);
     return application;
   };
-  const near = await seat("near", instances.near.id);
-  const many = await Promise.all(Array.from({ length: FAR_UNITS }, (_, index) => seat(`far-${index}`, instances.far.id)));
+  const near = await deploy("near", instances.near.id);
+  const many = await Promise.all(Array.from({ length: FAR_UNITS }, (_, index) => deploy(`far-${index}`, instances.far.id)));
   for (const application of [near, ...many]) await stands(application, 1);
   return { near, many, farNamespace: instances.far.namespace };
 }

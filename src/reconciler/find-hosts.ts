@@ -1,7 +1,7 @@
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance, InstanceState } from "../domain/instance.ts";
 import type { Partition } from "../domain/partition.ts";
-import type { Seat } from "../shard/seat.ts";
+import type { ApplicationPlacement } from "../shard/application-placement.ts";
 import type { FleetStore } from "../store/fleet/port.ts";
 import type { DesiredUnit } from "../store/shard/port.ts";
 import type { EngineShard, Engines } from "./port.ts";
@@ -18,7 +18,7 @@ export interface PlacedUnit {
   readonly host: Host;
 }
 
-export function seatOf({ row, host }: PlacedUnit): Seat {
+export function placementOf({ row, host }: PlacedUnit): ApplicationPlacement {
   return { unit: row.unit, workspace: row.workspace, instance: host.instance };
 }
 

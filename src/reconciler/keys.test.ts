@@ -3,12 +3,12 @@ import type { ApplicationId } from "../domain/ids.ts";
 import { type ObservedApplication, parseApplication } from "../shard/parse-application.ts";
 import { isNewerVersion } from "../shard/parse-object.ts";
 import { renderApplication } from "../shard/render-application.ts";
-import { anApplication, aSeat, stored, TARGET } from "../shard/testing/builders.ts";
+import { anApplication, anApplicationPlacement, stored, TARGET } from "../shard/testing/builders.ts";
 import { parseStatusKey, routeApplication, routeObject, statusKey } from "./keys.ts";
 
 function observed(id: string, status?: object): ObservedApplication {
   const parsed = parseApplication({
-    ...stored(renderApplication(aSeat(), anApplication({ id: id as ApplicationId }), TARGET)),
+    ...stored(renderApplication(anApplicationPlacement(), anApplication({ id: id as ApplicationId }), TARGET)),
     ...(status === undefined ? {} : { status }),
   });
   if (parsed === undefined) throw new Error("unreadable");
@@ -40,7 +40,7 @@ describe("a change of an Application", () => {
     const operation = { initiatedBy: { automated: true }, sync: { source: { path: "elsewhere" } } };
     const state = { phase: "Running", startedAt: "2026-01-01T00:00:00Z", operation };
     const now = parseApplication({
-      ...stored(renderApplication(aSeat(), anApplication({ id: "one" as ApplicationId }), TARGET)),
+      ...stored(renderApplication(anApplicationPlacement(), anApplication({ id: "one" as ApplicationId }), TARGET)),
       ...{ operation, status: { operationState: state } },
     }) as ObservedApplication;
     const route = routeApplication({ kind: "upsert", at, before: observed("one"), now });
@@ -49,7 +49,7 @@ describe("a change of an Application", () => {
 
   test("of which a sync has ended lets the runs of one go on that is synced by hand", () => {
     const ended = (type: "manual" | "automated") => {
-      const raw = stored(renderApplication(aSeat(), anApplication({ id: "one" as ApplicationId }, { type }), TARGET));
+      const raw = stored(renderApplication(anApplicationPlacement(), anApplication({ id: "one" as ApplicationId }, { type }), TARGET));
       const [before, now] = [parseApplication({ ...raw, operation: { sync: {} } }), parseApplication(raw) as ObservedApplication];
       return routeApplication({ kind: "upsert", at, before, now }).syncs.map(({ id }) => id);
     };

@@ -2,7 +2,7 @@ import type { ApplicationId, InstanceId, UnitId } from "../domain/ids.ts";
 import { isSyncDue } from "../shard/automated-sync.ts";
 import type { ObjectAt, ObjectChange, ObservedObject } from "../shard/managed-object.ts";
 import type { ObservedApplication } from "../shard/parse-application.ts";
-import { applicationOf, differsInReport, differsInWish, holderOf, unitOf } from "../shard/parse-application.ts";
+import { applicationOf, differsInReport, differsInRequest, holderOf, unitOf } from "../shard/parse-application.ts";
 import { differsInRun } from "../shard/parse-sync.ts";
 
 /** Asks for one run of a key's work. A key that waits already is not added twice. `unit`: whose turn it is, if that is known. */
@@ -43,23 +43,23 @@ export interface ApplicationRoute {
 /** Whom a changed Application concerns: those named by its labels, before and after, and the status if it reports anew. */
 export function routeApplication(change: ObjectChange<ObservedApplication>): ApplicationRoute {
   const sides = sidesOf(change);
-  const isWish = change.kind === "delete" || differsInWish(change.before, change.now) || isSyncDue(change.now);
+  const isRequest = change.kind === "delete" || differsInRequest(change.before, change.now) || isSyncDue(change.now);
   const ids = new Map(sides.map((side) => [applicationOf(side), unitOf(side)]));
   return {
-    applications: isWish ? [...ids].flatMap(([id, unit]) => (id === undefined ? [] : [{ id, unit }])) : [],
+    applications: isRequest ? [...ids].flatMap(([id, unit]) => (id === undefined ? [] : [{ id, unit }])) : [],
     isReport: change.kind === "delete" || differsInReport(change.before, change.now),
     syncs: syncsOf(change),
   };
 }
 
 function syncsOf(change: ObjectChange<ObservedApplication>): ApplicationRoute["syncs"] {
-  if (change.kind === "delete" || !(differsInRun(change.before?.sync, change.now.sync) || makesRoom(change.before, change.now))) return [];
+  if (change.kind === "delete" || !(differsInRun(change.before?.sync, change.now.sync) || makesPlace(change.before, change.now))) return [];
   const id = applicationOf(change.now);
   return id === undefined ? [] : [{ id, unit: unitOf(change.now) }];
 }
 
 /** Whether a sync has ended of an Application whose syncs are asked for: the next one may begin. */
-function makesRoom(before: ObservedApplication | undefined, { isAutomated, sync }: ObservedApplication): boolean {
+function makesPlace(before: ObservedApplication | undefined, { isAutomated, sync }: ObservedApplication): boolean {
   return !isAutomated && sync.operation === undefined && before?.sync.operation !== undefined;
 }
 

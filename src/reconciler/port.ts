@@ -93,7 +93,7 @@ export interface Engines {
 }
 
 /** A unit on an instance that it moves to or has left, under an epoch. */
-export interface Ground {
+export interface UnitToPrepare {
   readonly unitId: UnitId;
   readonly instance: Instance;
   readonly epoch: number;
@@ -107,16 +107,16 @@ export interface Ground {
  * Prerequisites of a unit's Applications on an instance that a move names: account, project, repository Secrets, cluster entries, the right
  * to impersonate.
  */
-export interface Grounds {
+export interface UnitPrerequisites {
   /** Makes them those of the unit's row. Returns what they wait for, for people; empty: they stand. */
-  raise(ground: Ground, signal: AbortSignal): Promise<readonly string[]>;
+  raise(unitToPrepare: UnitToPrepare, signal: AbortSignal): Promise<readonly string[]>;
   /**
    * Name of an environment that the instance may enter for the unit with what is no account of ours, by what is recorded of its entries;
    * `undefined`: none.
    */
-  enteredFreely(ground: Ground, signal: AbortSignal): Promise<string | undefined>;
+  enteredFreely(unitToPrepare: UnitToPrepare, signal: AbortSignal): Promise<string | undefined>;
   /** Removes them, but for what a newer epoch wrote. The right to impersonate goes with the next sweep of the instance. */
-  clear(ground: Ground, signal: AbortSignal): Promise<void>;
+  clear(unitToPrepare: UnitToPrepare, signal: AbortSignal): Promise<void>;
   /** Counts an owner binding that somebody changed while it was handed over and that was put back, and reports it. */
   tellRepair(
     whose: { readonly unit: Pick<PlacementUnit, "id">; readonly workspace: Pick<Workspace, "namespace"> },

@@ -114,12 +114,12 @@ async function insist(run: () => Promise<unknown>): Promise<void> {
   throw new Error("does not get anywhere");
 }
 
-interface Seated {
+interface Deployed {
   readonly unit: PlacementUnit;
   readonly application: Application;
 }
 
-async function seat(isUnitStanding: boolean): Promise<Seated> {
+async function deploy(isUnitStanding: boolean): Promise<Deployed> {
   count += 1;
   const application = await world.rows.addApplication(`team-${count}`, "web");
   const unit = await world.rows.place(application, instance.id);
@@ -127,7 +127,7 @@ async function seat(isUnitStanding: boolean): Promise<Seated> {
   return { unit, application };
 }
 
-const readApplication = ({ application }: Seated) =>
+const readApplication = ({ application }: Deployed) =>
   world.hands.engine.get<KubeObject & { readonly spec?: unknown }>(
     APPLICATIONS,
     { namespace: instance.namespace, name: application.argoName },
@@ -153,10 +153,10 @@ async function breakEach(mode: FaultMode, scenario: () => Promise<{ run: () => P
 }
 
 describe.each(FAULT_MODES)("an application converges when any one call %s", (mode) => {
-  const reconcile = ({ application }: Seated) => work.applyApplication(application.id, world.signal);
-  const isSettled = async (seated: Seated, revision: number) => {
-    const raw = await readApplication(seated);
-    const { application } = seated;
+  const reconcile = ({ application }: Deployed) => work.applyApplication(application.id, world.signal);
+  const isSettled = async (deployed: Deployed, revision: number) => {
+    const raw = await readApplication(deployed);
+    const { application } = deployed;
     expect(await world.rows.acknowledged("application", application.id)).toMatchObject({
       appliedRevision: revision,
       uid: raw?.metadata.uid,
@@ -166,83 +166,83 @@ describe.each(FAULT_MODES)("an application converges when any one call %s", (mod
 
   test("while it is created", async () => {
     const broken = await breakEach(mode, async () => {
-      const seated = await seat(true);
-      return { run: () => reconcile(seated), check: async () => void (await isSettled(seated, 1)) };
+      const deployed = await deploy(true);
+      return { run: () => reconcile(deployed), check: async () => void (await isSettled(deployed, 1)) };
     });
     expect(broken).toEqual(["readApplications", "create", "acknowledge"]);
   });
 
   test("while it is changed, and what was there has been edited and lost its labels", async () => {
     const broken = await breakEach(mode, async () => {
-      const seated = await seat(true);
-      await insist(() => reconcile(seated));
-      const at = { namespace: instance.namespace, name: seated.application.argoName };
+      const deployed = await deploy(true);
+      await insist(() => reconcile(deployed));
+      const at = { namespace: instance.namespace, name: deployed.application.argoName };
       await world.hands.engine.mergePatch(APPLICATIONS, at, { metadata: { labels: null }, spec: { project: "default" } }, world.signal);
       await eventually("the edit is seen", () => work.engine.applications.get(at) === undefined);
-      await world.rows.changeSpec(seated.application, { type: "manual" });
+      await world.rows.changeSpec(deployed.application, { type: "manual" });
       const check = async () => {
-        const raw = await isSettled(seated, 2);
-        expect(raw?.spec).toMatchObject({ project: projectName(seated.unit.id) });
+        const raw = await isSettled(deployed, 2);
+        expect(raw?.spec).toMatchObject({ project: projectName(deployed.unit.id) });
         expect(raw?.spec).not.toHaveProperty("syncPolicy.automated");
       };
-      return { run: () => reconcile(seated), check };
+      return { run: () => reconcile(deployed), check };
     });
     expect(broken).toEqual(["readApplications", "create", "read", "patch", "acknowledge"]);
   });
 
   test.each(["cascade", "orphan"] as const)("while it is deleted (%s)", async (deletion) => {
     await breakEach(mode, async () => {
-      const seated = await seat(true);
-      await insist(() => reconcile(seated));
-      await world.rows.deleteApplication(seated.application, deletion);
+      const deployed = await deploy(true);
+      await insist(() => reconcile(deployed));
+      await world.rows.deleteApplication(deployed.application, deletion);
       const check = async () => {
         await eventually("the row is forgotten", async () => {
-          await insist(() => reconcile(seated));
-          return (await world.rows.application(seated.application.id)) === undefined;
+          await insist(() => reconcile(deployed));
+          return (await world.rows.application(deployed.application.id)) === undefined;
         });
-        expect(await readApplication(seated)).toBeUndefined();
-        const path = `/${seated.application.argoName}`;
+        expect(await readApplication(deployed)).toBeUndefined();
+        const path = `/${deployed.application.argoName}`;
         const patches = world.engineServer.requests().filter(({ method, url }) => method === "PATCH" && url.endsWith(path));
         expect(
           patches.some(({ body, headers }) => body.includes(CASCADE_FINALIZER) && String(headers["content-type"]).includes("json-patch")),
         ).toBe(deletion === "cascade");
       };
-      return { run: () => reconcile(seated), check };
+      return { run: () => reconcile(deployed), check };
     });
   });
 });
 
 describe.each(FAULT_MODES)("a unit converges when any one call %s", (mode) => {
-  const readRegister = (seated: Seated) =>
+  const readOwnerBinding = (deployed: Deployed) =>
     world.hands.api
       .get<KubeObject & { readonly roleRef?: unknown }>(
         ROLE_BINDINGS,
         { namespace: `team-${count}`, name: "argosy-deployer" },
         world.signal,
       )
-      .then((raw) => ({ raw, seated }));
-  const readProject = ({ unit }: Seated) =>
+      .then((raw) => ({ raw, deployed }));
+  const readProject = ({ unit }: Deployed) =>
     world.hands.engine.get(PROJECTS, { namespace: instance.namespace, name: projectName(unit.id) }, world.signal);
-  const isStanding = async (seated: Seated) => {
-    const { raw } = await readRegister(seated);
+  const isStanding = async (deployed: Deployed) => {
+    const { raw } = await readOwnerBinding(deployed);
     expect(raw).toMatchObject({ roleRef: { name: "argosy-deployer" } });
-    expect(await readProject(seated)).toBeDefined();
-    const { desiredRevision: appliedRevision, epoch } = seated.unit;
+    expect(await readProject(deployed)).toBeDefined();
+    const { desiredRevision: appliedRevision, epoch } = deployed.unit;
     for (const kind of ["account", "register", "project"] as const) {
-      expect(await world.rows.acknowledged(kind, seated.unit.id)).toMatchObject({ appliedRevision, epoch });
+      expect(await world.rows.acknowledged(kind, deployed.unit.id)).toMatchObject({ appliedRevision, epoch });
     }
   };
 
   test("while its objects are made", async () => {
     const broken = await breakEach(mode, async () => {
-      const seated = await seat(false);
-      return { run: () => work.applyUnit(seated.unit.id, world.signal), check: () => isStanding(seated) };
+      const deployed = await deploy(false);
+      return { run: () => work.applyUnit(deployed.unit.id, world.signal), check: () => isStanding(deployed) };
     });
     expect(broken).toEqual(expect.arrayContaining(["readUnit", "create", "listActing", "patch", "acknowledge"]));
   });
 
   test("while one repository's Secret is changed, one made and one taken away", async () => {
-    const tokensOf = async ({ unit }: Seated) => {
+    const tokensOf = async ({ unit }: Deployed) => {
       const labelSelector = `argosy.dev/unit=${unit.id},argocd.argoproj.io/secret-type=repository`;
       const { items } = await world.hands.engine.listPage<KubeObject & { readonly data?: { readonly bearerToken?: string } }>(
         SECRETS,
@@ -252,29 +252,29 @@ describe.each(FAULT_MODES)("a unit converges when any one call %s", (mode) => {
       return items.map(({ data }) => Buffer.from(data?.bearerToken ?? "", "base64").toString()).sort();
     };
     const broken = await breakEach(mode, async () => {
-      const seated = await seat(false);
+      const deployed = await deploy(false);
       const add = (name: string, token: string) =>
-        world.rows.addCredential(seated.application, name, { url: `https://git.example/${name}`, secret: { kind: "bearer", token } });
+        world.rows.addCredential(deployed.application, name, { url: `https://git.example/${name}`, secret: { kind: "bearer", token } });
       await add("changed", "before");
       const gone = await add("gone", "gone");
-      await insist(() => work.applyUnit(seated.unit.id, world.signal));
+      await insist(() => work.applyUnit(deployed.unit.id, world.signal));
       await eventually("both are seen", () => work.engine.repositories.list(instance.namespace).length >= 2);
       await add("changed", "after");
       await add("new", "new");
       await world.rows.revokeCredential(gone);
       const check = async () => {
-        expect(await tokensOf(seated)).toEqual(["after", "new"]);
-        const desired = (await world.rows.unit(seated.unit.id))?.desiredRevision;
-        expect(await world.rows.acknowledged("project", seated.unit.id)).toMatchObject({ appliedRevision: desired });
+        expect(await tokensOf(deployed)).toEqual(["after", "new"]);
+        const desired = (await world.rows.unit(deployed.unit.id))?.desiredRevision;
+        expect(await world.rows.acknowledged("project", deployed.unit.id)).toMatchObject({ appliedRevision: desired });
       };
-      return { run: () => work.applyUnit(seated.unit.id, world.signal), check };
+      return { run: () => work.applyUnit(deployed.unit.id, world.signal), check };
     });
     expect(broken).toEqual(expect.arrayContaining(["readUnit", "read", "create", "patch", "delete", "acknowledge"]));
   });
 
   test("while a register that binds another role is replaced", async () => {
     const broken = await breakEach(mode, async () => {
-      const seated = await seat(false);
+      const deployed = await deploy(false);
       const foreign = {
         apiVersion: "rbac.authorization.k8s.io/v1",
         kind: "RoleBinding",
@@ -282,49 +282,49 @@ describe.each(FAULT_MODES)("a unit converges when any one call %s", (mode) => {
         roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" },
       };
       await world.hands.api.create(ROLE_BINDINGS, foreign, world.signal);
-      return { run: () => work.applyUnit(seated.unit.id, world.signal), check: () => isStanding(seated) };
+      return { run: () => work.applyUnit(deployed.unit.id, world.signal), check: () => isStanding(deployed) };
     });
     expect(broken).toContain("delete");
   });
 
   test("while a register with a forged epoch and foreign subjects is put back", async () => {
     const broken = await breakEach(mode, async () => {
-      const seated = await seat(true);
+      const deployed = await deploy(true);
       const annotations = { "argosy.dev/epoch": "999999999" };
       const at = { namespace: `team-${count}`, name: "argosy-deployer" };
       await world.hands.api.mergePatch(ROLE_BINDINGS, at, { metadata: { annotations }, subjects: [] }, world.signal);
       await eventually("the edit is seen", () => work.bindings.get(at)?.epoch === 999_999_999);
       const check = async () => {
-        await isStanding(seated);
-        expect((await readRegister(seated)).raw).toMatchObject({
-          metadata: { annotations: { "argosy.dev/epoch": String(seated.unit.epoch) } },
+        await isStanding(deployed);
+        expect((await readOwnerBinding(deployed)).raw).toMatchObject({
+          metadata: { annotations: { "argosy.dev/epoch": String(deployed.unit.epoch) } },
           subjects: [{ kind: "ServiceAccount" }],
         });
       };
-      return { run: () => work.applyUnit(seated.unit.id, world.signal), check };
+      return { run: () => work.applyUnit(deployed.unit.id, world.signal), check };
     });
     expect(broken).toEqual(expect.arrayContaining(["readUnit", "patch"]));
   });
 
   test("while it is taken down", async () => {
     const broken = await breakEach(mode, async () => {
-      const seated = await seat(true);
-      await world.rows.deleteApplication(seated.application, "cascade");
-      await insist(() => work.applyApplication(seated.application.id, world.signal));
-      await world.rows.endWorkspace(seated.application);
+      const deployed = await deploy(true);
+      await world.rows.deleteApplication(deployed.application, "cascade");
+      await insist(() => work.applyApplication(deployed.application.id, world.signal));
+      await world.rows.endWorkspace(deployed.application);
       const check = async () => {
-        expect((await readRegister(seated)).raw).toBeUndefined();
-        expect(await readProject(seated)).toBeUndefined();
-        expect(await world.rows.unit(seated.unit.id)).toBeUndefined();
+        expect((await readOwnerBinding(deployed)).raw).toBeUndefined();
+        expect(await readProject(deployed)).toBeUndefined();
+        expect(await world.rows.unit(deployed.unit.id)).toBeUndefined();
       };
-      return { run: () => work.applyUnit(seated.unit.id, world.signal), check };
+      return { run: () => work.applyUnit(deployed.unit.id, world.signal), check };
     });
     expect(broken).toEqual(expect.arrayContaining(["readUnit", "delete", "read", "forgetWorkspace"]));
   });
 });
 
 describe.each(FAULT_MODES)("the entry of an environment converges when any one call %s", (mode) => {
-  const seatElsewhere = async () => {
+  const deployElsewhere = async () => {
     count += 1;
     const namespace = `team-${count}`;
     const application = await world.rows.addApplication(namespace, "web", { destination: { environment: "prod", namespace: "web" } });
@@ -338,7 +338,7 @@ describe.each(FAULT_MODES)("the entry of an environment converges when any one c
 
   test("while it is made", async () => {
     const broken = await breakEach(mode, async () => {
-      const { unit, environment } = await seatElsewhere();
+      const { unit, environment } = await deployElsewhere();
       const check = async () => {
         expect(await environment.entry(instance.namespace)).toMatchObject({ server: environment.server });
         expect(await isRecorded(unit)).toBe(true);
@@ -350,7 +350,7 @@ describe.each(FAULT_MODES)("the entry of an environment converges when any one c
 
   test("while it is taken away", async () => {
     const broken = await breakEach(mode, async () => {
-      const { unit, environment } = await seatElsewhere();
+      const { unit, environment } = await deployElsewhere();
       await insist(() => work.applyUnit(unit.id, world.signal));
       await environment.withdraw();
       const check = async () => {
@@ -367,7 +367,7 @@ describe.each(FAULT_MODES)("the entry of an environment converges when any one c
       (await world.rows.store.shards.listLagging(instance.id, 1000, world.signal)).units.includes(id);
     const seen = new Set<string | undefined>();
     for (let index = 0; !seen.has(undefined); index += 1) {
-      const { unit, environment } = await seatElsewhere();
+      const { unit, environment } = await deployElsewhere();
       await insist(() => work.applyUnit(unit.id, world.signal));
       await environment.withdraw();
       faults.arm(index, mode);

@@ -3,7 +3,7 @@ import type { Clock } from "../domain/clock.ts";
 import type { ApplicationId, UnitId } from "../domain/ids.ts";
 import type { Application } from "../domain/workspace.ts";
 import type { WorkResult } from "../runtime/keyed-queue.ts";
-import { type Lack, lackOf } from "../shard/lack.ts";
+import { type MissingPrerequisite, missingPrerequisiteOf } from "../shard/missing-prerequisite.ts";
 import { accountName } from "../shard/names.ts";
 import type { ObservedApplication } from "../shard/parse-application.ts";
 import { isBlocked } from "../shard/parse-held-objects.ts";
@@ -57,7 +57,7 @@ export function createProgress(deps: ProgressDeps): Progress {
   const { rows, clock, log } = deps;
   const blockages = createBlockages(deps);
   const streaks = new Map<ApplicationId, Streak>();
-  const units = new Map<UnitId, { readonly waits: string; readonly lacks: readonly Lack[] }>();
+  const units = new Map<UnitId, { readonly waits: string; readonly missingPrerequisites: readonly MissingPrerequisite[] }>();
 
   /** Returns after how many ms it is worth reporting, if it was not now. */
   const report = async ({ id, ...wanted }: Reported, trouble: Trouble, signal: AbortSignal): Promise<number | undefined> => {
@@ -100,19 +100,19 @@ export function createProgress(deps: ProgressDeps): Progress {
     },
     async followUnit(id, work) {
       try {
-        const { waits: whys = [], lacks = [], ...result } = await work();
-        units.set(id, { waits: whys.join("; "), lacks });
-        if (whys.length + lacks.length === 0) units.delete(id);
+        const { waits: whys = [], missingPrerequisites = [], ...result } = await work();
+        units.set(id, { waits: whys.join("; "), missingPrerequisites });
+        if (whys.length + missingPrerequisites.length === 0) units.delete(id);
         return result;
       } catch (error) {
-        units.set(id, { waits: `${waits.unit}: ${reasonOf(error)}`, lacks: [] });
+        units.set(id, { waits: `${waits.unit}: ${reasonOf(error)}`, missingPrerequisites: [] });
         throw error;
       }
     },
     unitWait(row) {
       const unit = units.get(row.unit.id);
-      const lack = lackOf(row, unit?.lacks ?? []);
-      return lack === undefined ? unit?.waits || waits.unit : waits.credential(lack);
+      const missingPrerequisite = missingPrerequisiteOf(row, unit?.missingPrerequisites ?? []);
+      return missingPrerequisite === undefined ? unit?.waits || waits.unit : waits.credential(missingPrerequisite);
     },
   };
 }

@@ -115,25 +115,31 @@ describe("telling people", () => {
   const passing = waitingFor("for it");
   const lasting = troubleOf(new RefusedError("x", options));
   const streak = (over: Partial<Streak>): Streak => ({ sinceMs: 0, attempts: 1, reported: undefined, desired: "", ...over });
-  const told = (trouble: typeof passing, atMs: number) => ({ text: textOf(trouble), atMs });
+  const reported = (trouble: typeof passing, atMs: number) => ({ text: textOf(trouble), atMs });
 
   it.each([
     { what: "what lasts, at once", before: streak({}), trouble: lasting, nowMs: 0, afterMs: 0 },
     { what: "not what may pass in a moment", before: streak({}), trouble: passing, nowMs: 4_999, afterMs: 1 },
     { what: "what did not pass", before: streak({}), trouble: passing, nowMs: 5_000, afterMs: 0 },
-    { what: "not the same again", before: streak({ reported: told(lasting, 0) }), trouble: lasting, nowMs: 59_999, afterMs: 1 },
-    { what: "the same again after a minute", before: streak({ reported: told(lasting, 0) }), trouble: lasting, nowMs: 60_000, afterMs: 0 },
+    { what: "not the same again", before: streak({ reported: reported(lasting, 0) }), trouble: lasting, nowMs: 59_999, afterMs: 1 },
+    {
+      what: "the same again after a minute",
+      before: streak({ reported: reported(lasting, 0) }),
+      trouble: lasting,
+      nowMs: 60_000,
+      afterMs: 0,
+    },
     {
       what: "nothing again where nothing was tried",
-      before: streak({ attempts: 0, reported: told(passing, 0) }),
+      before: streak({ attempts: 0, reported: reported(passing, 0) }),
       trouble: passing,
       nowMs: 600_000,
       afterMs: undefined,
     },
-    { what: "what is different now", before: streak({ reported: told(passing, 0) }), trouble: lasting, nowMs: 5_000, afterMs: 0 },
+    { what: "what is different now", before: streak({ reported: reported(passing, 0) }), trouble: lasting, nowMs: 5_000, afterMs: 0 },
     {
       what: "not what is different every moment",
-      before: streak({ reported: told(passing, 0) }),
+      before: streak({ reported: reported(passing, 0) }),
       trouble: lasting,
       nowMs: 4_999,
       afterMs: 1,

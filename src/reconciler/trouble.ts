@@ -3,7 +3,7 @@ import { heldText } from "../domain/blockage.ts";
 import { GoneError, InputError, RefusedError, StaleError, UnavailableError } from "../domain/errors.ts";
 import type { OperationState } from "../domain/operation.ts";
 import type { Deletion } from "../domain/workspace.ts";
-import type { Lack } from "../shard/lack.ts";
+import type { MissingPrerequisite } from "../shard/missing-prerequisite.ts";
 import type { ObservedApplication } from "../shard/parse-application.ts";
 import { CASCADE_PREFIX } from "../shard/plan-application.ts";
 
@@ -22,8 +22,8 @@ export const waits = {
   going: (what: string) => `for ${what}, which is on its way out`,
   environmentEntry: (environment: string) => `the former entry of environment ${named(environment)}`,
   environment: (name: string) => `for environment ${named(name)}, which is not connected`,
-  credential: (lack: Lack) =>
-    `for the credential of ${lack.kind} ${named(lack.kind === "repository" ? lack.url : lack.name)}, which cannot be read`,
+  credential: (missingPrerequisite: MissingPrerequisite) =>
+    `for the credential of ${missingPrerequisite.kind} ${named(missingPrerequisite.kind === "repository" ? missingPrerequisite.url : missingPrerequisite.name)}, which cannot be read`,
 } as const;
 
 /** The longest name that Kubernetes gives; URLs may be longer. */
@@ -39,7 +39,7 @@ export interface BlockedBy {
   /** What they wait for, for people; see `waits`. */
   readonly waits: readonly string[];
   /** Credentials that cannot be read. Only the applications that need one wait for it. */
-  readonly lacks: readonly Lack[];
+  readonly missingPrerequisites: readonly MissingPrerequisite[];
 }
 
 /** Why an application is not where it should be yet, for SREs. */

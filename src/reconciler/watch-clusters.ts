@@ -100,7 +100,7 @@ export function followApiCluster(deps: FollowDeps, { accounts, bindings, roles, 
     followObjects(deps, bindings, { isSynced }),
     followObjects(deps, roles, { isSynced }),
     followObjects(deps, readers, { isSynced }),
-    followObjects(deps, tokens, { isSynced, isNews: isNewToken }),
+    followObjects(deps, tokens, { isSynced, isChange: isNewToken }),
   ];
   return () => ends.forEach((end) => end());
 }
@@ -125,11 +125,11 @@ function followApplications({ requests, partition }: FollowDeps, engine: EngineS
 }
 
 /** When a change is worth queueing somebody. */
-interface News<T> {
+interface Notifications<T> {
   /** Whether all objects of the cluster are listed. */
   readonly isSynced: () => boolean;
   /** Whether an object that was created or changed differs in a way that matters; default: in its content. */
-  readonly isNews?: (before: T | undefined, now: T) => boolean;
+  readonly isChange?: (before: T | undefined, now: T) => boolean;
 }
 
 /**
@@ -139,10 +139,10 @@ interface News<T> {
 function followObjects<T extends ObservedObject>(
   { requests, partition }: FollowDeps,
   objects: ManagedObjects<T>,
-  { isSynced, isNews = differsInContent }: News<T>,
+  { isSynced, isChange = differsInContent }: Notifications<T>,
 ): () => void {
   return objects.subscribe((change) => {
-    if (!isMine(partition, change) || !isSynced() || (change.kind === "upsert" && !isNews(change.before, change.now))) return;
+    if (!isMine(partition, change) || !isSynced() || (change.kind === "upsert" && !isChange(change.before, change.now))) return;
     const route = routeObject(change);
     route.units.forEach(requests.requestUnit);
     route.instances.forEach(requests.requestInstance);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
 import type { InstanceId } from "../domain/ids.ts";
-import type { InstanceSight } from "../domain/rollout.ts";
+import type { InstanceObservation } from "../domain/rollout.ts";
 import { createFaultPoints, FAULT_MODES, type FaultPoints } from "../reconciler/testing/faults.ts";
 import { createVirtualClock, type VirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
@@ -9,23 +9,23 @@ import { aDecision, aFleet, aRollout, aWaveInstance } from "../store/testing/bui
 import { createWorld } from "../store/testing/world.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { type CarryOutRollout, createCarryOutRollout } from "./carry-out-rollout.ts";
-import { aSight } from "./testing/facts.ts";
+import { anObservation } from "./testing/facts.ts";
 
 const never = new AbortController().signal;
-const CALLS = new Set(["readLive", "change", "readFleet", "listInstances", "changeInstance", "listFreezes", "look", "readWindow"]);
-const LOOK_MS = 30_000;
+const CALLS = new Set(["readLive", "change", "readFleet", "listInstances", "changeInstance", "listFreezes", "observe", "readWindow"]);
+const OBSERVE_EVERY_MS = 30_000;
 /** More looks than two waves take. */
 const ENOUGH = 40;
 
 /** A rollout over two instances, in two waves. What they are told to run they run at once, the release well or in this way. */
-async function begin(over: Partial<InstanceSight>) {
+async function begin(over: Partial<InstanceObservation>) {
   const clock = createVirtualClock();
   const store = createMemoryStore({ clock });
   await store.fleet.applyFleet(aFleet(), "ada", never);
   const { addInstance } = createWorld(store);
   const old = { version: "3.5.6", desiredVersion: "3.5.6" };
   const ids = [(await addInstance(old)).id, (await addInstance(old)).id];
-  const wave = { bakeMs: LOOK_MS, isExtended: false, isApproved: false };
+  const wave = { bakeMs: OBSERVE_EVERY_MS, isExtended: false, isApproved: false };
   const waves = ids.map((id, index) => ({ name: `wave ${index}`, instances: [aWaveInstance({ id, name: id })], ...wave }));
   const rollout = aRollout({ waves, isUnattended: true });
   await store.rollouts.create(rollout, aDecision({ subject: rollout.id, kind: "rollout" }), never);
@@ -33,20 +33,20 @@ async function begin(over: Partial<InstanceSight>) {
 }
 type Begun = Awaited<ReturnType<typeof begin>>;
 
-function lookOf({ clock, store, over }: Begun, points?: FaultPoints): CarryOutRollout {
+function observationOf({ clock, store, over }: Begun, points?: FaultPoints): CarryOutRollout {
   const wrap = <T extends object>(port: T): T => points?.wrap(port) ?? port;
-  const sights = {
-    async look({ namespace }: { readonly namespace: string }) {
+  const observations = {
+    async observe({ namespace }: { readonly namespace: string }) {
       const row = (await store.fleet.listInstances(never)).find((one) => one.namespace === namespace);
       const isNew = row?.desiredVersion === "3.5.7";
-      return aSight(clock.now(), { runs: row?.desiredVersion, newestReconciledAt: millis(clock.now()), ...(isNew ? over : {}) });
+      return anObservation(clock.now(), { runs: row?.desiredVersion, newestReconciledAt: millis(clock.now()), ...(isNew ? over : {}) });
     },
   };
   const { rollouts, fleet, directives, health } = store;
   const wrapped = { rollouts: wrap(rollouts), fleet: wrap(fleet), directives: wrap(directives), health: wrap(health) };
   return createCarryOutRollout({
     store: wrapped,
-    sights: wrap(sights),
+    observations: wrap(observations),
     emptying: { carryOn: async () => undefined, giveUp: async () => undefined },
     freezeAt: () => undefined,
     clock,
@@ -56,16 +56,16 @@ function lookOf({ clock, store, over }: Begun, points?: FaultPoints): CarryOutRo
 
 /** Looks until it has ended; a look that fails is followed by that of another process. */
 async function carryOut(begun: Begun, points?: FaultPoints): Promise<void> {
-  let look = lookOf(begun, points);
+  let observe = observationOf(begun, points);
   for (let count = 0; count < ENOUGH; count += 1) {
-    await begun.clock.advance(LOOK_MS);
-    const outcome = await look(never).catch(() => "failed" as const);
+    await begun.clock.advance(OBSERVE_EVERY_MS);
+    const outcome = await observe(never).catch(() => "failed" as const);
     if (outcome === undefined) return;
-    if (outcome === "failed") look = lookOf(begun);
+    if (outcome === "failed") observe = observationOf(begun);
   }
 }
 
-const told = async ({ store }: { readonly store: MemoryStore; readonly clock: VirtualClock }, id: InstanceId) =>
+const reported = async ({ store }: { readonly store: MemoryStore; readonly clock: VirtualClock }, id: InstanceId) =>
   (await store.decisions.list({ subject: id, kind: "instance" }, 10, never))
     .filter(({ rule }) => rule === "ROLLOUT")
     .map(({ verdict }) => verdict)
@@ -86,7 +86,7 @@ describe.each(ENDS)("a rollout of a release $what", ({ over, state, versions, ve
     const rows = await Promise.all(ids.map((one) => store.fleet.readInstance(one, never)));
     expect(rows.map((row) => row?.desiredVersion)).toEqual(versions);
     // Nobody is told twice, however often somebody looks.
-    expect(await told(begun, ids[0] as InstanceId)).toEqual(verdicts);
+    expect(await reported(begun, ids[0] as InstanceId)).toEqual(verdicts);
     expect((await store.rollouts.listFrozen(never)).map(({ version }) => version)).toEqual(frozen);
   };
 

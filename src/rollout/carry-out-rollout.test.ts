@@ -7,10 +7,10 @@ import { aDecision, aFleet, aRollout, aWaveInstance } from "../store/testing/bui
 import { createWorld } from "../store/testing/world.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { createCarryOutRollout } from "./carry-out-rollout.ts";
-import { aSight } from "./testing/facts.ts";
+import { anObservation } from "./testing/facts.ts";
 
 const never = new AbortController().signal;
-const LOOK_MS = 15_000;
+const OBSERVE_EVERY_MS = 15_000;
 
 /** A rollout over one instance whose canaries wait that long in the new release, as health records it with each look. */
 async function begin(canaryS: number) {
@@ -22,22 +22,22 @@ async function begin(canaryS: number) {
   const rollout = aRollout({ waves, isUnattended: true });
   await store.rollouts.create(rollout, aDecision({ subject: rollout.id, kind: "rollout" }), never);
   const read = async () => (await store.fleet.readInstance(id, never))?.desiredVersion;
-  const sights = {
-    look: async () => aSight(clock.now(), { runs: await read(), newestReconciledAt: millis(clock.now()) }),
+  const observations = {
+    observe: async () => anObservation(clock.now(), { runs: await read(), newestReconciledAt: millis(clock.now()) }),
   };
-  const look = createCarryOutRollout({
+  const observe = createCarryOutRollout({
     store,
-    sights,
+    observations,
     emptying: { carryOn: async () => undefined, giveUp: async () => undefined },
     freezeAt: () => undefined,
     clock,
     log: silentLog,
   });
   const pass = async (minutes: number): Promise<void> => {
-    for (let count = 0; count < (minutes * 60_000) / LOOK_MS; count += 1) {
-      await clock.advance(LOOK_MS);
+    for (let count = 0; count < (minutes * 60_000) / OBSERVE_EVERY_MS; count += 1) {
+      await clock.advance(OBSERVE_EVERY_MS);
       await recordHealth(id, (await read()) === "3.5.6" ? 0.2 : canaryS);
-      await look(never);
+      await observe(never);
     }
   };
   const recordHealth = (instanceId: InstanceId, waited: number): Promise<void> => {

@@ -4,7 +4,7 @@ import { StaleError } from "../domain/errors.ts";
 import type { CatalogueEntry, FleetSpec } from "../domain/fleet.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
-import type { InstanceSight, Rollout, WaveInstance } from "../domain/rollout.ts";
+import type { InstanceObservation, Rollout, WaveInstance } from "../domain/rollout.ts";
 import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import { outcomeDecision } from "./decisions.ts";
@@ -12,13 +12,13 @@ import { createEmptyInstances } from "./empty-instances.ts";
 import { canaryLatency } from "./evidence.ts";
 import { changeOf } from "./instance-order.ts";
 import { type NextRollout, nextRollout } from "./next-rollout.ts";
-import type { Emptying, InstanceSights } from "./port.ts";
-import { createTallies, type Tallies } from "./sight/tally-syncs.ts";
+import { createTallies, type Tallies } from "./observation/tally-syncs.ts";
+import type { Emptying, InstanceObservations } from "./port.ts";
 import { presentOf, resyncOf, watchedOf } from "./waves.ts";
 
 export interface CarryOutDeps {
   readonly store: Pick<Store, "rollouts" | "fleet" | "directives" | "health">;
-  readonly sights: InstanceSights;
+  readonly observations: InstanceObservations;
   readonly emptying: Emptying;
   /** Why a freeze holds now; `undefined`: none does. */
   readonly freezeAt: (freezes: readonly Freeze[], now: Millis) => { readonly reason: string } | undefined;
@@ -60,14 +60,14 @@ function releasedBy(spec: FleetSpec | undefined): { readonly released?: readonly
 }
 
 async function seeWave(
-  { sights, store, tallies }: CarryOutDeps & { readonly tallies: Tallies },
+  { observations, store, tallies }: CarryOutDeps & { readonly tallies: Tallies },
   { rollout, rows, spec }: { readonly rollout: Rollout; readonly rows: Rows; readonly spec: FleetSpec | undefined },
   signal: AbortSignal,
-): Promise<{ readonly sights: ReadonlyMap<InstanceId, InstanceSight>; readonly resyncMs: number }> {
+): Promise<{ readonly observations: ReadonlyMap<InstanceId, InstanceObservation>; readonly resyncMs: number }> {
   const present = presentOf({ instances: rows }, { instances: watchedOf(rollout) });
   const resyncMs = resyncOf(spec, [...new Set(present.flatMap(({ id }) => rows.get(id)?.pool ?? []))]);
   const releases: readonly CatalogueEntry[] = spec?.versions.catalogue ?? [];
-  const found = new Map<InstanceId, InstanceSight>();
+  const found = new Map<InstanceId, InstanceObservation>();
   const see = async (one: WaveInstance): Promise<void> => {
     const { id, readyAt, askedAt } = one;
     const asked = askedAt === undefined ? {} : { askedAt };
@@ -80,15 +80,15 @@ async function seeWave(
       resyncMs,
       ...asked,
     };
-    const sight = row === undefined ? undefined : await sights.look(row, request, signal);
-    if (sight === undefined) return;
-    tallies.keep(rollout, one, sight.syncs);
+    const observation = row === undefined ? undefined : await observations.observe(row, request, signal);
+    if (observation === undefined) return;
+    tallies.keep(rollout, one, observation.syncs);
     const window = readyAt === undefined ? undefined : await store.health.readWindow(id, readyAt, signal);
-    const canary = readyAt === undefined ? {} : canaryLatency(window?.samples ?? [], { now: sight.at, readyAt });
-    found.set(id, { ...sight, ...canary });
+    const canary = readyAt === undefined ? {} : canaryLatency(window?.samples ?? [], { now: observation.at, readyAt });
+    found.set(id, { ...observation, ...canary });
   };
   for (let from = 0; from < present.length; from += AT_ONCE) await Promise.all(present.slice(from, from + AT_ONCE).map(see));
-  return { sights: found, resyncMs };
+  return { observations: found, resyncMs };
 }
 
 /** A release that is rolled back for what it did is frozen in the same write. */
@@ -110,7 +110,7 @@ async function assign(
     const instance = rows.get(one.id);
     const change = instance && changeOf(rollout, one, instance, clock.now());
     if (change === undefined) continue;
-    log.info({ instance: one.name, rollout: rollout.id, ...change.told }, "Telling an instance what a rollout has it do");
+    log.info({ instance: one.name, rollout: rollout.id, ...change.reported }, "Telling an instance what a rollout has it do");
     await store.fleet.changeInstance(change.row, signal).catch((error: unknown) => {
       if (!(error instanceof StaleError)) throw error;
     });

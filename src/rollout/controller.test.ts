@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { millis } from "../domain/clock.ts";
 import type { InstanceId } from "../domain/ids.ts";
-import type { InstanceSight } from "../domain/rollout.ts";
+import type { InstanceObservation } from "../domain/rollout.ts";
 import { createSeededRng } from "../runtime/rng.ts";
 import { createVirtualClock, type VirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
@@ -10,10 +10,10 @@ import { createWorld, soon } from "../store/testing/world.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
 import { createRollouts, type Rollouts } from "./controller.ts";
-import { aSight } from "./testing/facts.ts";
+import { anObservation } from "./testing/facts.ts";
 
 const never = new AbortController().signal;
-const LOOK_MS = 5_000;
+const OBSERVE_EVERY_MS = 5_000;
 const OLD = { version: "3.5.6", desiredVersion: "3.5.6" };
 
 describe("carrying the live rollout on", () => {
@@ -21,7 +21,7 @@ describe("carrying the live rollout on", () => {
   let store: MemoryStore;
   let rollouts: Rollouts;
   let isFrozen: boolean;
-  let over: Partial<InstanceSight>;
+  let over: Partial<InstanceObservation>;
   let ids: readonly InstanceId[];
   beforeEach(async () => {
     clock = createVirtualClock();
@@ -39,18 +39,18 @@ describe("carrying the live rollout on", () => {
       partition: { isMine: () => true, onChange: () => () => undefined },
       freezeAt: () => (isFrozen ? { reason: "weekend" } : undefined),
       emptying: { carryOn: async () => undefined, giveUp: async () => undefined },
-      sights: {
-        async look({ namespace }) {
+      observations: {
+        async observe({ namespace }) {
           const row = (await store.fleet.listInstances(soon())).find((one) => one.namespace === namespace);
-          return aSight(clock.now(), { runs: row?.desiredVersion, newestReconciledAt: millis(clock.now()), ...over });
+          return anObservation(clock.now(), { runs: row?.desiredVersion, newestReconciledAt: millis(clock.now()), ...over });
         },
       },
     });
   });
   afterEach(() => rollouts.stop());
-  const pass = async (looks: number): Promise<void> => {
-    for (let index = 0; index < looks; index += 1) {
-      await clock.advance(LOOK_MS);
+  const pass = async (observations: number): Promise<void> => {
+    for (let index = 0; index < observations; index += 1) {
+      await clock.advance(OBSERVE_EVERY_MS);
       await vi.waitFor(() => rollouts.idle());
     }
   };

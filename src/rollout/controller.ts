@@ -24,7 +24,7 @@ export interface Rollouts extends ResourceController {
 /** The one key: only one rollout is live at a time. */
 const KEY = "rollout";
 /** How often a live rollout's wave is looked at: a crash is rolled back within seconds. In ms. */
-const LOOK_MS = 5_000;
+const OBSERVE_EVERY_MS = 5_000;
 const SWEEP_EVERY_MS = 60_000;
 
 /** The controller of rollouts: carries the live one on. */
@@ -36,14 +36,14 @@ export function createRollouts(deps: RolloutsDeps): Rollouts {
   async function work(_key: string, signal: AbortSignal): Promise<WorkResult> {
     const outcome = partition.isMine(KEY) ? await carryOut(signal) : undefined;
     if (outcome?.verdict !== undefined) verdicts.add(1, { verdict: outcome.verdict });
-    return outcome === undefined ? {} : { requeueAfterMs: LOOK_MS };
+    return outcome === undefined ? {} : { requeueAfterMs: OBSERVE_EVERY_MS };
   }
   const queue = createKeyedQueue({
     ...deps,
     name: KEY,
     concurrency: 1,
     rng: rng.fork(KEY),
-    backoff: { minMs: 1_000, maxMs: LOOK_MS },
+    backoff: { minMs: 1_000, maxMs: OBSERVE_EVERY_MS },
     work,
   });
   const add = (): void => queue.add(KEY);

@@ -20,26 +20,26 @@ it("asks for what an instance holds to be handed over again and again, and gives
     state: "CORDONED",
     ...cordonedBy(actorOf(rollout), "emptied", { code: "ROLLOUT", rollout: rollout.id }),
   });
-  const look = (over: Partial<Rollout>, now: Millis, emptying = true) => {
+  const observe = (over: Partial<Rollout>, now: Millis, emptying = true) => {
     const one = aWaveInstance({ id: held.id, ...(emptying ? { emptyingSince: AT } : {}) });
     const waves = [{ name: "canary", instances: [one], bakeMs: 0, isExtended: false, isApproved: false }];
     return empty({ rollout: { ...rollout, waves, ...over }, rows: new Map([[held.id, held]]), freeze, now }, signal);
   };
   let freeze: string | undefined;
   const asked = `one to 3.5.7 by ${actorOf(rollout)}`;
-  await look({}, AT);
-  await look({}, millis(AT + 29_999));
+  await observe({}, AT);
+  await observe({}, millis(AT + 29_999));
   expect(said).toEqual([asked]);
-  await look({}, millis(AT + 30_000));
-  await look({ state: "PAUSED" }, millis(AT + 60_000));
+  await observe({}, millis(AT + 30_000));
+  await observe({ state: "PAUSED" }, millis(AT + 60_000));
   expect(said.splice(2)).toEqual([`${held.id} keeps the rest`]);
   freeze = "the launch";
-  await look({}, millis(AT + 90_000));
+  await observe({}, millis(AT + 90_000));
   expect(said.splice(2)).toEqual([`${held.id} keeps the rest`]);
-  await look({ isEmergency: true }, millis(AT + 120_000));
+  await observe({ isEmergency: true }, millis(AT + 120_000));
   expect(said.splice(2)).toEqual([asked]);
   freeze = undefined;
-  await look({ ending: { as: "FAILED", reason: "it crashes" } }, millis(AT + 180_000));
+  await observe({ ending: { as: "FAILED", reason: "it crashes" } }, millis(AT + 180_000));
   expect(said).toEqual([asked, asked, `${held.id} keeps the rest`]);
   const others = { ...held, ...cordonedBy("ada", "odd disk") };
   await empty({ rollout, rows: new Map([[others.id, others]]), freeze, now: AT }, signal);

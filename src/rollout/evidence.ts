@@ -1,6 +1,6 @@
 import type { Millis } from "../domain/clock.ts";
 import type { HealthSample } from "../domain/health.ts";
-import type { InstanceSight, Rollout, SyncCounts, Wave, WaveInstance } from "../domain/rollout.ts";
+import type { InstanceObservation, Rollout, SyncCounts, Wave, WaveInstance } from "../domain/rollout.ts";
 import { shutGate, type Upgraded } from "./judge/gates.ts";
 import { judgeSyncs } from "./judge/sequential.ts";
 import { presentOf, type RolloutFacts, watchedOf } from "./waves.ts";
@@ -28,19 +28,19 @@ export function failureOf(facts: RolloutFacts, wave: Wave): Failure | undefined 
 
 /** Those that are emptied count with what they still hold, so that what was theirs is compared with all that became of it. */
 export function upgradedOf(facts: RolloutFacts): readonly Upgraded[] {
-  const { now, sights, rollout } = facts;
+  const { now, observations, rollout } = facts;
   return presentOf(facts, { instances: watchedOf(rollout) }).flatMap(({ id, name, askedAt, readyAt, baseline }) => {
     if (baseline === undefined) return [];
     const readyMsAgo = readyAt === undefined ? undefined : now - readyAt;
-    return [{ name, askedMsAgo: now - (askedAt ?? now), readyMsAgo, baseline, sight: sights.get(id) }];
+    return [{ name, askedMsAgo: now - (askedAt ?? now), readyMsAgo, baseline, observation: observations.get(id) }];
   });
 }
 
 /** Whether its controller has looked at anything in the new release. One without applications has nothing to look at. */
-export function hasLooked({ sights }: RolloutFacts, { id, readyAt }: WaveInstance): boolean {
-  const sight = sights.get(id);
-  if (sight === undefined || readyAt === undefined) return false;
-  return sight.applications === 0 || (sight.newestReconciledAt !== undefined && sight.newestReconciledAt > readyAt);
+export function hasObserved({ observations }: RolloutFacts, { id, readyAt }: WaveInstance): boolean {
+  const observation = observations.get(id);
+  if (observation === undefined || readyAt === undefined) return false;
+  return observation.applications === 0 || (observation.newestReconciledAt !== undefined && observation.newestReconciledAt > readyAt);
 }
 
 /** Syncs of all instances that were given the release, as seen last. */
@@ -50,14 +50,14 @@ export function syncsOf({ waves }: Pick<Rollout, "waves">): SyncCounts {
 }
 
 /** Takes over what was seen: since when instances are ready, and how their syncs went. */
-export function remember({ rollout, sights, now }: RolloutFacts): Rollout {
+export function remember({ rollout, observations, now }: RolloutFacts): Rollout {
   if (rollout.ending !== undefined) return rollout;
   const watched = new Set(watchedOf(rollout).map(({ id }) => id));
   const remembered = (one: WaveInstance): WaveInstance => {
-    const sight = sights.get(one.id);
-    if (!watched.has(one.id) || sight === undefined || one.askedAt === undefined) return one;
-    const isReady = one.readyAt === undefined && sight.runs === rollout.version;
-    const { lastOf: _last, countedBy: _by, ...syncs } = sight.syncs;
+    const observation = observations.get(one.id);
+    if (!watched.has(one.id) || observation === undefined || one.askedAt === undefined) return one;
+    const isReady = one.readyAt === undefined && observation.runs === rollout.version;
+    const { lastOf: _last, countedBy: _by, ...syncs } = observation.syncs;
     return { ...one, syncs, ...(isReady ? { readyAt: now } : {}) };
   };
   return { ...rollout, waves: rollout.waves.map((wave) => ({ ...wave, instances: wave.instances.map(remembered) })) };
@@ -66,7 +66,7 @@ export function remember({ rollout, sights, now }: RolloutFacts): Rollout {
 /** A controller that has just begun compares everything at once, for two minutes where it has 700 applications (ADR 0027), and canaries wait for that. In ms. */
 const BUSY_MS = 120_000;
 /** One look alone may be odd. */
-const LOOKS = 3;
+const OBSERVATIONS = 3;
 /** Older ones say nothing of now, in ms: three looks a minute apart, and one that was missed. */
 const RECENT_MS = 300_000;
 
@@ -74,8 +74,8 @@ const RECENT_MS = 300_000;
 export function canaryLatency(
   samples: readonly HealthSample[],
   { now, readyAt }: { readonly now: Millis; readonly readyAt: Millis },
-): Pick<InstanceSight, "canaryLatencyMs"> {
+): Pick<InstanceObservation, "canaryLatencyMs"> {
   const isTelling = ({ at }: HealthSample): boolean => at >= readyAt + BUSY_MS && at <= now && now - at <= RECENT_MS;
   const waits = samples.filter(isTelling).flatMap(({ signals }) => signals.canaryS ?? []);
-  return waits.length < LOOKS ? {} : { canaryLatencyMs: Math.min(...waits.slice(-LOOKS)) * 1_000 };
+  return waits.length < OBSERVATIONS ? {} : { canaryLatencyMs: Math.min(...waits.slice(-OBSERVATIONS)) * 1_000 };
 }

@@ -12,7 +12,7 @@ interface InstanceOrder {
     readonly desiredVersion?: string;
     readonly decision: Decision;
   };
-  readonly told: Readonly<Record<string, string>>;
+  readonly reported: Readonly<Record<string, string>>;
 }
 
 /**
@@ -26,18 +26,18 @@ export function changeOf(rollout: Rollout, one: WaveInstance, instance: Instance
     const why = `emptied before it is given ${rollout.version}`;
     const because = cordonedBy(actorOf(rollout), why, { code: "ROLLOUT", rollout: rollout.id });
     const decision = holdDecision(instance, { verdict: "CORDONED", reason: because.reason }, rollout, now);
-    return { row: { id, revision, state: "CORDONED", ...because, attempt, decision }, told: { state: "CORDONED" } };
+    return { row: { id, revision, state: "CORDONED", ...because, attempt, decision }, reported: { state: "CORDONED" } };
   }
   if (!keptEmpty && isHeldBy(rollout, instance)) {
     const text = `uncordoned by ${actorOf(rollout)}`;
     const decision = holdDecision(instance, { verdict: "ACTIVE", reason: text }, rollout, now);
-    return { row: { id, revision, state: "ACTIVE", reason: text, cause: undefined, attempt, decision }, told: { state: "ACTIVE" } };
+    return { row: { id, revision, state: "ACTIVE", reason: text, cause: undefined, attempt, decision }, reported: { state: "ACTIVE" } };
   }
   const version = versionOf(rollout, one);
   if (version === undefined || version === instance.desiredVersion) return undefined;
   const decision = assignDecision(instance, version, rollout, now);
   return {
     row: { id, revision, state, reason, cause, attempt, desiredVersion: version, decision },
-    told: { from: instance.version, version },
+    reported: { from: instance.version, version },
   };
 }

@@ -4,20 +4,20 @@ import { type Millis, millis } from "../domain/clock.ts";
 import { cordonedBy } from "../domain/cordon.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
-import type { InstanceSight, Rollout } from "../domain/rollout.ts";
+import type { InstanceObservation, Rollout } from "../domain/rollout.ts";
 import { AT, anInstance, aRollout, aWaveInstance } from "../store/testing/builders.ts";
 import { changeOf } from "./instance-order.ts";
 import { nextRollout } from "./next-rollout.ts";
-import { aSight } from "./testing/facts.ts";
+import { anObservation } from "./testing/facts.ts";
 import { isEmptied, isHeldBy, versionOf } from "./waves.ts";
 
-const LOOK_MS = 5_000;
+const OBSERVE_EVERY_MS = 5_000;
 const ENOUGH = 400;
 const wave = { bakeMs: 60_000, isExtended: false, isApproved: false };
 const idOf = (index: number) => `i-${index}` as InstanceId;
 
 /** A fleet that does what it is told: units leave an instance that is emptied for those that have the release, a few with each look. */
-function aDrainedFleet(units: readonly number[], over: (now: Millis, rollout: Rollout) => Partial<InstanceSight> = () => ({})) {
+function aDrainedFleet(units: readonly number[], over: (now: Millis, rollout: Rollout) => Partial<InstanceObservation> = () => ({})) {
   const rows = new Map<InstanceId, Instance>(
     units.map((_, index) => [idOf(index), anInstance({ id: idOf(index), name: `n-${index}`, version: "3.5.6", desiredVersion: "3.5.6" })]),
   );
@@ -47,15 +47,15 @@ function aDrainedFleet(units: readonly number[], over: (now: Millis, rollout: Ro
       held.set(host.id, (held.get(host.id) ?? 0) + some);
     }
   };
-  const look = (): Rollout => {
-    now = millis(now + LOOK_MS);
-    const sights = new Map(
+  const observe = (): Rollout => {
+    now = millis(now + OBSERVE_EVERY_MS);
+    const observations = new Map(
       [...rows.values()].map(({ id, version }) => {
         const applications = held.get(id) ?? 0;
-        return [id, aSight(now, { runs: version, applications, fresh: applications, ...over(now, rollout) })] as const;
+        return [id, anObservation(now, { runs: version, applications, fresh: applications, ...over(now, rollout) })] as const;
       }),
     );
-    const facts = { now, rollout, instances: rows, sights, units: held, freeze: undefined, resyncMs: 20_000 };
+    const facts = { now, rollout, instances: rows, observations, units: held, freeze: undefined, resyncMs: 20_000 };
     rollout = nextRollout(facts).rollout;
     for (const one of rollout.waves.flatMap((each) => each.instances)) {
       const row = rows.get(one.id);
@@ -69,10 +69,10 @@ function aDrainedFleet(units: readonly number[], over: (now: Millis, rollout: Ro
     return rollout;
   };
   const run = (): Rollout => {
-    for (let count = 0; count < ENOUGH && ["RUNNING", "ROLLING_BACK"].includes(rollout.state); count += 1) look();
+    for (let count = 0; count < ENOUGH && ["RUNNING", "ROLLING_BACK"].includes(rollout.state); count += 1) observe();
     return rollout;
   };
-  return { look, run, rows, held, moved, upgradedUnder };
+  return { observe, run, rows, held, moved, upgradedUnder };
 }
 
 describe("a rollout that hands over what instances hold", () => {
@@ -95,10 +95,10 @@ describe("a rollout that hands over what instances hold", () => {
 
   it("keeps new units away from an instance while it is emptied, and no longer", () => {
     const fleet = aDrainedFleet([0, 3]);
-    while (fleet.rows.get(idOf(1))?.state !== "CORDONED") fleet.look();
+    while (fleet.rows.get(idOf(1))?.state !== "CORDONED") fleet.observe();
     const row = fleet.rows.get(idOf(1));
     expect(row?.reason).toContain("emptied before it is given 3.5.7");
-    expect(fleet.look().note).toBe("wave 0: waiting until n-1 holds nothing");
+    expect(fleet.observe().note).toBe("wave 0: waiting until n-1 holds nothing");
     fleet.run();
     expect(fleet.rows.get(idOf(1))).toMatchObject({ state: "ACTIVE" });
   });

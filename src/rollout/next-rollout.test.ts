@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { type Millis, millis } from "../domain/clock.ts";
-import type { InstanceSight, Rollout } from "../domain/rollout.ts";
+import type { InstanceObservation, Rollout } from "../domain/rollout.ts";
 import { AT } from "../store/testing/builders.ts";
 import { nextRollout } from "./next-rollout.ts";
-import { A, aPlannedRollout, aSight, B, someFacts } from "./testing/facts.ts";
+import { A, anObservation, aPlannedRollout, B, someFacts } from "./testing/facts.ts";
 import { type RolloutFacts, versionOf } from "./waves.ts";
 
 const MINUTE = 60_000;
@@ -11,47 +11,49 @@ const BAKE_MS = 600_000;
 const GOOD = { done: 200, failed: 0 };
 
 /** A rollout in a fleet that does what it is told; time passes between looks. */
-function drive(over: { readonly rollout?: Rollout; readonly sight?: (now: Millis, rollout: Rollout) => Partial<InstanceSight> } = {}) {
+function drive(
+  over: { readonly rollout?: Rollout; readonly observation?: (now: Millis, rollout: Rollout) => Partial<InstanceObservation> } = {},
+) {
   let rollout = over.rollout ?? aPlannedRollout();
   let now: Millis = AT;
   const verdicts: string[] = [];
-  const look = (afterMs: number, facts: Partial<RolloutFacts> = {}): Rollout => {
+  const observe = (afterMs: number, facts: Partial<RolloutFacts> = {}): Rollout => {
     now = millis(now + afterMs);
-    const sights = new Map(
+    const observations = new Map(
       rollout.waves.flatMap(({ instances }) =>
         instances.map((one) => {
           const runs = versionOf(rollout, one) ?? one.from;
-          return [one.id, aSight(now, { runs, syncs: GOOD, ...over.sight?.(now, rollout) })] as const;
+          return [one.id, anObservation(now, { runs, syncs: GOOD, ...over.observation?.(now, rollout) })] as const;
         }),
       ),
     );
-    const next = nextRollout(someFacts({ now, rollout, sights, ...facts }));
+    const next = nextRollout(someFacts({ now, rollout, observations, ...facts }));
     if (next.verdict !== undefined) verdicts.push(next.verdict);
     rollout = next.rollout;
     return rollout;
   };
-  return { look, verdicts, now: () => now };
+  return { observe, verdicts, now: () => now };
 }
 
-const toBake = ({ look }: ReturnType<typeof drive>) => [1, 2, 3].forEach(() => look(5_000));
+const toBake = ({ observe }: ReturnType<typeof drive>) => [1, 2, 3].forEach(() => observe(5_000));
 
 describe("carrying a rollout on", () => {
   it("tells the canary first, bakes it, goes on to the next wave and ends", () => {
     const driven = drive();
-    const { look, verdicts } = driven;
-    const first = look(0);
+    const { observe, verdicts } = driven;
+    const first = observe(0);
     expect(first.waves[0]?.instances[0]).toMatchObject({ askedAt: AT, baseline: { applications: 100, fresh: 100 } });
     expect(first.waves[1]?.instances.every(({ askedAt }) => askedAt === undefined)).toBe(true);
     toBake(driven);
-    expect(look(BAKE_MS - 10_001).wave).toBe(0);
-    expect(look(1).wave).toBe(1);
-    expect(look(5_000).waves[1]?.instances.map(({ askedAt }) => askedAt)).toEqual([expect.any(Number), expect.any(Number)]);
+    expect(observe(BAKE_MS - 10_001).wave).toBe(0);
+    expect(observe(1).wave).toBe(1);
+    expect(observe(5_000).waves[1]?.instances.map(({ askedAt }) => askedAt)).toEqual([expect.any(Number), expect.any(Number)]);
     toBake(driven);
-    const done = look(BAKE_MS);
+    const done = observe(BAKE_MS);
     expect(done).toMatchObject({ state: "DONE", note: "all of it runs 3.5.7" });
     expect(done.waves.map(({ passed }) => [passed?.rule, passed?.readings.length])).toEqual(Array(2).fill(["SYNCS", 10]));
     expect(verdicts).toEqual(["WAVE", "BAKED", "WAVE", "DONE"]);
-    expect(look(5_000).state).toBe("DONE");
+    expect(observe(5_000).state).toBe("DONE");
   });
 
   it("gives instances of one engine cluster the release two at a time, five in an emergency", () => {
@@ -66,7 +68,11 @@ describe("carrying a rollout on", () => {
       const ids = instances.map(({ id }) => id as never);
       const rows = new Map(ids.map((id) => [id, { state: "ACTIVE" }] as const));
       const next = nextRollout(
-        someFacts({ rollout, instances: rows as never, sights: new Map(ids.map((id) => [id, aSight(AT, { runs: "3.5.6" })])) }),
+        someFacts({
+          rollout,
+          instances: rows as never,
+          observations: new Map(ids.map((id) => [id, anObservation(AT, { runs: "3.5.6" })])),
+        }),
       );
       return next.rollout.waves[0]?.instances.filter(({ askedAt }) => askedAt !== undefined).length;
     };
@@ -76,40 +82,44 @@ describe("carrying a rollout on", () => {
 
   it("waits for a freeze to end, which an emergency does not", () => {
     const freeze = "weekend: quiet";
-    expect(drive().look(0, { freeze })).toMatchObject({ note: "canary: a freeze holds: weekend: quiet" });
-    expect(drive({ rollout: aPlannedRollout({ isEmergency: true }) }).look(0, { freeze }).note).toBe("canary: upgrading one");
+    expect(drive().observe(0, { freeze })).toMatchObject({ note: "canary: a freeze holds: weekend: quiet" });
+    expect(drive({ rollout: aPlannedRollout({ isEmergency: true }) }).observe(0, { freeze }).note).toBe("canary: upgrading one");
   });
 
   it("upgrades nothing that cannot be seen before, and nothing that has left", () => {
-    expect(nextRollout(someFacts({ sights: new Map() })).rollout.note).toContain("waiting for instances to be seen");
+    expect(nextRollout(someFacts({ observations: new Map() })).rollout.note).toContain("waiting for instances to be seen");
     const gone = new Map([[A, { state: "RETIRED", cause: undefined }] as const, [B, { state: "ACTIVE", cause: undefined }] as const]);
     const driven = drive();
-    expect(driven.look(0, { instances: gone })).toMatchObject({ wave: 1, note: "canary: passed" });
+    expect(driven.observe(0, { instances: gone })).toMatchObject({ wave: 1, note: "canary: passed" });
   });
 
   it("P7: rolls the wave back and fails as soon as a gate shuts, and ends when what was there before runs", () => {
-    const driven = drive({ sight: (_now, { state }) => (state === "RUNNING" ? { crashes: ["pod ends again and again (2 times)"] } : {}) });
-    driven.look(0);
-    const rolledBack = driven.look(5_000);
+    const driven = drive({
+      observation: (_now, { state }) => (state === "RUNNING" ? { crashes: ["pod ends again and again (2 times)"] } : {}),
+    });
+    driven.observe(0);
+    const rolledBack = driven.observe(5_000);
     expect(rolledBack).toMatchObject({
       state: "ROLLING_BACK",
       ending: { as: "FAILED", reason: "one: pod ends again and again (2 times)" },
     });
     const [canary] = rolledBack.waves[0]?.instances ?? [];
     expect(canary && versionOf(rolledBack, canary)).toBe("3.5.6");
-    expect(driven.look(1_000, { sights: new Map([[A, aSight(driven.now(), { runs: "3.5.7" })]]) }).state).toBe("ROLLING_BACK");
-    expect(driven.look(1_000, { sights: new Map() }).state).toBe("ROLLING_BACK");
-    expect(driven.look(5_000)).toMatchObject({ state: "FAILED" });
+    expect(driven.observe(1_000, { observations: new Map([[A, anObservation(driven.now(), { runs: "3.5.7" })]]) }).state).toBe(
+      "ROLLING_BACK",
+    );
+    expect(driven.observe(1_000, { observations: new Map() }).state).toBe("ROLLING_BACK");
+    expect(driven.observe(5_000)).toMatchObject({ state: "FAILED" });
     expect(driven.verdicts).toEqual(["WAVE", "ROLLING_BACK", "FAILED"]);
   });
 
   it("keeps the release where waves before have passed, and rolls only its own wave back", () => {
-    const driven = drive({ sight: (_now, { wave, state }) => (wave === 1 && state === "RUNNING" ? { crashes: ["pod"] } : {}) });
-    driven.look(0);
+    const driven = drive({ observation: (_now, { wave, state }) => (wave === 1 && state === "RUNNING" ? { crashes: ["pod"] } : {}) });
+    driven.observe(0);
     toBake(driven);
-    driven.look(BAKE_MS);
-    driven.look(5_000);
-    const rollout = driven.look(5_000);
+    driven.observe(BAKE_MS);
+    driven.observe(5_000);
+    const rollout = driven.observe(5_000);
     expect(rollout.state).toBe("ROLLING_BACK");
     const versions = rollout.waves.flatMap(({ instances }) => instances.map((one) => versionOf(rollout, one)));
     expect(versions).toEqual(["3.5.7", "3.5.6", "3.5.6"]);
@@ -117,22 +127,22 @@ describe("carrying a rollout on", () => {
 
   it("lets a share that is too large pass within a minute, and not later", () => {
     let faulty = 50;
-    const driven = drive({ sight: () => ({ faulty, runs: "3.5.7" }) });
-    driven.look(0, { sights: new Map([[A, aSight(AT, { runs: "3.5.6" })]]) });
-    expect(driven.look(5_000)).toMatchObject({ state: "RUNNING", note: expect.stringContaining("watching whether it passes") });
-    driven.look(MINUTE - 1);
+    const driven = drive({ observation: () => ({ faulty, runs: "3.5.7" }) });
+    driven.observe(0, { observations: new Map([[A, anObservation(AT, { runs: "3.5.6" })]]) });
+    expect(driven.observe(5_000)).toMatchObject({ state: "RUNNING", note: expect.stringContaining("watching whether it passes") });
+    driven.observe(MINUTE - 1);
     faulty = 0;
-    expect(driven.look(0).waves[0]?.suspect).toBeUndefined();
+    expect(driven.observe(0).waves[0]?.suspect).toBeUndefined();
     faulty = 50;
-    driven.look(0);
-    expect(driven.look(MINUTE)).toMatchObject({ state: "ROLLING_BACK" });
+    driven.observe(0);
+    expect(driven.observe(MINUTE)).toMatchObject({ state: "ROLLING_BACK" });
   });
 
   it("does not take a bake for passed before the controller was seen to look at an application", () => {
-    const driven = drive({ sight: () => ({ newestReconciledAt: millis(AT - MINUTE) }) });
-    driven.look(0);
+    const driven = drive({ observation: () => ({ newestReconciledAt: millis(AT - MINUTE) }) });
+    driven.observe(0);
     toBake(driven);
-    const late = (ms: number) => driven.look(ms, { resyncMs: BAKE_MS });
+    const late = (ms: number) => driven.observe(ms, { resyncMs: BAKE_MS });
     expect(late(BAKE_MS).note).toBe("canary: waiting for one to look at an application");
     expect(late(2 * MINUTE)).toMatchObject({
       state: "ROLLING_BACK",
@@ -143,36 +153,36 @@ describe("carrying a rollout on", () => {
   describe("when syncs are too few to tell", () => {
     const FEW = { done: 10, failed: 0 };
     const bakeTwice = (rollout: Partial<Rollout>, syncs = FEW) => {
-      const driven = drive({ rollout: aPlannedRollout(rollout), sight: () => ({ syncs }) });
-      driven.look(0);
+      const driven = drive({ rollout: aPlannedRollout(rollout), observation: () => ({ syncs }) });
+      driven.observe(0);
       toBake(driven);
-      const once = driven.look(BAKE_MS);
-      return { driven, once, twice: driven.look(BAKE_MS) };
+      const once = driven.observe(BAKE_MS);
+      return { driven, once, twice: driven.observe(BAKE_MS) };
     };
 
     it("bakes twice as long, then asks a person, who may approve", () => {
       const { driven, once, twice } = bakeTwice({});
       expect(once).toMatchObject({ state: "RUNNING", waves: [{ isExtended: true }, {}] });
       expect(twice).toMatchObject({ state: "ASKING", note: expect.stringMatching(/0 of 10 syncs failed.*argosy rollout approve/) });
-      expect(driven.look(BAKE_MS).state).toBe("ASKING");
+      expect(driven.observe(BAKE_MS).state).toBe("ASKING");
       expect(driven.verdicts).toEqual(["WAVE", "EXTENDED", "ASKED"]);
       const [canary, ...rest] = twice.waves;
       const approved = { ...twice, state: "RUNNING", waves: [{ ...canary, isApproved: true }, ...rest] } as Rollout;
-      expect(drive({ rollout: approved }).look(30 * MINUTE).wave).toBe(1);
+      expect(drive({ rollout: approved }).observe(30 * MINUTE).wave).toBe(1);
     });
 
     it("needs nobody's answer any more when enough of them come, and bakes the next wave as any", () => {
-      const sight = (now: Millis) => ({ syncs: now < AT + 3 * BAKE_MS ? FEW : GOOD });
-      const driven = drive({ sight });
-      driven.look(0);
+      const observation = (now: Millis) => ({ syncs: now < AT + 3 * BAKE_MS ? FEW : GOOD });
+      const driven = drive({ observation });
+      driven.observe(0);
       toBake(driven);
-      driven.look(BAKE_MS);
-      expect(driven.look(BAKE_MS).state).toBe("ASKING");
-      expect(driven.look(BAKE_MS)).toMatchObject({ state: "RUNNING", wave: 1 });
-      expect(driven.look(5_000).waves[1]?.instances.every(({ askedAt }) => askedAt !== undefined)).toBe(true);
+      driven.observe(BAKE_MS);
+      expect(driven.observe(BAKE_MS).state).toBe("ASKING");
+      expect(driven.observe(BAKE_MS)).toMatchObject({ state: "RUNNING", wave: 1 });
+      expect(driven.observe(5_000).waves[1]?.instances.every(({ askedAt }) => askedAt !== undefined)).toBe(true);
       toBake(driven);
-      expect(driven.look(BAKE_MS - 20_000).state).toBe("RUNNING");
-      expect(driven.look(20_000).state).toBe("DONE");
+      expect(driven.observe(BAKE_MS - 20_000).state).toBe("RUNNING");
+      expect(driven.observe(20_000).state).toBe("DONE");
     });
 
     it("goes on unattended where they do not speak against it, and in an emergency at once", () => {
@@ -182,43 +192,45 @@ describe("carrying a rollout on", () => {
     });
 
     it("fails when they say that it is bad, over all waves together", () => {
-      const driven = drive({ sight: () => ({ syncs: { done: 60, failed: 6 } }) });
-      driven.look(0);
-      expect(driven.look(5_000)).toMatchObject({ state: "ROLLING_BACK", ending: { reason: "6 of 60 syncs failed" } });
+      const driven = drive({ observation: () => ({ syncs: { done: 60, failed: 6 } }) });
+      driven.observe(0);
+      expect(driven.observe(5_000)).toMatchObject({ state: "ROLLING_BACK", ending: { reason: "6 of 60 syncs failed" } });
     });
   });
 
   it("upgrades nothing more while it is paused, and still rolls back what fails", () => {
     const paused = aPlannedRollout({ state: "PAUSED", note: "paused by ada" });
-    expect(drive({ rollout: paused }).look(0)).toBe(paused);
-    const driven = drive({ sight: (_now, { state }) => (state === "PAUSED" ? { outOfMemory: ["redis"] } : {}) });
-    const asked = driven.look(0);
-    expect(drive({ rollout: { ...asked, state: "PAUSED" }, sight: () => ({ outOfMemory: ["redis"] }) }).look(5_000).state).toBe(
+    expect(drive({ rollout: paused }).observe(0)).toBe(paused);
+    const driven = drive({ observation: (_now, { state }) => (state === "PAUSED" ? { outOfMemory: ["redis"] } : {}) });
+    const asked = driven.observe(0);
+    expect(drive({ rollout: { ...asked, state: "PAUSED" }, observation: () => ({ outOfMemory: ["redis"] }) }).observe(5_000).state).toBe(
       "ROLLING_BACK",
     );
   });
 
   it("says what keeps instances from going back to a release that is not declared any more", () => {
-    const failed = drive({ sight: () => ({ outOfMemory: ["redis"] }) });
-    failed.look(0);
-    failed.look(5_000);
-    const gone = failed.look(5_000, { released: ["3.5.7"], sights: new Map() }).note;
+    const failed = drive({ observation: () => ({ outOfMemory: ["redis"] }) });
+    failed.observe(0);
+    failed.observe(5_000);
+    const gone = failed.observe(5_000, { released: ["3.5.7"], observations: new Map() }).note;
     expect(gone).toMatch(/waiting for one to run 3\.5\.6, which is not in the catalogue of fleet\.yaml any more: put it back/);
-    expect(failed.look(5_000, { released: ["3.5.6", "3.5.7"], sights: new Map() }).note).toMatch(/waiting for one to run 3\.5\.6$/);
+    expect(failed.observe(5_000, { released: ["3.5.6", "3.5.7"], observations: new Map() }).note).toMatch(
+      /waiting for one to run 3\.5\.6$/,
+    );
   });
 
   it("has nothing to roll back where nothing was told yet", () => {
     const aborted = aPlannedRollout({ state: "ROLLING_BACK", ending: { as: "ABORTED", reason: "aborted by ada" } });
-    expect(drive({ rollout: aborted }).look(0)).toMatchObject({ state: "ABORTED", note: "aborted by ada" });
+    expect(drive({ rollout: aborted }).observe(0)).toMatchObject({ state: "ABORTED", note: "aborted by ada" });
   });
 
   it("is the same object, and decides nothing, when nothing changes", () => {
     const driven = drive();
-    driven.look(0);
-    const before = driven.look(1_000);
-    expect(driven.look(1_000)).not.toBe(before);
-    const settled = driven.look(1_000);
-    expect(driven.look(1_000)).toBe(settled);
+    driven.observe(0);
+    const before = driven.observe(1_000);
+    expect(driven.observe(1_000)).not.toBe(before);
+    const settled = driven.observe(1_000);
+    expect(driven.observe(1_000)).toBe(settled);
     expect(nextRollout(someFacts({ rollout: aPlannedRollout({ waves: [] }) })).verdict).toBe("DONE");
   });
 });

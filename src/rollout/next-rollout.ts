@@ -1,6 +1,6 @@
 import { millis, rfc3339 } from "../domain/clock.ts";
-import type { InstanceSight, Rollout, Wave, WaveInstance } from "../domain/rollout.ts";
-import { failureOf, hasLooked, remember, syncsOf, upgradedOf } from "./evidence.ts";
+import type { InstanceObservation, Rollout, Wave, WaveInstance } from "../domain/rollout.ts";
+import { failureOf, hasObserved, remember, syncsOf, upgradedOf } from "./evidence.ts";
 import { readGates } from "./judge/readings.ts";
 import { evidenceAgainst, judgeSyncs } from "./judge/sequential.ts";
 import { isHeldBy, presentOf, type RolloutFacts, watchedOf, waveOf, withWave } from "./waves.ts";
@@ -78,34 +78,37 @@ function ask(facts: RolloutFacts, rollout: Rollout, present: readonly WaveInstan
   const wave = waveOf(rollout) as Wave;
   if (rollout.state !== "RUNNING") return still(rollout, rollout.note);
   if (facts.freeze !== undefined && !rollout.isEmergency) return still(rollout, `${wave.name}: a freeze holds: ${facts.freeze}`);
-  const told = new Map(toldNow(facts, present).map((one) => [one.id, one]));
-  if (told.size === 0) return still(rollout, `${wave.name}: ${waitsFor(present)}`);
-  const instances = wave.instances.map((one) => told.get(one.id) ?? one);
+  const reported = new Map(reportedNow(facts, present).map((one) => [one.id, one]));
+  if (reported.size === 0) return still(rollout, `${wave.name}: ${waitsFor(present)}`);
+  const instances = wave.instances.map((one) => reported.get(one.id) ?? one);
   return {
-    rollout: { ...withWave(rollout, { ...wave, instances }), note: `${wave.name}: ${whatIsTold([...told.values()])}` },
+    rollout: { ...withWave(rollout, { ...wave, instances }), note: `${wave.name}: ${whatIsReported([...reported.values()])}` },
     verdict: "WAVE",
     rule: "BUDGET",
   };
 }
 
 /** Those that are told something now, as they are then. */
-function toldNow(facts: RolloutFacts, present: readonly WaveInstance[]): readonly WaveInstance[] {
+function reportedNow(facts: RolloutFacts, present: readonly WaveInstance[]): readonly WaveInstance[] {
   const underWay = new Map<string, number>();
   const begin = ({ engineCluster }: WaveInstance): void => void underWay.set(engineCluster, (underWay.get(engineCluster) ?? 0) + 1);
   for (const one of present) if (isBegun(one) && one.readyAt === undefined) begin(one);
   const most = facts.rollout.isEmergency ? AT_ONCE_EMERGENCY : AT_ONCE;
   return present.flatMap((one) => {
-    const sight = facts.sights.get(one.id);
+    const observation = facts.observations.get(one.id);
     const mayBegin = isBegun(one) || (underWay.get(one.engineCluster) ?? 0) < most;
-    if (one.askedAt !== undefined || sight === undefined || !mayBegin) return [];
-    const next = nextOf(one, facts, sight);
+    if (one.askedAt !== undefined || observation === undefined || !mayBegin) return [];
+    const next = nextOf(one, facts, observation);
     if (!isBegun(one)) begin(one);
     return next === one ? [] : [next];
   });
 }
 
-function whatIsTold(told: readonly WaveInstance[]): string {
-  const [upgraded, emptied] = [told.filter(({ askedAt }) => askedAt !== undefined), told.filter(({ askedAt }) => askedAt === undefined)];
+function whatIsReported(reported: readonly WaveInstance[]): string {
+  const [upgraded, emptied] = [
+    reported.filter(({ askedAt }) => askedAt !== undefined),
+    reported.filter(({ askedAt }) => askedAt === undefined),
+  ];
   const named = (what: string, some: readonly WaveInstance[]): readonly string[] =>
     some.length === 0 ? [] : [`${what} ${some.map(({ name }) => name).join(", ")}`];
   return [...named("emptying", emptied), ...named("upgrading", upgraded)].join(", ");
@@ -117,7 +120,7 @@ const isBegun = ({ askedAt, emptyingSince }: WaveInstance): boolean => askedAt !
 function nextOf(
   one: WaveInstance,
   { now, units, rollout }: RolloutFacts,
-  { applications, faulty, strayed, fresh }: InstanceSight,
+  { applications, faulty, strayed, fresh }: InstanceObservation,
 ): WaveInstance {
   const baseline = one.baseline ?? { applications, faulty, strayed, fresh };
   const isEmpty = rollout.mode === "in-place" || (units.get(one.id) ?? 0) === 0;
@@ -138,23 +141,23 @@ function bake(facts: RolloutFacts, rollout: Rollout): NextRollout {
   // What is upgraded so that others can be emptied onto it shows nothing as long as it is empty.
   if (rollout.mode === "drain" && wave.instances.every(({ units }) => units === 0)) return pass(facts, rollout, "EMPTY");
   if (facts.now < endsAt) return still(rollout, `${wave.name}: baking until ${rfc3339(millis(endsAt))}`);
-  const unproven = presentOf(facts, { instances: watchedOf(rollout) }).filter((one) => !hasLooked(facts, one));
+  const unproven = presentOf(facts, { instances: watchedOf(rollout) }).filter((one) => !hasObserved(facts, one));
   if (unproven.length > 0)
     return still(rollout, `${wave.name}: waiting for ${unproven.map(({ name }) => name).join(", ")} to look at an application`);
   const syncs = syncsOf(rollout);
   if (judgeSyncs(syncs) === "pass") return pass(facts, rollout, "SYNCS");
-  const told = `${syncs.failed} of ${syncs.done} syncs failed, which leaves it open`;
+  const reported = `${syncs.failed} of ${syncs.done} syncs failed, which leaves it open`;
   const speaksFor = evidenceAgainst(syncs) <= 0;
   if (speaksFor && rollout.isEmergency) return pass(facts, rollout, "EMERGENCY");
   if (!wave.isExtended)
     return {
-      rollout: { ...withWave(rollout, { ...wave, isExtended: true }), note: `${wave.name}: baking twice as long: ${told}` },
+      rollout: { ...withWave(rollout, { ...wave, isExtended: true }), note: `${wave.name}: baking twice as long: ${reported}` },
       verdict: "EXTENDED",
       rule: "SYNCS",
     };
   if (speaksFor && rollout.isUnattended) return pass(facts, rollout, "UNATTENDED");
   if (rollout.state !== "RUNNING") return still(rollout, rollout.note);
-  const note = `${wave.name}: ${told}: \`argosy rollout approve ${rollout.id}\` or abort`;
+  const note = `${wave.name}: ${reported}: \`argosy rollout approve ${rollout.id}\` or abort`;
   return { rollout: { ...rollout, state: "ASKING", note }, verdict: "ASKED", rule: "SYNCS" };
 }
 
@@ -184,7 +187,8 @@ function rollBack(facts: RolloutFacts): NextRollout {
   const as = rollout.ending?.as ?? "ABORTED";
   const present = presentOf(facts, { instances: watchedOf(rollout) });
   const missing = present.filter(
-    ({ id, from, askedAt }) => isHeldBy(rollout, facts.instances.get(id)) || (askedAt !== undefined && facts.sights.get(id)?.runs !== from),
+    ({ id, from, askedAt }) =>
+      isHeldBy(rollout, facts.instances.get(id)) || (askedAt !== undefined && facts.observations.get(id)?.runs !== from),
   );
   if (missing.length > 0) return still(rollout, `${wave?.name}: waiting for ${missing.map((one) => whatIsAwaited(one, facts)).join(", ")}`);
   return { rollout: { ...rollout, state: as, note: rollout.ending?.reason ?? "" }, verdict: as, rule: "ROLLED_BACK" };

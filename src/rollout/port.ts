@@ -1,6 +1,6 @@
 import type { Millis } from "../domain/clock.ts";
 import type { Instance } from "../domain/instance.ts";
-import type { InstanceSight, SightRequest } from "../domain/rollout.ts";
+import type { InstanceObservation, ObservationRequest } from "../domain/rollout.ts";
 
 /** Hands over what an instance holds. */
 export interface Emptying {
@@ -14,11 +14,11 @@ export interface Emptying {
 }
 
 /** What can be seen of an instance from outside. */
-export interface InstanceSights {
+export interface InstanceObservations {
   /** What pods did that are older than `askedAt`, when it was told to run the release, says nothing of that. `undefined`: its cluster is not known or gave no answer. Errors are those of the Kubernetes client. */
-  look(
+  observe(
     instance: Pick<Instance, "engineCluster" | "namespace">,
-    request: SightRequest & { readonly askedAt?: Millis },
+    request: ObservationRequest & { readonly askedAt?: Millis },
     signal: AbortSignal,
-  ): Promise<InstanceSight | undefined>;
+  ): Promise<InstanceObservation | undefined>;
 }

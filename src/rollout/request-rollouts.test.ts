@@ -7,7 +7,7 @@ import { createVirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
 import { aFleet, aPool } from "../store/testing/builders.ts";
 import { createWorld, soon } from "../store/testing/world.ts";
-import { createRolloutDesk, type RolloutDesk } from "./request-rollouts.ts";
+import { createRolloutRequests, type RolloutRequests } from "./request-rollouts.ts";
 
 const entry = (version: string) => ({ version, image: `argocd:v${version}`, redisImage: "redis:8", crds: "/crds" });
 const anOrder = (over: Partial<RolloutOrder> = {}): RolloutOrder => ({
@@ -26,11 +26,11 @@ const anOrder = (over: Partial<RolloutOrder> = {}): RolloutOrder => ({
 
 describe("the desk for rollouts", () => {
   let store: MemoryStore;
-  let desk: RolloutDesk;
+  let requests: RolloutRequests;
   beforeEach(async () => {
     const clock = createVirtualClock();
     store = createMemoryStore({ clock });
-    desk = createRolloutDesk({ store, clock, ids: createCountingIds() });
+    requests = createRolloutRequests({ store, clock, ids: createCountingIds() });
     const versions = { default: "3.5.6", floor: "3.5.1", catalogue: ["3.3.10", "3.4.7", "3.5.6", "3.5.7"].map(entry) };
     await store.fleet.applyFleet(aFleet({ versions, pools: [aPool("standard"), aPool("large")] }), "ada", soon());
     const { addInstance } = createWorld(store);
@@ -44,15 +44,15 @@ describe("the desk for rollouts", () => {
     waves.reduce((total, { instances }) => total + instances.length, 0);
 
   it("drafts a rollout to the instances that serve, do not have the release and may have it, and does nothing", async () => {
-    const { rollout, refused } = await desk.draft(anOrder(), soon());
+    const { rollout, refused } = await requests.draft(anOrder(), soon());
     expect(sizeOf(rollout)).toBe(3);
     expect(refused).toEqual([{ instance: expect.any(String), reason: expect.stringContaining("leaves out minors") }]);
-    expect(sizeOf((await desk.draft(anOrder({ pool: "standard" }), soon())).rollout)).toBe(2);
+    expect(sizeOf((await requests.draft(anOrder({ pool: "standard" }), soon())).rollout)).toBe(2);
     expect(await store.rollouts.list(10, soon())).toEqual([]);
   });
 
   it("empties instances where that is ordered, those first that hold nothing, and refuses those that nobody could take in", async () => {
-    const { rollout, refused } = await desk.draft(anOrder({ mode: "drain" }), soon());
+    const { rollout, refused } = await requests.draft(anOrder({ mode: "drain" }), soon());
     expect(rollout).toMatchObject({ mode: "drain", waves: [{ name: "spare" }] });
     expect(sizeOf(rollout)).toBe(3);
     expect(refused).toHaveLength(1);
@@ -67,7 +67,7 @@ describe("the desk for rollouts", () => {
             .map((instance) => ({ instance, load: instance.capacity, units: 4 })),
         }) as never,
     );
-    const busy = await desk.draft(anOrder({ mode: "drain", pool: "standard" }), soon());
+    const busy = await requests.draft(anOrder({ mode: "drain", pool: "standard" }), soon());
     held.mockRestore();
     expect(busy.rollout.waves).toEqual([]);
     expect(busy.refused.map(({ reason }) => reason)).toEqual(
@@ -80,15 +80,15 @@ describe("the desk for rollouts", () => {
     [{ version: "9.9.9" }, "version", /not in versions\.catalogue/],
     [{ pool: "small" }, "pool", /small is no pool/],
   ])("refuses %j", async (over, path, message) => {
-    const failure = await desk.create(anOrder(over), soon()).catch((error: unknown) => error);
+    const failure = await requests.create(anOrder(over), soon()).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(InputError);
     expect(failure).toMatchObject({ code: "rollout.version", path, message: expect.stringMatching(message) });
   });
 
   it("refuses a downgrade over definitions, and a second rollout while one is live", async () => {
-    await expect(desk.create(anOrder({ version: "3.4.7" }), soon())).rejects.toThrow(/older minor|below the security floor/);
-    const first = await desk.create(anOrder(), soon());
-    await expect(desk.create(anOrder(), soon())).rejects.toThrow(new RegExp(`rollout ${first.id} of 3.5.7 is RUNNING`));
+    await expect(requests.create(anOrder({ version: "3.4.7" }), soon())).rejects.toThrow(/older minor|below the security floor/);
+    const first = await requests.create(anOrder(), soon());
+    await expect(requests.create(anOrder(), soon())).rejects.toThrow(new RegExp(`rollout ${first.id} of 3.5.7 is RUNNING`));
     const [entryOf] = await store.decisions.list({ subject: first.id }, 1, soon());
     expect(entryOf).toMatchObject({
       kind: "rollout",
@@ -99,8 +99,9 @@ describe("the desk for rollouts", () => {
   });
 
   it("takes orders in the states they are for, each with its entry in the journal", async () => {
-    const { id } = await desk.create(anOrder(), soon());
-    const order = (command: "pause" | "resume" | "approve" | "abort") => desk.command(id, { command, actor: "bob", reason: "so" }, soon());
+    const { id } = await requests.create(anOrder(), soon());
+    const order = (command: "pause" | "resume" | "approve" | "abort") =>
+      requests.command(id, { command, actor: "bob", reason: "so" }, soon());
     await expect(order("resume")).rejects.toBeInstanceOf(RefusedError);
     await expect(order("approve")).rejects.toThrow(/is RUNNING: approve is for one that is ASKING/);
     expect(await order("pause")).toMatchObject({ state: "PAUSED", note: "paused by bob: so" });
@@ -116,17 +117,17 @@ describe("the desk for rollouts", () => {
     await expect(order("abort")).rejects.toBeInstanceOf(RefusedError);
     const verdicts = (await store.decisions.list({ subject: id }, 10, soon())).map(({ verdict }) => verdict);
     expect(verdicts).toEqual(["ABORTING", "APPROVED", "RESUMED", "PAUSED", "CREATED"]);
-    await expect(desk.command("nobody" as RolloutId, { command: "pause", actor: "bob", reason: "so" }, soon())).rejects.toBeInstanceOf(
+    await expect(requests.command("nobody" as RolloutId, { command: "pause", actor: "bob", reason: "so" }, soon())).rejects.toBeInstanceOf(
       GoneError,
     );
   });
 
   it("thaws a release that is frozen, and says which is not", async () => {
-    await expect(desk.unfreeze("3.5.7", "ada", soon())).rejects.toBeInstanceOf(GoneError);
-    const rollout = await desk.create(anOrder(), soon());
+    await expect(requests.unfreeze("3.5.7", "ada", soon())).rejects.toBeInstanceOf(GoneError);
+    const rollout = await requests.create(anOrder(), soon());
     await store.rollouts.change({ rollout: { ...rollout, state: "FAILED" }, decision: undefined, freezes: "3.5.7" }, soon());
-    await expect(desk.create(anOrder(), soon())).rejects.toThrow(/3\.5\.7 is frozen/);
-    await desk.unfreeze("3.5.7", "ada", soon());
-    expect(await desk.create(anOrder(), soon())).toMatchObject({ state: "RUNNING" });
+    await expect(requests.create(anOrder(), soon())).rejects.toThrow(/3\.5\.7 is frozen/);
+    await requests.unfreeze("3.5.7", "ada", soon());
+    expect(await requests.create(anOrder(), soon())).toMatchObject({ state: "RUNNING" });
   });
 });

@@ -7,14 +7,14 @@ import { orderDecision, unfreezeDecision } from "./decisions.ts";
 import { type DraftedRollout, type DraftFacts, draftRollout } from "./draft-rollout.ts";
 import { type RolloutCommand, whatIsOrdered } from "./rollout-commands.ts";
 
-export interface RolloutDeskDeps {
+export interface RolloutRequestsDeps {
   readonly store: Pick<Store, "rollouts" | "fleet" | "placements">;
   readonly clock: Clock;
   readonly ids: Ids;
 }
 
 /** What people ask of rollouts. */
-export interface RolloutDesk {
+export interface RolloutRequests {
   /** What a rollout would do. Throws `InputError` with what speaks against the release. */
   draft(order: RolloutOrder, signal: AbortSignal): Promise<DraftedRollout>;
   /** Begins one. Throws `InputError` as `draft`, and `RefusedError` while another one is live or when there is nothing to upgrade. */
@@ -29,7 +29,7 @@ export interface RolloutDesk {
   unfreeze(version: string, actor: string, signal: AbortSignal): Promise<void>;
 }
 
-export function createRolloutDesk({ store, clock, ids }: RolloutDeskDeps): RolloutDesk {
+export function createRolloutRequests({ store, clock, ids }: RolloutRequestsDeps): RolloutRequests {
   const { rollouts, fleet, placements } = store;
   const readFacts = async (signal: AbortSignal): Promise<DraftFacts> => {
     const spec = (await fleet.readFleet(signal))?.spec;
@@ -45,7 +45,7 @@ export function createRolloutDesk({ store, clock, ids }: RolloutDeskDeps): Rollo
       held: new Map(held.map(({ instance, load, units }) => [instance.id, { load, units }])),
     };
   };
-  const draft: RolloutDesk["draft"] = async (order, signal) => {
+  const draft: RolloutRequests["draft"] = async (order, signal) => {
     const drafted = draftRollout(await readFacts(signal), order, { id: ids.next(), now: clock.now() });
     if (drafted.kind === "drafted") return drafted;
     throw new InputError(drafted.message, { code: "rollout.version", path: drafted.path, remedy: drafted.remedy });

@@ -2,7 +2,7 @@ import type { Millis } from "../domain/clock.ts";
 import type { FleetSpec } from "../domain/fleet.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
-import type { InstanceSight, Rollout, Wave, WaveInstance } from "../domain/rollout.ts";
+import type { InstanceObservation, Rollout, Wave, WaveInstance } from "../domain/rollout.ts";
 
 export interface RolloutFacts {
   readonly now: Millis;
@@ -10,7 +10,7 @@ export interface RolloutFacts {
   /** Rows of the fleet. */
   readonly instances: ReadonlyMap<InstanceId, Pick<Instance, "state" | "cause">>;
   /** Of instances that are watched; absent: their cluster gave no answer. */
-  readonly sights: ReadonlyMap<InstanceId, InstanceSight>;
+  readonly observations: ReadonlyMap<InstanceId, InstanceObservation>;
   /** Of how many units each instance has something, those that live moves bring or take away included; absent: of none. */
   readonly units: ReadonlyMap<InstanceId, number>;
   /** Why a freeze holds; `undefined`: none does. */

@@ -175,8 +175,8 @@ describe("a unit without owner", () => {
         asked += 1;
       },
     });
-    const home = await addUnit("anna");
-    await eventually("one has a place", async () => (await ownerOf(home)) === "a");
+    const anna = await addUnit("anna");
+    await eventually("one has a place", async () => (await ownerOf(anna)) === "a");
     const unit = await addUnit("ben");
     await eventually("the other has none", async () => asked > 0);
     const before = asked;
@@ -224,7 +224,7 @@ describe("a unit without owner", () => {
     await eventually("it is known to wait", async () => (await verdictsOf(unit)).includes("UNPLACEABLE"));
     const [refused] = await store.decisions.list({ subject: unit }, 1, never);
     expect(refused?.details).toMatchObject({
-      wish: { needs: [{ pinnedTo: ["b"] }] },
+      constraints: { needs: [{ pinnedTo: ["b"] }] },
       refusals: expect.arrayContaining([{ instance: "a", rule: "PINNED", wants: "b", has: "a" }]),
     });
     await pinTo("a");

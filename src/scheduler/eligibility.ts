@@ -4,7 +4,7 @@ import type { InstanceState } from "../domain/instance.ts";
 import type { InstanceTraits, UnitNeeds } from "../domain/needs.ts";
 
 /** Everything a unit, or a group of units that live together, demands of an instance beside room. */
-export interface Wish {
+export interface PlacementConstraints {
   readonly class?: string;
   readonly needs: readonly UnitNeeds[];
   /** Names of groups of which an instance holds one member at most. One that stands here twice can be met nowhere. */
@@ -15,7 +15,7 @@ export interface Wish {
   readonly failedAt: readonly InstanceId[];
 }
 
-export const NO_WISH: Wish = { needs: [], apart: [], failedAt: [] };
+export const NO_CONSTRAINTS: PlacementConstraints = { needs: [], apart: [], failedAt: [] };
 
 /** An instance as far as eligibility goes. */
 export interface Offer {
@@ -58,8 +58,8 @@ const NOBODY = "nobody";
 const list = (names: readonly string[]): string => [...names].sort().join(", ");
 const differs = (wants: string | undefined, has: string | undefined): Unmet =>
   wants === undefined || wants === has ? undefined : [wants, has ?? UNKNOWN];
-const firstUnmet = (wish: Wish, demand: (needs: UnitNeeds) => Unmet): Unmet => {
-  for (const needs of wish.needs) {
+const firstUnmet = (constraints: PlacementConstraints, demand: (needs: UnitNeeds) => Unmet): Unmet => {
+  for (const needs of constraints.needs) {
     const unmet = demand(needs);
     if (unmet !== undefined) return unmet;
   }
@@ -70,21 +70,22 @@ const firstUnmet = (wish: Wish, demand: (needs: UnitNeeds) => Unmet): Unmet => {
  * Each demand with the question that refuses an instance. An instance that is dedicated takes nobody else's units, and a unit
  * that wants dedicated instances goes to no other. A unit without needs goes anywhere that is open to all.
  */
-const RULES: Readonly<Record<Demand, (wish: Wish, offer: Offer) => Unmet>> = {
-  CLASS: (wish, { traits }) => differs(wish.class, traits === undefined ? wish.class : traits.class),
-  FLOOR: (_wish, { traits }) => (traits?.isBelowFloor === true ? ["a version at or above the floor", "one below it"] : undefined),
-  DEDICATION: (wish, { traits }) => {
+const RULES: Readonly<Record<Demand, (constraints: PlacementConstraints, offer: Offer) => Unmet>> = {
+  CLASS: (constraints, { traits }) => differs(constraints.class, traits === undefined ? constraints.class : traits.class),
+  FLOOR: (_constraints, { traits }) => (traits?.isBelowFloor === true ? ["a version at or above the floor", "one below it"] : undefined),
+  DEDICATION: (constraints, { traits }) => {
     const owner = traits?.dedication;
-    if (wish.needs.length === 0) return owner === undefined ? undefined : [NOBODY, owner];
-    return firstUnmet(wish, ({ dedication }) => (dedication === owner ? undefined : [dedication ?? NOBODY, owner ?? NOBODY]));
+    if (constraints.needs.length === 0) return owner === undefined ? undefined : [NOBODY, owner];
+    return firstUnmet(constraints, ({ dedication }) => (dedication === owner ? undefined : [dedication ?? NOBODY, owner ?? NOBODY]));
   },
-  PINNED: (wish, { id }) =>
-    firstUnmet(wish, ({ pinnedTo }) => (pinnedTo === undefined || pinnedTo.includes(id) ? undefined : [list(pinnedTo), id])),
-  NOT_ON: (wish, { id }) => firstUnmet(wish, ({ notOn }) => (notOn?.includes(id) === true ? [`not ${list(notOn)}`, id] : undefined)),
-  REGION: (wish, { traits }) => firstUnmet(wish, ({ region }) => differs(region, traits?.region)),
-  TRUST: (wish, { traits }) => firstUnmet(wish, ({ trust }) => differs(trust, traits?.trust)),
-  CHANNEL: (wish, { traits }) => firstUnmet(wish, ({ channel }) => differs(channel, traits?.channel)),
-  TOGETHER: (wish, { id }) => differs(wish.joins, id),
+  PINNED: (constraints, { id }) =>
+    firstUnmet(constraints, ({ pinnedTo }) => (pinnedTo === undefined || pinnedTo.includes(id) ? undefined : [list(pinnedTo), id])),
+  NOT_ON: (constraints, { id }) =>
+    firstUnmet(constraints, ({ notOn }) => (notOn?.includes(id) === true ? [`not ${list(notOn)}`, id] : undefined)),
+  REGION: (constraints, { traits }) => firstUnmet(constraints, ({ region }) => differs(region, traits?.region)),
+  TRUST: (constraints, { traits }) => firstUnmet(constraints, ({ trust }) => differs(trust, traits?.trust)),
+  CHANNEL: (constraints, { traits }) => firstUnmet(constraints, ({ channel }) => differs(channel, traits?.channel)),
+  TOGETHER: (constraints, { id }) => differs(constraints.joins, id),
   APART: ({ apart }, { occupied = [] }) => {
     const clash = apart.find((group, index) => occupied.includes(group) || apart.indexOf(group) !== index);
     return clash === undefined ? undefined : [`none of ${clash}`, clash];
@@ -100,25 +101,25 @@ const TO_STAY = DEMANDS.filter((demand) => !ON_ARRIVAL.includes(demand));
  * Why a unit may not be put on an instance, leaving room aside; `undefined` when it may. One that stands still or fails takes nothing new, and
  * neither does one of which nobody can tell, unless it has to do (`takesUnknown`).
  */
-export function whyNotEligible(wish: Wish, offer: Offer, takesUnknown = false): Ineligible | undefined {
+export function whyNotEligible(constraints: PlacementConstraints, offer: Offer, takesUnknown = false): Ineligible | undefined {
   const { id, state, health } = offer;
   if (state !== "ACTIVE") return { instance: id, rule: "STATE", state };
   if (health !== undefined && !(takesUnknown && health === "unknown")) return { instance: id, rule: "HEALTH", health };
-  return unmetBy(wish, offer, DEMANDS);
+  return unmetBy(constraints, offer, DEMANDS);
 }
 
 /** States in which an instance keeps the units it has. */
 const KEEPS: readonly InstanceState[] = ["ACTIVE", "CORDONED"];
 
 /** Why a unit may not stay on the instance that holds it; `undefined` when it may. */
-export function whyNotStay(wish: Wish, offer: Offer): Ineligible | undefined {
+export function whyNotStay(constraints: PlacementConstraints, offer: Offer): Ineligible | undefined {
   if (!KEEPS.includes(offer.state)) return { instance: offer.id, rule: "STATE", state: offer.state };
-  return unmetBy(wish, offer, TO_STAY);
+  return unmetBy(constraints, offer, TO_STAY);
 }
 
-function unmetBy(wish: Wish, offer: Offer, demands: readonly Demand[]): Ineligible | undefined {
+function unmetBy(constraints: PlacementConstraints, offer: Offer, demands: readonly Demand[]): Ineligible | undefined {
   for (const rule of demands) {
-    const unmet = RULES[rule](wish, offer);
+    const unmet = RULES[rule](constraints, offer);
     if (unmet !== undefined) return { instance: offer.id, rule, wants: unmet[0], has: unmet[1] };
   }
   return undefined;

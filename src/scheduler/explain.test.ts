@@ -8,9 +8,9 @@ import { ZERO_LOAD } from "../domain/load.ts";
 import type { Move } from "../domain/move.ts";
 import { parseDecision } from "../domain/parse-decision.ts";
 import type { PlacementUnit } from "../domain/workspace.ts";
-import { NO_WISH } from "./eligibility.ts";
+import { NO_CONSTRAINTS } from "./eligibility.ts";
 import { type Explained, explainUnit as explainAll } from "./explain.ts";
-import { type PlacementQuestion, placeUnit, type Seat } from "./place-unit.ts";
+import { type Candidate, type PlacementQuestion, placeUnit } from "./place-unit.ts";
 import { placementDecision } from "./placement-decision.ts";
 import { makePlan } from "./plan/make-plan.ts";
 import { storedPlanOf } from "./plan/stored-plan.ts";
@@ -27,7 +27,7 @@ const explainUnit = (about: Omit<Explained, "owner" | "move" | "plans" | "now"> 
 
 const STAYS = "it stays where it is: nothing asks for a move, and a ring that is computed anew does not move it";
 const CAPACITY = { applications: 100_000, clusterEntries: 10, cachedResources: 1000, milliCpu: 1000, gitPerMinute: 1000 };
-const aSeat = (name: string, applications: number, state: Seat["state"] = "ACTIVE"): Seat => ({
+const aCandidate = (name: string, applications: number, state: Candidate["state"] = "ACTIVE"): Candidate => ({
   id: name as InstanceId,
   name,
   state,
@@ -36,7 +36,7 @@ const aSeat = (name: string, applications: number, state: Seat["state"] = "ACTIV
   load: { ...ZERO_LOAD, applications },
 });
 
-function explained(seats: readonly Seat[], owner?: string) {
+function explained(candidates: readonly Candidate[], owner?: string) {
   const unit: PlacementUnit = {
     id: "u-1" as UnitId,
     workspaceId: "w-1" as WorkspaceId,
@@ -49,7 +49,7 @@ function explained(seats: readonly Seat[], owner?: string) {
     desiredRevision: 1,
     rowVersion: 1,
   };
-  const question: PlacementQuestion = { unit, seats, policy: DEFAULT_POLICY };
+  const question: PlacementQuestion = { unit, candidates, policy: DEFAULT_POLICY };
   const decision = placementDecision(question, placeUnit(question), millis(1_700_000_000_000));
   const stored = JSON.parse(JSON.stringify(decision)) as typeof decision;
   return {
@@ -61,7 +61,7 @@ function explained(seats: readonly Seat[], owner?: string) {
 
 describe("explaining a placement", () => {
   it("says that somebody changed the register, beside why the unit lives there", () => {
-    const { stored } = explained([aSeat("a", 2_000)], "a");
+    const { stored } = explained([aCandidate("a", 2_000)], "a");
     const reason = "the register was edited and put back";
     const repair = { ...stored, kind: "register", verdict: "REPAIRED", rule: "EDITED", details: { reason } } as const;
     const unit = { id: "u-1", workspaceId: "w-1", bucket: 0, class: "c", owner: "a", epoch: 7, phase: "IDLE" } as unknown as PlacementUnit;
@@ -72,7 +72,7 @@ describe("explaining a placement", () => {
   });
 
   it("names the preferred instance, who was refused with numbers, and what would move the unit", () => {
-    const { lines } = explained([aSeat("a", 2_000), aSeat("b", 2_000), aSeat("c", 89_500)], "a");
+    const { lines } = explained([aCandidate("a", 2_000), aCandidate("b", 2_000), aCandidate("c", 89_500)], "a");
     expect(lines).toEqual([
       "workspace anna lives on A (epoch 7, IDLE), class eu/shared/public",
       `  next: ${STAYS}`,
@@ -83,9 +83,9 @@ describe("explaining a placement", () => {
   });
 
   it("says when the preferred instance was taken, and when no candidate had room but another instance did", () => {
-    expect(explained([aSeat("c", 0)], "c").lines[3]).toContain("C was chosen: it is preferred and stays under 60 % (fleet mean 0 %)");
-    const { stored } = explained([aSeat("c", 0)], "c");
-    const unit = explained([aSeat("c", 0)], "c").question.unit as PlacementUnit;
+    expect(explained([aCandidate("c", 0)], "c").lines[3]).toContain("C was chosen: it is preferred and stays under 60 % (fleet mean 0 %)");
+    const { stored } = explained([aCandidate("c", 0)], "c");
+    const unit = explained([aCandidate("c", 0)], "c").question.unit as PlacementUnit;
     const lines = explainUnit({
       unit,
       namespace: "anna",
@@ -97,9 +97,9 @@ describe("explaining a placement", () => {
   });
 
   it("tells what people have ordered about it, and that a pin refused an instance", () => {
-    const { question } = explained([aSeat("a", 0), aSeat("b", 0)]);
-    const wish = { ...NO_WISH, needs: [{ pinnedTo: ["x" as InstanceId] }] };
-    const pinned = { ...question, unit: { ...question.unit, wish } };
+    const { question } = explained([aCandidate("a", 0), aCandidate("b", 0)]);
+    const constraints = { ...NO_CONSTRAINTS, needs: [{ pinnedTo: ["x" as InstanceId] }] };
+    const pinned = { ...question, unit: { ...question.unit, constraints } };
     const at = millis(1_700_000_000_000);
     const said = { actor: "otto", reason: "gpu", at };
     const lines = explainUnit({
@@ -118,7 +118,7 @@ describe("explaining a placement", () => {
     const made = makePlan(facts, { kind: "drain", instance: A }, { at: NOON });
     const plan = storedPlanOf(made, { id: "p-1" as PlanId, goal: "drain", subject: "a", actor: "otto", at: NOON });
     const decision = moveDecision(plan, plan.moves[0]!, { at: NOON, actor: "anna" });
-    const unit = { ...(explained([aSeat("c", 0)]).question.unit as PlacementUnit), owner: "i-b" as InstanceId };
+    const unit = { ...(explained([aCandidate("c", 0)]).question.unit as PlacementUnit), owner: "i-b" as InstanceId };
     const lines = (details: typeof decision.details) =>
       explainUnit({
         unit,
@@ -136,7 +136,7 @@ describe("explaining a placement", () => {
   });
 
   it("goes by the newest placement, whatever was decided since about other things", () => {
-    const { stored, question } = explained([aSeat("c", 0)], "c");
+    const { stored, question } = explained([aCandidate("c", 0)], "c");
     const unit = question.unit as PlacementUnit;
     const newest = { ...stored, kind: "instance" as const, details: {} };
     const older = { ...stored, rule: "LEAST_LOADED" };
@@ -152,7 +152,7 @@ describe("explaining a placement", () => {
   });
 
   it("says so when nothing has room", () => {
-    const { lines } = explained([aSeat("a", 0, "CREATING")]);
+    const { lines } = explained([aCandidate("a", 0, "CREATING")]);
     expect(lines[0]).toBe("workspace anna waits for capacity, class eu/shared/public");
     expect(lines.join("\n")).toContain("no instance had room under 90 %");
     expect(lines.join("\n")).toContain("refused: A, it is CREATING");
@@ -160,7 +160,9 @@ describe("explaining a placement", () => {
   });
 
   it("says how many more were refused where not all are named", () => {
-    const { lines } = explained(Array.from({ length: 40 }, (_, index) => aSeat(`i${index}`, 95_000, index < 30 ? "ACTIVE" : "DRAINING")));
+    const { lines } = explained(
+      Array.from({ length: 40 }, (_, index) => aCandidate(`i${index}`, 95_000, index < 30 ? "ACTIVE" : "DRAINING")),
+    );
     expect(lines.filter((line) => line.includes("refused: I"))).toHaveLength(20);
     expect(lines.at(-1)).toBe("    refused: 20 more of the 40 instances (30 ACTIVE, 10 DRAINING)");
   });
@@ -168,7 +170,7 @@ describe("explaining a placement", () => {
   it("says that an instance without capacity has none", () => {
     const question: PlacementQuestion = {
       unit: { id: "u-1" as UnitId, load: { ...ZERO_LOAD, applications: 1000 } },
-      seats: [{ ...aSeat("a", 0), capacity: ZERO_LOAD }],
+      candidates: [{ ...aCandidate("a", 0), capacity: ZERO_LOAD }],
       policy: DEFAULT_POLICY,
     };
     const decision = placementDecision(question, placeUnit(question), millis(0));
@@ -190,14 +192,18 @@ describe("explaining a placement", () => {
   });
 
   it("gives the recorded verdict again when the recorded question is asked again (P5)", () => {
-    const { stored } = explained([aSeat("a", 59_500), aSeat("b", 10_000), aSeat("c", 2_000)], "c");
+    const { stored } = explained([aCandidate("a", 59_500), aCandidate("b", 10_000), aCandidate("c", 2_000)], "c");
     const details = stored.details as unknown as {
       readonly chosen: string;
       readonly load: typeof ZERO_LOAD;
-      readonly seats: readonly Seat[];
+      readonly candidates: readonly Candidate[];
       readonly policy: typeof DEFAULT_POLICY;
     };
-    const again = placeUnit({ unit: { id: stored.subject as UnitId, load: details.load }, seats: details.seats, policy: details.policy });
+    const again = placeUnit({
+      unit: { id: stored.subject as UnitId, load: details.load },
+      candidates: details.candidates,
+      policy: details.policy,
+    });
     expect(again).toMatchObject({ kind: "chosen", instance: details.chosen, rule: stored.rule });
   });
 

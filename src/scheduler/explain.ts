@@ -31,7 +31,7 @@ export interface Explained {
 }
 
 /** Entries of the journal that are told; all of them are in `argosy journal`. */
-const TOLD = 12;
+const REPORTED = 12;
 
 /**
  * The whole story of a unit, as lines for a person: where it lives, what people have ordered, what is under way, what happens next, and
@@ -41,17 +41,17 @@ export function explainUnit(about: Explained): readonly string[] {
   const { unit, namespace, directive, decisions, instanceName } = about;
   const where =
     unit.owner === undefined ? "waits for capacity" : `lives on ${instanceName(unit.owner)} (epoch ${unit.epoch}, ${unit.phase})`;
-  const story = decisions.slice(0, TOLD);
+  const story = decisions.slice(0, REPORTED);
   const last = decisions.find(isAboutItsPlace);
-  const told = last === undefined || story.includes(last) ? story : [...story, last];
-  const more = decisions.length - told.length;
+  const reported = last === undefined || story.includes(last) ? story : [...story, last];
+  const more = decisions.length - reported.length;
   return [
     `workspace ${namespace} ${where}, class ${unit.class}`,
     ...explainDirective(directive, instanceName),
     ...explainMove(about),
     `  next: ${nextText(about)}`,
-    ...(told.length === 0 ? ["  nothing was decided about it yet"] : []),
-    ...told.flatMap((decision) => [
+    ...(reported.length === 0 ? ["  nothing was decided about it yet"] : []),
+    ...reported.flatMap((decision) => [
       `  ${rfc3339(decision.at)} ${decisionText(decision, instanceName)}`,
       ...(decision === last ? basis(decision, about).map((line) => `    ${line}`) : []),
     ]),

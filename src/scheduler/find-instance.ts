@@ -6,12 +6,12 @@ import type { PlacementUnit } from "../domain/workspace.ts";
 import type { FleetSnapshot, UnitWithWorkspace } from "../store/placement/port.ts";
 import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
-import { NO_WISH, type Wish } from "./eligibility.ts";
-import { placeUnit, type Seat } from "./place-unit.ts";
+import { NO_CONSTRAINTS, type PlacementConstraints } from "./eligibility.ts";
+import { instanceTraits } from "./instance-traits.ts";
+import { type Candidate, placeUnit } from "./place-unit.ts";
 import { placementDecision, whyUnplaceable } from "./placement-decision.ts";
 import { DEFAULT_POLICY } from "./policy.ts";
 import type { createRingMemo } from "./ring-memo.ts";
-import { seatTraits } from "./seat-traits.ts";
 import { partsApart, unitNeeds } from "./unit-needs.ts";
 
 /** How often a seat that filled up under our hands is looked for again before the key backs off. */
@@ -31,8 +31,8 @@ export async function placeFirst(placing: Placing, id: UnitId, signal: AbortSign
     const found = await store.placements.readUnit(id, signal);
     if (found === undefined || found.unit.owner !== undefined) return {};
     const fleet = await store.placements.readFleet(found.unit.class, signal);
-    const unit = { ...found.unit, wish: wishOf(found, fleet) };
-    const question = { unit, seats: seatsOf(fleet, found, clock.now()), policy: DEFAULT_POLICY };
+    const unit = { ...found.unit, constraints: constraintsOf(found, fleet) };
+    const question = { unit, candidates: hostsOf(fleet, found, clock.now()), policy: DEFAULT_POLICY };
     const placement = placeUnit(question, ringsOf(unit.class));
     const decision = placementDecision(question, placement, clock.now());
     if (placement.kind === "unplaceable") {
@@ -61,29 +61,34 @@ export async function elsewhere(
   if (found?.unit.owner === undefined) return undefined;
   const { unit } = found;
   const fleet = await store.placements.readFleet(unit.class, signal);
-  const seats = seatsOf(fleet, found, clock.now()).filter(({ id: seat }) => seat !== unit.owner);
-  const placement = placeUnit({ unit: { ...unit, wish: wishOf(found, fleet) }, seats, policy: DEFAULT_POLICY }, ringsOf(unit.class));
+  const candidates = hostsOf(fleet, found, clock.now()).filter(({ id: candidate }) => candidate !== unit.owner);
+  const placement = placeUnit(
+    { unit: { ...unit, constraints: constraintsOf(found, fleet) }, candidates, policy: DEFAULT_POLICY },
+    ringsOf(unit.class),
+  );
   if (placement.kind === "unplaceable") return undefined;
   const target = fleet.instances.find(({ instance }) => instance.id === placement.instance)?.instance;
   return target && { unit, target };
 }
 
-function wishOf(found: UnitWithWorkspace, { instances }: FleetSnapshot): Wish {
+function constraintsOf(found: UnitWithWorkspace, { instances }: FleetSnapshot): PlacementConstraints {
   const { unit, workspace, directive } = found;
   const needs = unitNeeds(
     { class: unit.class, trustClass: workspace.trustClass, directive },
     instances.map(({ instance }) => instance),
   );
   const apart = found.siblings.length === 0 ? [] : [partsApart(workspace.id)];
-  return needs === undefined && apart.length === 0 ? NO_WISH : { ...NO_WISH, needs: needs === undefined ? [] : [needs], apart };
+  return needs === undefined && apart.length === 0
+    ? NO_CONSTRAINTS
+    : { ...NO_CONSTRAINTS, needs: needs === undefined ? [] : [needs], apart };
 }
 
-function seatsOf(fleet: FleetSnapshot, { workspace, siblings }: UnitWithWorkspace, now: Millis): readonly Seat[] {
+function hostsOf(fleet: FleetSnapshot, { workspace, siblings }: UnitWithWorkspace, now: Millis): readonly Candidate[] {
   return fleet.instances.map(({ instance, load, verdict }) => {
     const { id, name, state, capacity, weight } = instance;
     const health = unfitState(verdict, now);
-    const facts = { id, name, state, traits: seatTraits(instance, fleet.floor), capacity, weight, load };
-    const seat = health === undefined ? facts : { ...facts, health };
-    return siblings.includes(id) ? { ...seat, occupied: [partsApart(workspace.id)] } : seat;
+    const facts = { id, name, state, traits: instanceTraits(instance, fleet.floor), capacity, weight, load };
+    const candidate = health === undefined ? facts : { ...facts, health };
+    return siblings.includes(id) ? { ...candidate, occupied: [partsApart(workspace.id)] } : candidate;
   });
 }

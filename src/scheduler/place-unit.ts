@@ -2,8 +2,8 @@ import { sha256 } from "../domain/hash.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
 import type { InstanceState } from "../domain/instance.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadDimension, type LoadVector } from "../domain/load.ts";
-import { chooseSeat, type Room } from "./choose-seat.ts";
-import { type Ineligible, NO_WISH, type Offer, type Wish, whyNotEligible } from "./eligibility.ts";
+import { type CandidateSet, chooseCandidate } from "./choose-candidate.ts";
+import { type Ineligible, NO_CONSTRAINTS, type Offer, type PlacementConstraints, whyNotEligible } from "./eligibility.ts";
 import { buildRing, type RingNode } from "./hash-ring.ts";
 import type { PlacementPolicy } from "./policy.ts";
 import type { RingSource } from "./ring-memo.ts";
@@ -16,7 +16,7 @@ export interface Held extends Offer {
 }
 
 /** An instance of the unit's class, as a candidate for a placement. */
-export interface Seat extends Held {
+export interface Candidate extends Held {
   readonly name: string;
   readonly weight: number;
 }
@@ -66,9 +66,9 @@ export interface PlacementFacts {
 }
 
 export interface PlacementQuestion {
-  readonly unit: { readonly id: UnitId; readonly load: LoadVector; readonly wish?: Wish };
+  readonly unit: { readonly id: UnitId; readonly load: LoadVector; readonly constraints?: PlacementConstraints };
   /** All instances of the unit's class that are not retired, in any order. */
-  readonly seats: readonly Seat[];
+  readonly candidates: readonly Candidate[];
   readonly policy: PlacementPolicy;
 }
 
@@ -90,36 +90,36 @@ export interface PlacementQuestion {
  */
 export function placeUnit(question: PlacementQuestion, ringOf: RingSource = buildRing): Placement {
   const { unit, policy } = question;
-  const seats = [...question.seats].sort((a, b) => (a.id < b.id ? -1 : 1));
-  const ring = ringOf(ringNodes(seats));
-  const indexOf = new Map<string, number>(seats.map(({ id }, index) => [id, index]));
+  const candidates = [...question.candidates].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const ring = ringOf(ringNodes(candidates));
+  const indexOf = new Map<string, number>(candidates.map(({ id }, index) => [id, index]));
   const walk = ring.candidates(unit.id, policy.candidates).flatMap((id) => indexOf.get(id) ?? []);
-  const mean = meanUtilisation(seats);
+  const mean = meanUtilisation(candidates);
   const refusal = (index: number, bound: number, takesUnknown: boolean): Refusal | undefined =>
-    whyNot(seats[index] as Seat, unit, bound, takesUnknown);
-  const roomOf = (takesUnknown: boolean): Room => ({
-    size: seats.length,
+    whyNot(candidates[index] as Candidate, unit, bound, takesUnknown);
+  const candidateSetOf = (takesUnknown: boolean): CandidateSet => ({
+    size: candidates.length,
     admits: (index, bound) => refusal(index, bound, takesUnknown) === undefined,
-    shareWith: (index) => shareWith(seats[index] as Seat, unit.load),
-    tie: (index) => sha256(`${unit.id}|${seats[index]?.id}`),
+    shareWith: (index) => shareWith(candidates[index] as Candidate, unit.load),
+    tie: (index) => sha256(`${unit.id}|${candidates[index]?.id}`),
   });
   const bounds = boundsOf(mean, policy);
-  const choice = chooseSeat(roomOf(false), walk, bounds) ?? chooseSeat(roomOf(true), walk, bounds);
-  const facts = { preferred: seats[walk[0] ?? -1]?.id, ring: ring.version, mean };
+  const choice = chooseCandidate(candidateSetOf(false), walk, bounds) ?? chooseCandidate(candidateSetOf(true), walk, bounds);
+  const facts = { preferred: candidates[walk[0] ?? -1]?.id, ring: ring.version, mean };
   if (choice === undefined) {
-    const others = seats.flatMap((_, index) => (walk.includes(index) ? [] : [index]));
+    const others = candidates.flatMap((_, index) => (walk.includes(index) ? [] : [index]));
     const refusals = [...walk, ...others].slice(0, REFUSALS_KEPT).flatMap((index) => refusal(index, policy.hardLimit, true) ?? []);
     return { kind: "unplaceable", facts: { ...facts, bound: policy.hardLimit, refusals } };
   }
   const { rank, bound } = choice;
-  const seat = seats[choice.seat] as Seat;
-  const takesUnknown = seat.health === "unknown";
+  const candidate = candidates[choice.candidate] as Candidate;
+  const takesUnknown = candidate.health === "unknown";
   const refusals = walk.slice(0, rank < 0 ? walk.length : rank).flatMap((index) => refusal(index, bound, takesUnknown) ?? []);
   return {
     kind: "chosen",
-    instance: seat.id,
+    instance: candidate.id,
     rule: ruleOf(rank),
-    ceiling: ceilingOf(seat.capacity, bound),
+    ceiling: ceilingOf(candidate.capacity, bound),
     facts: { ...facts, bound, refusals },
   };
 }
@@ -144,8 +144,8 @@ const REFUSALS_KEPT = 20;
 const ON_RING: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
 
 /** The nodes from which the ring of these instances is built. */
-export function ringNodes(seats: readonly Pick<Seat, "id" | "state" | "weight">[]): readonly RingNode[] {
-  return seats.filter(({ state }) => ON_RING.includes(state)).map(({ id, weight }) => ({ id, weight }));
+export function ringNodes(candidates: readonly Pick<Candidate, "id" | "state" | "weight">[]): readonly RingNode[] {
+  return candidates.filter(({ state }) => ON_RING.includes(state)).map(({ id, weight }) => ({ id, weight }));
 }
 
 /**
@@ -154,32 +154,32 @@ export function ringNodes(seats: readonly Pick<Seat, "id" | "state" | "weight">[
  * unknown is let pass.
  */
 export function whyNot(
-  seat: Held,
-  unit: Pick<PlacementQuestion["unit"], "load" | "wish">,
+  candidate: Held,
+  unit: Pick<PlacementQuestion["unit"], "load" | "constraints">,
   bound: number,
   takesUnknown = false,
 ): Refusal | undefined {
-  const ineligible = whyNotEligible(unit.wish ?? NO_WISH, seat, takesUnknown);
+  const ineligible = whyNotEligible(unit.constraints ?? NO_CONSTRAINTS, candidate, takesUnknown);
   if (ineligible !== undefined) return ineligible;
-  const after = addLoad(seat.load, unit.load);
-  const ceiling = ceilingOf(seat.capacity, bound);
+  const after = addLoad(candidate.load, unit.load);
+  const ceiling = ceilingOf(candidate.capacity, bound);
   const full = LOAD_DIMENSIONS.filter((dimension) => after[dimension] > ceiling[dimension]);
-  const worst = largest(full, (dimension) => shareOf(after[dimension], seat.capacity[dimension]));
+  const worst = largest(full, (dimension) => shareOf(after[dimension], candidate.capacity[dimension]));
   if (worst === undefined) return undefined;
-  return { instance: seat.id, rule: "BOUND", dimension: worst, would: shareOf(after[worst], seat.capacity[worst]), limit: bound };
+  return { instance: candidate.id, rule: "BOUND", dimension: worst, would: shareOf(after[worst], candidate.capacity[worst]), limit: bound };
 }
 
 /** Utilisation of an instance in its fullest dimension with `load` added, in parts per million. */
-export function shareWith(seat: Held, load: LoadVector): number {
-  return dominantShare(addLoad(seat.load, load), seat.capacity);
+export function shareWith(candidate: Held, load: LoadVector): number {
+  return dominantShare(addLoad(candidate.load, load), candidate.capacity);
 }
 
 /**
  * Mean utilisation of the class in its fullest dimension, in parts per million. Only ACTIVE instances count: the
  * others take no units.
  */
-function meanUtilisation(seats: readonly Seat[]): number {
-  const active = seats.filter((seat) => seat.state === "ACTIVE");
+function meanUtilisation(candidates: readonly Candidate[]): number {
+  const active = candidates.filter((candidate) => candidate.state === "ACTIVE");
   return meanShare(
     active.map(({ load }) => load),
     active.map(({ capacity }) => capacity),

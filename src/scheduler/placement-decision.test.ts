@@ -4,7 +4,7 @@ import { millis } from "../domain/clock.ts";
 import { contentHash } from "../domain/hash.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
 import { ZERO_LOAD } from "../domain/load.ts";
-import { placeUnit, type Seat } from "./place-unit.ts";
+import { type Candidate, placeUnit } from "./place-unit.ts";
 import { placementDecision, whyUnplaceable } from "./placement-decision.ts";
 import { DEFAULT_POLICY } from "./policy.ts";
 
@@ -12,7 +12,7 @@ const AT = millis(1_700_000_000_000);
 const CAPACITY = { applications: 100_000, clusterEntries: 10, cachedResources: 1000, milliCpu: 1000, gitPerMinute: 1000 };
 const UNIT = { id: "u-1" as UnitId, load: { ...ZERO_LOAD, applications: 1000 } };
 
-const seatsAt = (applications: number): readonly Seat[] =>
+const candidatesAt = (applications: number): readonly Candidate[] =>
   ["b", "d", "a", "c"].map((name) => ({
     id: name as InstanceId,
     name: `instance ${name}`,
@@ -23,7 +23,7 @@ const seatsAt = (applications: number): readonly Seat[] =>
   }));
 
 function decided(applications: number) {
-  const question = { unit: UNIT, seats: seatsAt(applications), policy: DEFAULT_POLICY };
+  const question = { unit: UNIT, candidates: candidatesAt(applications), policy: DEFAULT_POLICY };
   const placement = placeUnit(question);
   return { question, placement, decision: placementDecision(question, placement, AT) };
 }
@@ -55,8 +55,11 @@ describe("the journal's entry of a placement", () => {
 
   it("comes down to the same while nothing but loads change", () => {
     const words = (...applications: readonly number[]) => {
-      const seats = seatsAt(0).map((seat, index) => ({ ...seat, load: { ...ZERO_LOAD, applications: applications[index] ?? 0 } }));
-      return whyUnplaceable(placeUnit({ unit: UNIT, seats: seats.slice(0, applications.length), policy: DEFAULT_POLICY }).facts);
+      const candidates = candidatesAt(0).map((candidate, index) => ({
+        ...candidate,
+        load: { ...ZERO_LOAD, applications: applications[index] ?? 0 },
+      }));
+      return whyUnplaceable(placeUnit({ unit: UNIT, candidates: candidates.slice(0, applications.length), policy: DEFAULT_POLICY }).facts);
     };
     expect(words(95_000, 96_000)).toBe("BOUND applications");
     expect(words(97_000, 90_000, 95_000)).toBe("BOUND applications");
@@ -69,7 +72,7 @@ describe("the journal's entry of a placement", () => {
 
   it("holds the whole question and all facts, with the instances by id", () => {
     const { question, placement, decision } = decided(0);
-    const byId = [...question.seats].sort((a, b) => a.id.localeCompare(b.id));
+    const byId = [...question.candidates].sort((a, b) => a.id.localeCompare(b.id));
     expect(byId.map(({ id }) => id)).toEqual(["a", "b", "c", "d"]);
     expect(decision.details).toEqual({
       ...placement.facts,
@@ -77,21 +80,21 @@ describe("the journal's entry of a placement", () => {
       load: UNIT.load,
       policy: DEFAULT_POLICY,
       class: { instances: 4, byState: { ACTIVE: 4 }, hash: contentHash(byId) },
-      seats: byId,
+      candidates: byId,
     });
-    const reversed = { ...question, seats: [...question.seats].reverse() };
+    const reversed = { ...question, candidates: [...question.candidates].reverse() };
     expect(placementDecision(reversed, placeUnit(reversed), AT)).toEqual(decision);
   });
 
   it("leaves the question as it was", () => {
     const { question } = decided(0);
-    expect(question.seats.map(({ id }) => id)).toEqual(["b", "d", "a", "c"]);
+    expect(question.candidates.map(({ id }) => id)).toEqual(["b", "d", "a", "c"]);
   });
 });
 
 describe("the entry of a large class", () => {
   const STATES = ["ACTIVE", "ACTIVE", "ACTIVE", "DRAINING", "CREATING"] as const;
-  const aSeat = (index: number, [applications, state]: readonly [number, number]): Seat => ({
+  const aCandidate = (index: number, [applications, state]: readonly [number, number]): Candidate => ({
     id: `instance-${String(index).padStart(4, "0")}` as InstanceId,
     name: `standard-${index}`,
     state: STATES[state % STATES.length] ?? "ACTIVE",
@@ -104,17 +107,17 @@ describe("the entry of a large class", () => {
   it("gives the recorded answer again when it is asked again under the recorded bound (P5)", () => {
     fc.assert(
       fc.property(loads, (all) => {
-        const question = { unit: UNIT, seats: all.map((one, index) => aSeat(index, one)), policy: DEFAULT_POLICY };
+        const question = { unit: UNIT, candidates: all.map((one, index) => aCandidate(index, one)), policy: DEFAULT_POLICY };
         const { details, verdict, rule } = JSON.parse(JSON.stringify(placementDecision(question, placeUnit(question), AT))) as ReturnType<
           typeof placementDecision
         >;
-        const { seats, policy, bound, load, chosen } = details as unknown as typeof question & {
+        const { candidates, policy, bound, load, chosen } = details as unknown as typeof question & {
           readonly bound: number;
           readonly load: typeof ZERO_LOAD;
           readonly chosen: string | null;
         };
-        expect(seats.length).toBeLessThanOrEqual(24);
-        const again = placeUnit({ unit: { ...UNIT, load }, seats, policy: { ...policy, activity: bound, hardLimit: bound } });
+        expect(candidates.length).toBeLessThanOrEqual(24);
+        const again = placeUnit({ unit: { ...UNIT, load }, candidates, policy: { ...policy, activity: bound, hardLimit: bound } });
         expect(again.kind === "chosen" ? again.instance : null).toBe(chosen);
         expect(again.kind === "chosen" ? ["CHOSEN", again.rule] : ["UNPLACEABLE", "NOTHING_FITS"]).toEqual([verdict, rule]);
       }),
@@ -124,9 +127,9 @@ describe("the entry of a large class", () => {
 
   it.each([0, 8, 20])("is as small with two thousand instances as with fifty, with %i passed over", (passedOver) => {
     const sizeOf = (instances: number): number => {
-      const seats = Array.from({ length: instances }, (_, index) => aSeat(index, [90_000, 0]));
-      const question = { unit: UNIT, seats, policy: DEFAULT_POLICY };
-      const ids = seats.map(({ id }) => id);
+      const candidates = Array.from({ length: instances }, (_, index) => aCandidate(index, [90_000, 0]));
+      const question = { unit: UNIT, candidates, policy: DEFAULT_POLICY };
+      const ids = candidates.map(({ id }) => id);
       const refusals = ids.slice(0, passedOver).map((instance) => ({ instance, rule: "STATE", state: "DRAINING" }) as const);
       const facts = { preferred: ids[0], ring: "r", mean: 900_000, bound: 900_000, refusals };
       const chosen = { kind: "chosen", instance: ids[30] as InstanceId, rule: "LEAST_LOADED", ceiling: CAPACITY, facts } as const;

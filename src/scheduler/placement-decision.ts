@@ -3,11 +3,11 @@ import type { Decision } from "../domain/decision.ts";
 import { contentHash } from "../domain/hash.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
 import type { InstanceState } from "../domain/instance.ts";
-import { NO_WISH } from "./eligibility.ts";
-import type { Placement, PlacementFacts, PlacementQuestion, Seat } from "./place-unit.ts";
+import { NO_CONSTRAINTS } from "./eligibility.ts";
+import type { Candidate, Placement, PlacementFacts, PlacementQuestion } from "./place-unit.ts";
 
 /** The instances of a class at the time of a decision, in few words whatever their number. */
-export interface SeatSummary {
+export interface CandidateSummary {
   readonly instances: number;
   readonly byState: Readonly<Partial<Record<InstanceState, number>>>;
   /** Of all seats with all their numbers, by id: two decisions with the same were taken on the same facts. */
@@ -15,7 +15,7 @@ export interface SeatSummary {
 }
 
 /** Classes up to this size are recorded seat by seat. An entry has some ten kilobytes at most. */
-const SEATS_KEPT = 24;
+const CANDIDATES_KEPT = 24;
 
 /**
  * The journal's entry of a placement: what was chosen, and the question it answers, so that it can be asked again. Of a larger class
@@ -23,18 +23,18 @@ const SEATS_KEPT = 24;
  * Asked again with these and the recorded bound, the answer is the same: whoever was left out could only have lost. An entry thus
  * stays small however large the fleet is.
  */
-export function placementDecision({ unit, seats, policy }: PlacementQuestion, placement: Placement, at: Millis): Decision {
+export function placementDecision({ unit, candidates, policy }: PlacementQuestion, placement: Placement, at: Millis): Decision {
   const subject: UnitId = unit.id;
-  const byId = [...seats].sort((a, b) => (a.id < b.id ? -1 : 1));
+  const byId = [...candidates].sort((a, b) => (a.id < b.id ? -1 : 1));
   const named = namedIn(placement);
   const details = {
     ...placement.facts,
     chosen: placement.kind === "chosen" ? placement.instance : null,
     load: unit.load,
-    ...(unit.wish === undefined || unit.wish === NO_WISH ? {} : { wish: unit.wish }),
+    ...(unit.constraints === undefined || unit.constraints === NO_CONSTRAINTS ? {} : { constraints: unit.constraints }),
     policy,
     class: summaryOf(byId),
-    seats: byId.length <= SEATS_KEPT ? byId : byId.filter(({ id }) => named.has(id)),
+    candidates: byId.length <= CANDIDATES_KEPT ? byId : byId.filter(({ id }) => named.has(id)),
   };
   const rule = placement.kind === "chosen" ? placement.rule : "NOTHING_FITS";
   return { at, subject, kind: "placement", verdict: placement.kind === "chosen" ? "CHOSEN" : "UNPLACEABLE", rule, details };
@@ -58,8 +58,8 @@ function namedIn(placement: Placement): ReadonlySet<InstanceId> {
   return new Set(placement.kind === "chosen" ? [...passedOver, placement.instance] : passedOver);
 }
 
-function summaryOf(seats: readonly Seat[]): SeatSummary {
-  const states = Map.groupBy(seats, ({ state }) => state);
+function summaryOf(candidates: readonly Candidate[]): CandidateSummary {
+  const states = Map.groupBy(candidates, ({ state }) => state);
   const byState = Object.fromEntries([...states].map(([state, all]) => [state, all.length] as const).sort(([a], [b]) => (a < b ? -1 : 1)));
-  return { instances: seats.length, byState, hash: contentHash(seats) };
+  return { instances: candidates.length, byState, hash: contentHash(candidates) };
 }

@@ -4,8 +4,8 @@ import type { Decision } from "../domain/decision.ts";
 import type { InstanceId, PlanId, UnitId } from "../domain/ids.ts";
 import { ZERO_LOAD } from "../domain/load.ts";
 import type { StoredPlan } from "../domain/plan.ts";
-import { NO_WISH } from "./eligibility.ts";
-import { placeUnit, type Seat } from "./place-unit.ts";
+import { NO_CONSTRAINTS } from "./eligibility.ts";
+import { type Candidate, placeUnit } from "./place-unit.ts";
 import { placementDecision } from "./placement-decision.ts";
 import { makePlan } from "./plan/make-plan.ts";
 import { storedPlanOf } from "./plan/stored-plan.ts";
@@ -16,23 +16,27 @@ import { aFacts, aRow, aUnitRow, longAbove, unitRows } from "./testing/facts.ts"
 import { NOON, ROOMY } from "./testing/snapshots.ts";
 
 const stored = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
-const aSeat = (name: string, applications: number, state: Seat["state"] = "ACTIVE"): Seat => ({
+const aCandidate = (name: string, applications: number, state: Candidate["state"] = "ACTIVE"): Candidate => ({
   ...{ id: name as InstanceId, name, state, weight: 1, capacity: ROOMY },
   load: { ...ZERO_LOAD, applications },
 });
-const decide = (seats: readonly Seat[], pinnedTo?: readonly InstanceId[]): Decision => {
-  const wish = pinnedTo === undefined ? {} : { wish: { ...NO_WISH, needs: [{ pinnedTo }] } };
-  const question = { unit: { id: "u-1" as UnitId, load: { ...ZERO_LOAD, applications: 100 }, ...wish }, seats, policy: DEFAULT_POLICY };
+const decide = (candidates: readonly Candidate[], pinnedTo?: readonly InstanceId[]): Decision => {
+  const constraints = pinnedTo === undefined ? {} : { constraints: { ...NO_CONSTRAINTS, needs: [{ pinnedTo }] } };
+  const question = {
+    unit: { id: "u-1" as UnitId, load: { ...ZERO_LOAD, applications: 100 }, ...constraints },
+    candidates,
+    policy: DEFAULT_POLICY,
+  };
   return stored(placementDecision(question, placeUnit(question), NOON));
 };
 
 describe("a recorded decision that is asked again (P5)", () => {
-  const seats = fc.array(fc.tuple(fc.nat(1000), fc.constantFrom("ACTIVE", "ACTIVE", "CORDONED" as const)), { maxLength: 40 });
+  const candidates = fc.array(fc.tuple(fc.nat(1000), fc.constantFrom("ACTIVE", "ACTIVE", "CORDONED" as const)), { maxLength: 40 });
 
   it("gives the recorded verdict, pins included, however many instances there were", () => {
     fc.assert(
-      fc.property(seats, fc.option(fc.nat(39)), (all, pin) => {
-        const each = all.map(([load, state], index) => aSeat(`s${String(index).padStart(2, "0")}`, load, state));
+      fc.property(candidates, fc.option(fc.nat(39)), (all, pin) => {
+        const each = all.map(([load, state], index) => aCandidate(`s${String(index).padStart(2, "0")}`, load, state));
         const pinnedTo = pin === null ? undefined : [`s${String(pin).padStart(2, "0")}` as InstanceId];
         return reviewDecision(decide(each, pinnedTo)) === true;
       }),
@@ -40,17 +44,17 @@ describe("a recorded decision that is asked again (P5)", () => {
   });
 
   it("shows one whose facts say otherwise", () => {
-    const decision = decide([aSeat("a", 0), aSeat("b", 0)]);
+    const decision = decide([aCandidate("a", 0), aCandidate("b", 0)]);
     expect(reviewDecision(decision)).toBe(true);
     expect(reviewDecision({ ...decision, details: { ...decision.details, chosen: "c" } })).toBe(false);
     expect(reviewDecision({ ...decision, rule: "LEAST_LOADED" })).toBe(false);
-    const full = [aSeat("a", 950), aSeat("b", 950)];
-    expect(reviewDecision({ ...decision, details: { ...decision.details, seats: full } })).toBe(false);
+    const full = [aCandidate("a", 950), aCandidate("b", 950)];
+    expect(reviewDecision({ ...decision, details: { ...decision.details, candidates: full } })).toBe(false);
     expect(reviewDecision(decide(full))).toBe(true);
   });
 
   it("has nothing to say of a person's word, or of facts that are not there", () => {
-    const decision = decide([aSeat("a", 0)]);
+    const decision = decide([aCandidate("a", 0)]);
     expect(reviewDecision({ ...decision, kind: "directive" })).toBeUndefined();
     expect(reviewDecision({ ...decision, details: {} })).toBeUndefined();
     expect(reviewDecision({ ...decision, verdict: "MOVED", details: { record: null } })).toBeUndefined();
@@ -71,7 +75,7 @@ describe("a recorded decision that is asked again (P5)", () => {
     const other = { ...record, answer: { ...(record["answer"] as object), chosen: "i-a" } };
     expect(reviewDecision({ ...decision, details: { ...decision.details, record: other } })).toBe(false);
     expect(reviewPlan({ ...plan, records: [other] })).toBe(false);
-    const brake = { brake: "FREEZE", reason: "", at: NOON, until: NOON };
-    expect(reviewPlan({ ...plan, report: { ...plan.report, brakes: [brake] } })).toBe(false);
+    const blockedBy = { rule: "FREEZE", reason: "", at: NOON, until: NOON };
+    expect(reviewPlan({ ...plan, report: { ...plan.report, blockedBy: [blockedBy] } })).toBe(false);
   });
 });

@@ -2,9 +2,9 @@ import type { Decision } from "../domain/decision.ts";
 import type { UnitId } from "../domain/ids.ts";
 import type { LoadVector } from "../domain/load.ts";
 import type { StoredPlan } from "../domain/plan.ts";
-import type { Wish } from "./eligibility.ts";
-import { placeUnit, type Seat } from "./place-unit.ts";
-import { reEvaluatesBrake } from "./plan/budget.ts";
+import type { PlacementConstraints } from "./eligibility.ts";
+import { type Candidate, placeUnit } from "./place-unit.ts";
+import { reEvaluatesBlockedBy } from "./plan/budget.ts";
 import { type MoveRecord, reEvaluates, reEvaluatesStay } from "./plan/record.ts";
 import type { PlanDocument } from "./plan/report.ts";
 import type { PlacementPolicy } from "./policy.ts";
@@ -23,10 +23,10 @@ export function reviewDecision(decision: Decision): boolean | undefined {
 
 /** Whether every choice of a plan, every refusal and every brake follows from what was kept with it. */
 export function reviewPlan({ records, report }: StoredPlan): boolean {
-  const { unplaceable, withoutSeat, brakes, left } = report as unknown as PlanDocument;
+  const { unplaceable, withoutCandidate, blockedBy, left } = report as unknown as PlanDocument;
   return (
-    [...(records as readonly MoveRecord[]), ...unplaceable, ...withoutSeat].every(reEvaluates) &&
-    brakes.every(reEvaluatesBrake) &&
+    [...(records as readonly MoveRecord[]), ...unplaceable, ...withoutCandidate].every(reEvaluates) &&
+    blockedBy.every(reEvaluatesBlockedBy) &&
     left.shown.every(reEvaluatesStay)
   );
 }
@@ -39,21 +39,24 @@ function reviewMove(details: Decision["details"]): boolean | undefined {
 /** What the journal keeps of a first placement: the seats its answer rests on, and the bound it was made under. */
 interface Question {
   readonly load: LoadVector;
-  readonly seats: readonly Seat[];
+  readonly candidates: readonly Candidate[];
   readonly policy: PlacementPolicy;
   readonly bound: number;
   readonly chosen: string | null;
-  readonly wish?: Wish;
+  readonly constraints?: PlacementConstraints;
 }
 
 function isQuestion(details: object): details is Question {
-  const { load, seats, policy, bound } = details as Partial<Question>;
-  return typeof load === "object" && Array.isArray(seats) && typeof policy === "object" && typeof bound === "number";
+  const { load, candidates, policy, bound } = details as Partial<Question>;
+  return typeof load === "object" && Array.isArray(candidates) && typeof policy === "object" && typeof bound === "number";
 }
 
-function reviewPlacement({ subject, verdict, rule }: Decision, { load, seats, policy, bound, chosen, wish }: Question): boolean {
-  const unit = { id: subject as UnitId, load, ...(wish === undefined ? {} : { wish }) };
-  const again = placeUnit({ unit, seats, policy: { ...policy, activity: bound, hardLimit: bound } });
+function reviewPlacement(
+  { subject, verdict, rule }: Decision,
+  { load, candidates, policy, bound, chosen, constraints }: Question,
+): boolean {
+  const unit = { id: subject as UnitId, load, ...(constraints === undefined ? {} : { constraints }) };
+  const again = placeUnit({ unit, candidates, policy: { ...policy, activity: bound, hardLimit: bound } });
   if (again.kind === "unplaceable") return chosen === null && verdict === "UNPLACEABLE";
   return again.instance === chosen && again.rule === rule && verdict === "CHOSEN";
 }

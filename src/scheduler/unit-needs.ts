@@ -18,8 +18,8 @@ export interface Needing {
  * A pin's pool stands for the instances it has now. One that has none, like an instance that is gone, can be met by none: the
  * unit waits, and the refusals say what for.
  */
-export function unitNeeds(unit: Needing, seats: readonly { readonly id: InstanceId; readonly pool: string }[]): UnitNeeds | undefined {
-  const pinnedTo = pinnedInstances(unit.directive, seats);
+export function unitNeeds(unit: Needing, candidates: readonly { readonly id: InstanceId; readonly pool: string }[]): UnitNeeds | undefined {
+  const pinnedTo = pinnedInstances(unit.directive, candidates);
   const isAsClass = readClass(unit.class).trust === unit.trustClass;
   if (pinnedTo === undefined && isAsClass) return undefined;
   return { ...(pinnedTo === undefined ? {} : { pinnedTo }), ...(isAsClass ? {} : { trust: unit.trustClass }) };
@@ -27,11 +27,11 @@ export function unitNeeds(unit: Needing, seats: readonly { readonly id: Instance
 
 function pinnedInstances(
   { pin }: Directive,
-  seats: readonly { readonly id: InstanceId; readonly pool: string }[],
+  candidates: readonly { readonly id: InstanceId; readonly pool: string }[],
 ): readonly InstanceId[] | undefined {
   if (pin === undefined) return undefined;
   if (pin.kind === "instance") return [pin.instance];
-  return seats.flatMap(({ id, pool }) => (pool === pin.pool ? [id] : [])).sort();
+  return candidates.flatMap(({ id, pool }) => (pool === pin.pool ? [id] : [])).sort();
 }
 
 /** The group by which parts of one workspace live apart: what fails one instance must not stop all of it. */

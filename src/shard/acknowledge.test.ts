@@ -5,9 +5,9 @@ import { acknowledgementOf } from "./acknowledge.ts";
 import { parseApplication } from "./parse-application.ts";
 import { isBlocked } from "./parse-held-objects.ts";
 import { renderApplication } from "./render-application.ts";
-import { anApplication, aSeat, setMeta, stored, TARGET } from "./testing/builders.ts";
+import { anApplication, anApplicationPlacement, setMeta, stored, TARGET } from "./testing/builders.ts";
 
-const desired = renderApplication(aSeat(), anApplication(), TARGET);
+const desired = renderApplication(anApplicationPlacement(), anApplication(), TARGET);
 
 function observe(change: (raw: ReturnType<typeof stored>) => void = () => undefined) {
   const raw = stored(desired);
@@ -19,11 +19,11 @@ function observe(change: (raw: ReturnType<typeof stored>) => void = () => undefi
 
 test("what stands is recorded with its revision, epoch and uid, unless the very same is recorded already", () => {
   const standing = { kind: "application", subject: "application-1", desired, observed: observe() } as const;
-  const object = acknowledgementOf(aSeat(), standing, []);
+  const object = acknowledgementOf(anApplicationPlacement(), standing, []);
   expect(object).toMatchObject({ instanceId: "instance-1", appliedRevision: 2, epoch: 7, uid: "object-1" });
   if (object === undefined) return;
-  expect(acknowledgementOf(aSeat(), standing, [object])).toBeUndefined();
-  expect(acknowledgementOf(aSeat(), standing, [{ ...object, appliedRevision: 3 }])).toBeUndefined();
+  expect(acknowledgementOf(anApplicationPlacement(), standing, [object])).toBeUndefined();
+  expect(acknowledgementOf(anApplicationPlacement(), standing, [{ ...object, appliedRevision: 3 }])).toBeUndefined();
   const others = [
     { appliedRevision: 1 },
     { epoch: 6 },
@@ -31,8 +31,10 @@ test("what stands is recorded with its revision, epoch and uid, unless the very 
     { subject: "another" },
     { instanceId: "another" as InstanceId },
   ];
-  for (const other of others) expect(acknowledgementOf(aSeat(), standing, [{ ...object, ...other }])).toEqual(object);
-  expect(acknowledgementOf(aSeat(), { ...standing, desired: { ...desired, fence: undefined } }, [])?.appliedRevision).toBe(0);
+  for (const other of others) expect(acknowledgementOf(anApplicationPlacement(), standing, [{ ...object, ...other }])).toEqual(object);
+  expect(acknowledgementOf(anApplicationPlacement(), { ...standing, desired: { ...desired, fence: undefined } }, [])?.appliedRevision).toBe(
+    0,
+  );
 });
 
 test("a deletion is blocked when it was asked for more than five minutes ago", () => {

@@ -1,6 +1,6 @@
 import type { ShardKind, ShardObject } from "../domain/shard-object.ts";
+import type { ApplicationPlacement } from "./application-placement.ts";
 import type { DesiredObject, ObservedObject } from "./managed-object.ts";
-import type { Seat } from "./seat.ts";
 
 /** An object that is as its row wants it. */
 export interface Standing {
@@ -13,14 +13,18 @@ export interface Standing {
 }
 
 /** What to record about an object that stands; `undefined` when the very same is among what is recorded (`known`). */
-export function acknowledgementOf(seat: Seat, standing: Standing, known: readonly ShardObject[]): ShardObject | undefined {
+export function acknowledgementOf(
+  placement: ApplicationPlacement,
+  standing: Standing,
+  known: readonly ShardObject[],
+): ShardObject | undefined {
   const { kind, subject, desired, observed } = standing;
   const object: ShardObject = {
-    instanceId: seat.instance.id,
+    instanceId: placement.instance.id,
     kind,
     subject,
     appliedRevision: desired.fence?.revision ?? 0,
-    epoch: seat.unit.epoch,
+    epoch: placement.unit.epoch,
     uid: observed?.uid ?? "",
     hash: observed === undefined ? "" : desired.contentHash,
   };

@@ -7,7 +7,7 @@ type Arriving = Pick<ObservedApplication, "annotations" | "sync">;
 const annotation = (name: string): string => `/metadata/annotations/${escapePointer(name)}`;
 
 /** Argo CD is to look once more, or a status that was copied may be believed for minutes. */
-export const LOOK_NOW: PatchOperation = { op: "add", path: annotation(ANNOTATION_REFRESH), value: "normal" };
+export const OBSERVE_NOW: PatchOperation = { op: "add", path: annotation(ANNOTATION_REFRESH), value: "normal" };
 
 /** Argo CD is to know nothing of the last sync. */
 export const FORGET_SYNC: PatchOperation = { op: "remove", path: "/status/operationState" };
@@ -36,5 +36,5 @@ export function unmark({ annotations }: Pick<Arriving, "annotations">): readonly
  */
 export function letLoose(observed: Arriving): readonly PatchOperation[] {
   const isCopy = observed.annotations[ANNOTATION_ARRIVING] !== undefined;
-  return [...unmark(observed), ...foreignSync(observed), ...(isCopy ? [LOOK_NOW] : [])];
+  return [...unmark(observed), ...foreignSync(observed), ...(isCopy ? [OBSERVE_NOW] : [])];
 }

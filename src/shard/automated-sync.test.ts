@@ -8,20 +8,20 @@ import { mayWait } from "./may-wait.ts";
 import { type ObservedApplication, parseApplication } from "./parse-application.ts";
 import { planApplication } from "./plan-application.ts";
 import { renderApplication } from "./render-application.ts";
-import { anApplication, aSeat, type Stored, setMeta, stored, TARGET } from "./testing/builders.ts";
+import { anApplication, anApplicationPlacement, type Stored, setMeta, stored, TARGET } from "./testing/builders.ts";
 
-const WISH = { deletion: "none", now: millis(0), isPatient: false } as const;
+const REQUEST = { deletion: "none", now: millis(0), mayWait: false } as const;
 const STOPPED = "argosy.dev/stopped-sync";
 const STARTED = "2026-01-01T00:00:00Z";
 const FAILED = { finishedAt: "2026-01-01T00:00:09Z" };
 
 const source = (path: string) => ({ repoUrl: "https://git.example/team/app", path, targetRevision: "main" });
 const wanted = (spec: Partial<ApplicationSpec> = {}) =>
-  renderApplication(aSeat(), anApplication({}, { source: source("a"), ...spec }), TARGET);
+  renderApplication(anApplicationPlacement(), anApplication({}, { source: source("a"), ...spec }), TARGET);
 const GOOD = wanted();
 const OTHER = wanted({ source: source("b") });
 const MANUAL = wanted({ type: "manual" });
-const ABROAD = { environment: "prod", namespace: "web" };
+const REMOTE = { environment: "prod", namespace: "web" };
 
 interface Syncing {
   readonly begunWith?: typeof GOOD;
@@ -32,8 +32,11 @@ interface Syncing {
 }
 
 /** An Application as `told` has it, with a sync that Argo CD began by itself as `begunWith` had it. */
-function syncing(told: typeof GOOD, { begunWith = told, state = {}, isAsked = true, isAutomated = true, annotations = {} }: Syncing = {}) {
-  const raw = stored(told);
+function syncing(
+  reported: typeof GOOD,
+  { begunWith = reported, state = {}, isAsked = true, isAutomated = true, annotations = {} }: Syncing = {},
+) {
+  const raw = stored(reported);
   setMeta("annotations", { ...(raw.metadata["annotations"] as object), ...annotations })(raw);
   const spec = begunWith.content["spec"] as { readonly source: object; readonly syncPolicy: { readonly syncOptions: object } };
   const sync = { source: spec.source, syncOptions: spec.syncPolicy.syncOptions, revision: "0123" };
@@ -43,7 +46,7 @@ function syncing(told: typeof GOOD, { begunWith = told, state = {}, isAsked = tr
 }
 
 const observed = (raw: Stored) => parseApplication(raw) as ObservedApplication;
-const plan = (raw: Stored, desired: typeof GOOD) => planApplication(desired, WISH, observed(raw));
+const plan = (raw: Stored, desired: typeof GOOD) => planApplication(desired, REQUEST, observed(raw));
 
 /** What it is after the next step, which is none where it is settled. */
 function next(raw: Stored, desired: typeof GOOD) {
@@ -61,7 +64,7 @@ describe("an automated sync that is under way", () => {
     ["has another source than what is wanted now, in the same step", syncing(GOOD), OTHER],
     ["has another source than what was wanted before already", syncing(GOOD, { begunWith: OTHER }), GOOD],
     ["has failed and has another source", syncing(GOOD, { state: FAILED }), OTHER],
-    ["has other options", syncing(wanted({ createNamespace: true, destination: ABROAD })), wanted({ destination: ABROAD })],
+    ["has other options", syncing(wanted({ createNamespace: true, destination: REMOTE })), wanted({ destination: REMOTE })],
     ["waits for its next attempt where nothing is to sync by itself any more", syncing(GOOD, { state: FAILED }), MANUAL],
     ["waits for its next attempt when Git is to be looked at", syncing(GOOD, { state: FAILED }), wanted({ refresh: "again" })],
     ["waits for its next attempt and was to end before", syncing(GOOD, { state: FAILED, annotations: { [STOPPED]: STARTED } }), GOOD],

@@ -11,17 +11,17 @@ type Synced = Pick<ObservedApplication, "annotations" | "automatedSync" | "isAut
 /**
  * Ends an automated sync that cannot bring about what is wanted: one that was begun with another source or other options, and one that
  * waits for its next attempt where that would come too late or not at all. Argo CD tries such a one again for ever, and begins no other
- * meanwhile. One that is under way as it should be is let be. `isNews`: the same step gives Argo CD a new spec, or asks it to look at Git.
+ * meanwhile. One that is under way as it should be is let be. `isChange`: the same step gives Argo CD a new spec, or asks it to look at Git.
  *
  * The mark says which sync is to end: Argo CD may write over the wish (`setOperationState` of its application controller), and what ended
  * like this has to be forgotten.
  */
-export function stopOutdated(desired: DesiredObject, observed: Synced, isNews: boolean): readonly PatchOperation[] {
+export function stopOutdated(desired: DesiredObject, observed: Synced, isChange: boolean): readonly PatchOperation[] {
   const { annotations, automatedSync } = observed;
   if (automatedSync === undefined || !isRunning(observed) || annotations[ANNOTATION_ARRIVING] !== undefined) return [];
   const spec = asObject(desired.content["spec"]);
   const isOutdated = automatedSync.begunWith !== orderOf(spec);
-  const isInTheWay = isNews || asObject(spec["syncPolicy"])["automated"] === undefined || isMarked(observed);
+  const isInTheWay = isChange || asObject(spec["syncPolicy"])["automated"] === undefined || isMarked(observed);
   if (!isOutdated && !(isInTheWay && isWaiting(observed))) return [];
   return [...(isMarked(observed) ? [] : [{ op: "add", path: MARK, value: automatedSync.startedAt } as const]), TERMINATE];
 }

@@ -8,10 +8,10 @@ import { parseObject } from "./parse-object.ts";
 import { renderIdentity } from "./render-instance.ts";
 import { renderUnit } from "./render-unit.ts";
 import type { Stored } from "./testing/builders.ts";
-import { aSeat, DESTINATION, NAMESPACES, setField, setMeta, stored } from "./testing/builders.ts";
+import { anApplicationPlacement, DESTINATION, NAMESPACES, setField, setMeta, stored } from "./testing/builders.ts";
 
 const unitObjects = (over = {}, repoUrls: readonly string[] = ["https://git.example/a"]) =>
-  renderUnit(aSeat(over), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls, environments: [] });
+  renderUnit(anApplicationPlacement(over), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls, environments: [] });
 const identity = renderIdentity("instance-1" as InstanceId, NAMESPACES);
 const EVERY_KIND: readonly DesiredObject[] = [...Object.values(unitObjects()), ...Object.values(identity)];
 
@@ -90,7 +90,7 @@ describe("comparing an object with what it should be", () => {
   });
 
   test("deletes that very object when what it may not change is wrong", () => {
-    const desired = unitObjects().register;
+    const desired = unitObjects().ownerBinding;
     const raw = stored(desired);
     raw["roleRef"] = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" };
     expect(diffObject(desired, observe(desired, raw))).toMatchObject({

@@ -9,11 +9,20 @@ import { CASCADE_FINALIZER, planAbsence } from "./plan-application.ts";
 import { renderApplication, targetOf } from "./render-application.ts";
 import { renderEnvironmentEntry, superfluousEntries } from "./render-environment.ts";
 import { renderUnit } from "./render-unit.ts";
-import { anApplication, anEnvironment, aSeat, DESTINATION, deleted, NAMESPACES, stored, TARGET } from "./testing/builders.ts";
+import {
+  anApplication,
+  anApplicationPlacement,
+  anEnvironment,
+  DESTINATION,
+  deleted,
+  NAMESPACES,
+  stored,
+  TARGET,
+} from "./testing/builders.ts";
 
 const elsewhere = anApplication({}, { destination: { environment: "prod", namespace: "web" } });
 const target = (application: Application, environment: Environment | undefined) =>
-  targetOf(aSeat(), application, { own: DESTINATION, environment });
+  targetOf(anApplicationPlacement(), application, { own: DESTINATION, environment });
 const there = { server: "https://prod.example:6443?managedEnvironment=environment-1", namespace: "web" };
 
 describe("where an application goes", () => {
@@ -54,14 +63,22 @@ describe("an environment's server", () => {
 
 describe("an entry", () => {
   const dataOf = (environment: Partial<Environment> = {}, credential: Partial<EnvironmentCredential> = {}) => {
-    const { content } = renderEnvironmentEntry(aSeat(), anEnvironment(environment), { server: "https://prod.example:6443", ...credential });
+    const { content } = renderEnvironmentEntry(anApplicationPlacement(), anEnvironment(environment), {
+      server: "https://prod.example:6443",
+      ...credential,
+    });
     const data = Object.entries(content["data"] as Readonly<Record<string, string>>);
     return Object.fromEntries(data.map(([key, value]) => [key, Buffer.from(value, "base64").toString()]));
   };
   const configOf = (...args: Parameters<typeof dataOf>) => JSON.parse(dataOf(...args)["config"] ?? "");
 
   test("belongs to its unit's project, so that no other project may use it", () => {
-    const { project } = renderUnit(aSeat(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [], environments: [] });
+    const { project } = renderUnit(anApplicationPlacement(), {
+      destination: DESTINATION,
+      namespaces: NAMESPACES,
+      repoUrls: [],
+      environments: [],
+    });
     expect(dataOf()["project"]).toBe(project.at.name);
   });
 
@@ -84,7 +101,9 @@ describe("an entry", () => {
 
 describe("a project", () => {
   const specOf = (environments: readonly Environment[]) =>
-    renderUnit(aSeat(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [], environments }).project.content["spec"] as {
+    renderUnit(anApplicationPlacement(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [], environments }).project.content[
+      "spec"
+    ] as {
       readonly destinations: readonly { readonly server: string; readonly namespace: string }[];
       readonly clusterResourceWhitelist?: unknown;
       readonly namespaceResourceBlacklist?: unknown;
@@ -147,7 +166,7 @@ describe("a stored credential", () => {
 
 describe("taking an Application off its instance", () => {
   const written = (revision: number, epoch = 7, finalizers?: readonly string[]) => {
-    const raw = stored(renderApplication(aSeat({ epoch }), anApplication({ desiredRevision: revision }), TARGET));
+    const raw = stored(renderApplication(anApplicationPlacement({ epoch }), anApplication({ desiredRevision: revision }), TARGET));
     return parseApplication({ ...raw, metadata: { ...raw.metadata, ...(finalizers && { finalizers }) } });
   };
   const fence = { epoch: 7, revision: 2 };

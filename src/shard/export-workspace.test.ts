@@ -6,10 +6,10 @@ import { type ExportedRow, exportWorkspace } from "./export-workspace.ts";
 import { projectName } from "./names.ts";
 import { renderApplication } from "./render-application.ts";
 import { renderUnit } from "./render-unit.ts";
-import { anApplication, anEnvironment, aSeat, DESTINATION, NAMESPACES, TARGET } from "./testing/builders.ts";
+import { anApplication, anApplicationPlacement, anEnvironment, DESTINATION, NAMESPACES, TARGET } from "./testing/builders.ts";
 
 const TAKER = { namespace: "argocd", server: DESTINATION.server };
-const { workspace } = aSeat();
+const { workspace } = anApplicationPlacement();
 const exported = (rows: readonly ExportedRow[], credentials: readonly RepositoryCredential[] = []) =>
   exportWorkspace({ workspace, rows, credentials }, TAKER);
 const own = (name: string, over: Parameters<typeof anApplication>[0] = {}): ExportedRow => ({
@@ -37,14 +37,14 @@ describe("P10: what an ordinary Argo CD takes over", () => {
   it("is what stands, under the name it is tracked by, with nothing of Argosy's on it", () => {
     const row = own("web");
     const [project, application] = exported([row]).objects;
-    const standing = renderApplication(aSeat(), row.application, TARGET);
+    const standing = renderApplication(anApplicationPlacement(), row.application, TARGET);
     expect(application).toEqual({
       apiVersion: "argoproj.io/v1alpha1",
       kind: "Application",
       metadata: { name: "team-a-web", namespace: "argocd" },
       spec: standing.content["spec"],
     });
-    expect(project?.metadata).toEqual({ name: projectName(aSeat().unit.id), namespace: "argocd" });
+    expect(project?.metadata).toEqual({ name: projectName(anApplicationPlacement().unit.id), namespace: "argocd" });
     expect(JSON.stringify([project, application])).not.toMatch(
       /argosy\.dev\/(epoch|revision|unit|instance|hash)|argosy-accounts|finalizer/,
     );
@@ -52,7 +52,7 @@ describe("P10: what an ordinary Argo CD takes over", () => {
 
   it("has projects that permit what Argosy's permit, and name nobody to act as", () => {
     const rows = [own("web"), own("api")];
-    const standing = renderUnit(aSeat(), {
+    const standing = renderUnit(anApplicationPlacement(), {
       destination: DESTINATION,
       namespaces: NAMESPACES,
       repoUrls: rows.map(({ application }) => application.spec.source.repoUrl),

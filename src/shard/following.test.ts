@@ -6,16 +6,18 @@ import { INFO_RUN } from "./names.ts";
 import { parseApplication } from "./parse-application.ts";
 import { planApplication } from "./plan-application.ts";
 import { renderApplication } from "./render-application.ts";
-import { anApplication, aSeat, type Stored, stored, TARGET } from "./testing/builders.ts";
+import { anApplication, anApplicationPlacement, type Stored, stored, TARGET } from "./testing/builders.ts";
 
-const WISH = { deletion: "none", now: millis(0), isPatient: false } as const;
+const REQUEST = { deletion: "none", now: millis(0), mayWait: false } as const;
 const PAUSE = "argocd.argoproj.io/skip-reconcile";
-const automated = renderApplication(aSeat({ epoch: 8 }), anApplication(), TARGET);
-const manual = renderApplication(aSeat({ epoch: 8 }), anApplication({}, { type: "manual" }), TARGET);
+const automated = renderApplication(anApplicationPlacement({ epoch: 8 }), anApplication(), TARGET);
+const manual = renderApplication(anApplicationPlacement({ epoch: 8 }), anApplication({}, { type: "manual" }), TARGET);
 
 /** As a move of an earlier epoch left it on its source: fenced, and paused unless said otherwise. */
 function fenced(operationState: Json | undefined, { operation, isPaused = true }: { operation?: Json; isPaused?: boolean } = {}): Stored {
-  const raw = stored(renderApplication(aSeat({ epoch: 7 }), anApplication(), TARGET)) as Stored & { spec: { syncPolicy: Json } };
+  const raw = stored(renderApplication(anApplicationPlacement({ epoch: 7 }), anApplication(), TARGET)) as Stored & {
+    spec: { syncPolicy: Json };
+  };
   const { automated: _automated, ...syncPolicy } = raw.spec.syncPolicy;
   const annotations = { ...(raw.metadata["annotations"] as object), ...(isPaused ? { [PAUSE]: "true" } : {}) };
   return {
@@ -29,7 +31,7 @@ function fenced(operationState: Json | undefined, { operation, isPaused = true }
 
 /** What it is after the next step, and what the step was. */
 function next(raw: Stored, desired = automated): { readonly kind: string; readonly raw: Json } {
-  const action = planApplication(desired, WISH, parseApplication(raw));
+  const action = planApplication(desired, REQUEST, parseApplication(raw));
   return { kind: action.kind, raw: action.kind === "change" ? (applyJsonPatch(raw as never, action.patch) as unknown as Json) : raw };
 }
 

@@ -1,5 +1,5 @@
 import { asObject } from "../domain/json.ts";
-import { FORGET_SYNC, LOOK_NOW } from "./arrival.ts";
+import { FORGET_SYNC, OBSERVE_NOW } from "./arrival.ts";
 import { isStoppedSync, UNMARK_STOPPED } from "./automated-sync.ts";
 import type { PatchOperation } from "./diff-object.ts";
 import type { DesiredObject } from "./managed-object.ts";
@@ -25,7 +25,7 @@ export function isBeingStopped(desired: DesiredObject, observed: Beginner): bool
 export function forgetFailure(desired: DesiredObject, observed: Beginner): readonly PatchOperation[] {
   const { operation, state } = observed.sync;
   if (!begins(desired, observed) || operation !== undefined || state?.run !== undefined) return [];
-  return state?.phase === "Failed" || state?.phase === "Error" ? [FORGET_SYNC, LOOK_NOW] : [];
+  return state?.phase === "Failed" || state?.phase === "Error" ? [FORGET_SYNC, OBSERVE_NOW] : [];
 }
 
 /** The same for one that was ended as it could not bring about what is wanted, where Argo CD is to begin another one. */
@@ -34,7 +34,7 @@ export function forgetStopped(
   observed: Beginner & Pick<ObservedApplication, "automatedSync">,
 ): readonly PatchOperation[] {
   if (!isAutomated(desired) || begins(desired, observed) || !isStoppedSync(observed)) return [];
-  return observed.annotations[ANNOTATION_ARRIVING] === undefined ? [FORGET_SYNC, UNMARK_STOPPED, LOOK_NOW] : [];
+  return observed.annotations[ANNOTATION_ARRIVING] === undefined ? [FORGET_SYNC, UNMARK_STOPPED, OBSERVE_NOW] : [];
 }
 
 /** Copies that a move put there forget by themselves whatever is not their own. */

@@ -40,7 +40,7 @@ interface ManagedKindSpec {
 }
 
 /** What an object is wanted to be. */
-export interface ObjectWish {
+export interface ObjectRequest {
   readonly kind: ManagedKind;
   readonly at: ObjectAt;
   readonly labels: Readonly<Record<string, string>>;
@@ -53,7 +53,7 @@ export interface ObjectWish {
 }
 
 /** One object as it should be. Nothing a user wrote reaches its metadata but the names of namespace and Application. */
-export interface DesiredObject extends ObjectWish {
+export interface DesiredObject extends ObjectRequest {
   readonly contentHash: string;
   readonly fixedHash: string;
 }
@@ -94,10 +94,10 @@ export interface Manifest {
 export const NOTHING_FIXED = contentHash({});
 
 /** Completes a wish with the hashes it is compared by: comparing happens several times, hashing once. */
-export function desire(wish: ObjectWish): DesiredObject {
-  const { fixed } = MANAGED_KINDS[wish.kind];
-  const fixedHash = fixed.length === 0 ? NOTHING_FIXED : contentHash(pick(wish.content, fixed));
-  return { ...wish, contentHash: contentHash(wish.content), fixedHash };
+export function desire(request: ObjectRequest): DesiredObject {
+  const { fixed } = MANAGED_KINDS[request.kind];
+  const fixedHash = fixed.length === 0 ? NOTHING_FIXED : contentHash(pick(request.content, fixed));
+  return { ...request, contentHash: contentHash(request.content), fixedHash };
 }
 
 /** Every annotation the object should carry: its own, the hash of its content, and the fence it is written under. */

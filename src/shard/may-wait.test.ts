@@ -6,7 +6,7 @@ import { mayWait } from "./may-wait.ts";
 import { parseApplication } from "./parse-application.ts";
 import { CASCADE_FINALIZER, planApplication } from "./plan-application.ts";
 import { renderApplication } from "./render-application.ts";
-import { anApplication, aSeat, type Stored, stored, TARGET } from "./testing/builders.ts";
+import { anApplication, anApplicationPlacement, type Stored, stored, TARGET } from "./testing/builders.ts";
 
 interface Wanted {
   readonly epoch?: number;
@@ -14,9 +14,9 @@ interface Wanted {
   readonly refresh?: string;
 }
 
-const wish = ({ epoch = 7, path = "deploy", refresh }: Wanted = {}) =>
+const request = ({ epoch = 7, path = "deploy", refresh }: Wanted = {}) =>
   renderApplication(
-    aSeat({ epoch }),
+    anApplicationPlacement({ epoch }),
     anApplication(
       { desiredRevision: 2 },
       { source: { repoUrl: "https://git.example/a", path, targetRevision: "main" }, ...(refresh === undefined ? {} : { refresh }) },
@@ -25,9 +25,9 @@ const wish = ({ epoch = 7, path = "deploy", refresh }: Wanted = {}) =>
   );
 const may = (wanted: Wanted, raw: Stored | undefined, deletion: Deletion = "none"): boolean => {
   const observed = raw === undefined ? undefined : parseApplication(raw);
-  return mayWait(planApplication(wish(wanted), { deletion, now: millis(0), isPatient: false }, observed), observed);
+  return mayWait(planApplication(request(wanted), { deletion, now: millis(0), mayWait: false }, observed), observed);
 };
-const standing = stored(wish());
+const standing = stored(request());
 const annotations = standing.metadata["annotations"] as object;
 const withMeta = (metadata: object): Stored => ({ ...standing, metadata: { ...standing.metadata, ...metadata } });
 const edited: Stored = { ...standing, spec: { ...(standing["spec"] as object), project: "other" } };

@@ -27,7 +27,7 @@ export function projectName(unitId: UnitId): string {
 }
 
 /** The register's name in the workspace's namespace; the parts of a split workspace have one each. */
-export function registerName(bucket: number): string {
+export function ownerBindingName(bucket: number): string {
   return bucket === 0 ? DEPLOYER_ROLE : `${DEPLOYER_ROLE}-${bucket}`;
 }
 

@@ -15,12 +15,12 @@ import {
 import { type ObservedApplication, parseApplication } from "./parse-application.ts";
 import { CASCADE_FINALIZER } from "./plan-application.ts";
 import { renderApplication } from "./render-application.ts";
-import { anApplication, aSeat, setMeta, stored, TARGET } from "./testing/builders.ts";
+import { anApplication, anApplicationPlacement, setMeta, stored, TARGET } from "./testing/builders.ts";
 
 const REFRESH = { "argocd.argoproj.io/refresh": "normal" };
 
 function observed(annotations: Readonly<Record<string, string>>, meta: Readonly<Record<string, unknown>> = {}): ObservedApplication {
-  const raw = stored(renderApplication(aSeat(), anApplication(), TARGET), "object-1", "100");
+  const raw = stored(renderApplication(anApplicationPlacement(), anApplication(), TARGET), "object-1", "100");
   setMeta("annotations", { "argosy.dev/epoch": "3", ...annotations })(raw);
   for (const [field, value] of Object.entries(meta)) setMeta(field, value)(raw);
   return parseApplication(raw) as ObservedApplication;
@@ -49,7 +49,7 @@ describe("isAwaited", () => {
 describe("isUnseenSync", () => {
   const time = (second: number): string => `2026-01-01T00:00:0${second}Z`;
   const synced = (comparedAt: number, over: object = {}, annotations: Readonly<Record<string, string>> = {}, status: object = {}) => {
-    const raw = stored(renderApplication(aSeat(), anApplication(), TARGET), "object-1", "100");
+    const raw = stored(renderApplication(anApplicationPlacement(), anApplication(), TARGET), "object-1", "100");
     setMeta("annotations", { "argosy.dev/epoch": "3", ...annotations })(raw);
     const operationState = { phase: "Succeeded", startedAt: time(1), finishedAt: time(3) };
     Object.assign(raw as object, {
@@ -77,7 +77,7 @@ describe("isUnseenSync", () => {
 describe("isBlindAtBirth", () => {
   const born = "2026-01-01T00:00:00Z";
   const blind = (reconciledAt: string, annotations: Readonly<Record<string, string>> = {}, type = "ComparisonError") => {
-    const raw = stored(renderApplication(aSeat(), anApplication(), TARGET), "object-1", "100");
+    const raw = stored(renderApplication(anApplicationPlacement(), anApplication(), TARGET), "object-1", "100");
     setMeta("annotations", { "argosy.dev/epoch": "3", ...annotations })(raw);
     setMeta("creationTimestamp", born)(raw);
     const conditions = [{ type, message: "authentication required" }];
@@ -107,14 +107,14 @@ describe("isBlindAtBirth", () => {
 
 describe("nextNudges", () => {
   const unchanged: Awaited = { resourceVersion: "1", annotations: {} };
-  const look = (before: ReadonlyMap<string, Waiting>, awaited: readonly string[], nowMs: number, seen = unchanged) =>
+  const observe = (before: ReadonlyMap<string, Waiting>, awaited: readonly string[], nowMs: number, seen = unchanged) =>
     nextNudges(before, new Map(awaited.map((name) => [name, seen])), nowMs);
 
   it("names what has waited for long, less and less often", () => {
     let waiting: ReadonlyMap<string, Waiting> = new Map();
     const at: number[] = [];
     for (let nowMs = 0; nowMs < 20 * 60_000; nowMs += 3_000) {
-      const next = look(waiting, ["a"], nowMs);
+      const next = observe(waiting, ["a"], nowMs);
       waiting = next.waiting;
       if (next.due.length > 0) at.push(nowMs / 1_000);
     }
@@ -122,31 +122,31 @@ describe("nextNudges", () => {
   });
 
   it("begins anew with what was done meanwhile", () => {
-    const first = look(new Map(), ["a"], 0);
-    const done = look(first.waiting, [], 3_000);
+    const first = observe(new Map(), ["a"], 0);
+    const done = observe(first.waiting, [], 3_000);
     expect(done.waiting.size).toBe(0);
-    expect(look(done.waiting, ["a"], FIRST_NUDGE_MS).due).toEqual([]);
+    expect(observe(done.waiting, ["a"], FIRST_NUDGE_MS).due).toEqual([]);
   });
 
   it("begins anew with what others changed, and not with what a nudge did", () => {
-    const first = look(new Map(), ["a"], 0);
-    const touched = look(first.waiting, ["a"], FIRST_NUDGE_MS, { resourceVersion: "2", annotations: {} });
+    const first = observe(new Map(), ["a"], 0);
+    const touched = observe(first.waiting, ["a"], FIRST_NUDGE_MS, { resourceVersion: "2", annotations: {} });
     expect(touched.due).toEqual([]);
     const overlooked = { resourceVersion: "2", annotations: {} };
-    expect(look(touched.waiting, ["a"], 2 * FIRST_NUDGE_MS, overlooked).due).toEqual(["a"]);
-    const { waiting } = look(touched.waiting, ["a"], 2 * FIRST_NUDGE_MS, overlooked);
+    expect(observe(touched.waiting, ["a"], 2 * FIRST_NUDGE_MS, overlooked).due).toEqual(["a"]);
+    const { waiting } = observe(touched.waiting, ["a"], 2 * FIRST_NUDGE_MS, overlooked);
     const nudged = { resourceVersion: "3", annotations: { "argosy.dev/nudged": "2" } };
-    const after = look(waiting, ["a"], 3 * FIRST_NUDGE_MS, nudged);
+    const after = observe(waiting, ["a"], 3 * FIRST_NUDGE_MS, nudged);
     expect(after.due).toEqual([]);
-    expect(look(after.waiting, ["a"], 4 * FIRST_NUDGE_MS, nudged).due).toEqual(["a"]);
+    expect(observe(after.waiting, ["a"], 4 * FIRST_NUDGE_MS, nudged).due).toEqual(["a"]);
   });
 
   it("names few at once, and each of them in its turn", () => {
     const names = Array.from({ length: 3 * NUDGES_AT_ONCE }, (_, index) => `app-${index}`);
-    let { waiting } = look(new Map(), names, 0);
+    let { waiting } = observe(new Map(), names, 0);
     const named: string[] = [];
     for (const nowMs of [6_000, 9_000, 12_000]) {
-      const next = look(waiting, names, nowMs);
+      const next = observe(waiting, names, nowMs);
       waiting = next.waiting;
       named.push(...next.due);
     }
@@ -154,9 +154,9 @@ describe("nextNudges", () => {
   });
 
   it("never names one that it has not known for the time it takes, nor more than it may", () => {
-    const looks = fc.array(fc.record({ awaited: fc.uniqueArray(fc.stringMatching(/^[a-e]$/)), afterMs: fc.nat(MOST_APART_MS) }));
+    const observations = fc.array(fc.record({ awaited: fc.uniqueArray(fc.stringMatching(/^[a-e]$/)), afterMs: fc.nat(MOST_APART_MS) }));
     fc.assert(
-      fc.property(looks, (steps) => {
+      fc.property(observations, (steps) => {
         let waiting: ReadonlyMap<string, Waiting> = new Map();
         const since = new Map<string, number>();
         let nowMs = 0;
@@ -164,7 +164,7 @@ describe("nextNudges", () => {
           nowMs += afterMs;
           for (const name of [...since.keys()]) if (!awaited.includes(name)) since.delete(name);
           for (const name of awaited) if (!since.has(name)) since.set(name, nowMs);
-          const next = look(waiting, awaited, nowMs);
+          const next = observe(waiting, awaited, nowMs);
           waiting = next.waiting;
           for (const name of next.due) expect(nowMs - (since.get(name) ?? Number.NaN)).toBeGreaterThanOrEqual(FIRST_NUDGE_MS);
           expect([...waiting.keys()].sort()).toEqual([...awaited].sort());

@@ -33,7 +33,7 @@ export function isAwaited({ isRefreshing, isDeleting, finalizers, annotations }:
 }
 
 /** A first look ends within this, in ms; Argo CD's times have whole seconds. */
-const FIRST_LOOK_MS = 10_000;
+const FIRST_OBSERVATION_MS = 10_000;
 
 /**
  * Whether Argo CD's first look at an Application came too soon: its own copy of the repository's Secret may lag behind the Application that
@@ -44,7 +44,7 @@ export function isBlindAtBirth({ report, createdAt, isRefreshing, isDeleting, an
   if (isRefreshing || isDeleting || annotations[ANNOTATION_PAUSE] !== undefined || annotations[ANNOTATION_NUDGED] !== undefined)
     return false;
   const { status, reconciledAt } = report ?? {};
-  if (status === undefined || reconciledAt === undefined || createdAt === undefined || reconciledAt - createdAt > FIRST_LOOK_MS)
+  if (status === undefined || reconciledAt === undefined || createdAt === undefined || reconciledAt - createdAt > FIRST_OBSERVATION_MS)
     return false;
   return status.conditions.some(({ type }) => type === "ComparisonError");
 }

@@ -61,7 +61,7 @@ export function holderOf(observed: Pick<ObservedObject, "labels">): InstanceId |
 }
 
 /** Whether an Application may be other than we want: Argo CD's own reports, by far the most events, do not count. */
-export function differsInWish(before: ObservedApplication | undefined, now: ObservedApplication): boolean {
+export function differsInRequest(before: ObservedApplication | undefined, now: ObservedApplication): boolean {
   return before === undefined || differsInContent(before, now) || before.finalizers.join() !== now.finalizers.join();
 }
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { parseApplication } from "./parse-application.ts";
 import { renderApplication } from "./render-application.ts";
-import { anApplication, aSeat, stored, TARGET } from "./testing/builders.ts";
+import { anApplication, anApplicationPlacement, stored, TARGET } from "./testing/builders.ts";
 
-const raw = stored(renderApplication(aSeat(), anApplication(), TARGET));
+const raw = stored(renderApplication(anApplicationPlacement(), anApplication(), TARGET));
 const { source, destination } = raw["spec"] as { readonly source: object; readonly destination: object };
 const annotations = raw.metadata["annotations"] as object;
 const AT = "2026-01-01T00:00:10Z";

@@ -5,15 +5,15 @@ import type { Deletion } from "../domain/workspace.ts";
 import { applyJsonPatch } from "../runtime/kube/testing/json-patch.ts";
 import type { DesiredObject } from "./managed-object.ts";
 import { parseApplication } from "./parse-application.ts";
-import type { ApplicationAction, ApplicationWish } from "./plan-application.ts";
+import type { ApplicationAction, ApplicationRequest } from "./plan-application.ts";
 import { CASCADE_FINALIZER, deletionOf, planApplication, planRelease } from "./plan-application.ts";
 import { renderApplication } from "./render-application.ts";
 import type { Stored } from "./testing/builders.ts";
-import { anApplication, aSeat, deleted, stored, TARGET } from "./testing/builders.ts";
+import { anApplication, anApplicationPlacement, deleted, stored, TARGET } from "./testing/builders.ts";
 
-const wish = (revision = 2, epoch = 7, path = "deploy"): DesiredObject =>
+const request = (revision = 2, epoch = 7, path = "deploy"): DesiredObject =>
   renderApplication(
-    aSeat({ epoch }),
+    anApplicationPlacement({ epoch }),
     anApplication({ desiredRevision: revision }, { source: { repoUrl: "https://git.example/a", path, targetRevision: "main" } }),
     TARGET,
   );
@@ -59,11 +59,11 @@ function createPlace(initial?: Stored) {
 }
 
 /** Patience is over unless said otherwise: {@link restlessnessOf} has tests of its own. */
-const wished = (deletion: Deletion, isPatient = false): ApplicationWish => ({ deletion, now: millis(0), isPatient });
+const requested = (deletion: Deletion, mayWait = false): ApplicationRequest => ({ deletion, now: millis(0), mayWait });
 
 function drive(place: ReturnType<typeof createPlace>, desired: DesiredObject, deletion: Deletion): ApplicationAction {
   for (let step = 0; step < 8; step += 1) {
-    const action = planApplication(desired, wished(deletion), place.observed());
+    const action = planApplication(desired, requested(deletion), place.observed());
     if (["settled", "gone", "await-end", "fenced"].includes(action.kind)) return action;
     place.carryOut(action);
   }
@@ -87,7 +87,7 @@ function annotate(raw: ReturnType<typeof stored>, annotations: Readonly<Record<s
 
 function placeOf(shape: typeof somePlace extends fc.Arbitrary<infer S> ? S : never): ReturnType<typeof createPlace> {
   if (!shape.exists) return createPlace();
-  const raw = stored(wish(2, 7, shape.path));
+  const raw = stored(request(2, 7, shape.path));
   raw.metadata["finalizers"] = shape.finalizers;
   if (shape.isPaused) annotate(raw, { [PAUSE]: "true" });
   if (shape.isArriving) annotate(raw, { "argosy.dev/arriving": "compared", "argosy.dev/copied-status": "1" });
@@ -103,26 +103,26 @@ describe("an Application that is wanted", () => {
     fc.assert(
       fc.property(somePlace, (shape) => {
         const place = placeOf(shape);
-        const end = drive(place, wish(), "none");
+        const end = drive(place, request(), "none");
         expect(["settled", "await-end"]).toContain(end.kind);
         expect(place.cascade()).toBe(false);
         if (end.kind === "await-end") expect(place.raw()?.metadata["finalizers"]).toEqual([OTHER]);
-        else expect(place.raw()?.["spec"]).toEqual(wish().content["spec"]);
+        else expect(place.raw()?.["spec"]).toEqual(request().content["spec"]);
       }),
     );
   });
 
   test("is settled by what it settled to", () => {
     const place = createPlace();
-    drive(place, wish(), "none");
+    drive(place, request(), "none");
     const before = place.raw();
-    expect(drive(place, wish(), "none").kind).toBe("settled");
+    expect(drive(place, request(), "none").kind).toBe("settled");
     expect(place.raw()).toBe(before);
   });
 
   test("is looked at again by Argo CD once for each poke of its user", () => {
     const poked = (refresh: string): DesiredObject =>
-      renderApplication(aSeat({ epoch: 7 }), anApplication({ desiredRevision: 3 }, { refresh }), TARGET);
+      renderApplication(anApplicationPlacement({ epoch: 7 }), anApplication({ desiredRevision: 3 }, { refresh }), TARGET);
     const place = createPlace();
     drive(place, poked("first"), "none");
     const annotations = () => place.raw()?.metadata["annotations"] as Readonly<Record<string, string>> | undefined;
@@ -135,26 +135,26 @@ describe("an Application that is wanted", () => {
   });
 
   test("works where a move had put it and ended before it was activated: it looks once more, and goes on with no sync that is not its own", () => {
-    const raw = stored(wish());
+    const raw = stored(request());
     annotate(raw, { [PAUSE]: "true", "argosy.dev/arriving": "compared", "argosy.dev/copied-status": "1" });
     const place = createPlace({ ...raw, operation: { sync: {} }, status: { operationState: { phase: "Running" }, health: {} } });
-    expect(drive(place, wish(), "none").kind).toBe("settled");
-    const [annotations, own] = [place.raw()?.metadata["annotations"], stored(wish()).metadata["annotations"] as object];
+    expect(drive(place, request(), "none").kind).toBe("settled");
+    const [annotations, own] = [place.raw()?.metadata["annotations"], stored(request()).metadata["annotations"] as object];
     expect(annotations).toEqual({ ...own, "argocd.argoproj.io/refresh": "normal" });
     expect(place.raw()?.["operation"]).toBeUndefined();
     expect(place.raw()?.["status"]).toEqual({ health: {} });
   });
 
   test("keeps finalizers that Argo CD put on for hooks", () => {
-    const raw = stored(wish());
+    const raw = stored(request());
     raw.metadata["finalizers"] = [OTHER];
-    expect(planApplication(wish(), wished("none"), parseApplication(raw)).kind).toBe("settled");
+    expect(planApplication(request(), requested("none"), parseApplication(raw)).kind).toBe("settled");
   });
 
   test("is left alone by rows of an older epoch or revision, whatever they want (I7)", () => {
-    for (const newer of [wish(1, 8), wish(4, 7)]) {
+    for (const newer of [request(1, 8), request(4, 7)]) {
       for (const deletion of ["none", "cascade"] as const)
-        expect(planApplication(wish(2, 7, "other"), wished(deletion), parseApplication(stored(newer))).kind).toBe("fenced");
+        expect(planApplication(request(2, 7, "other"), requested(deletion), parseApplication(stored(newer))).kind).toBe("fenced");
     }
   });
 });
@@ -165,7 +165,7 @@ describe("an Application that was deleted by its user", () => {
       fc.property(somePlace, (shape) => {
         const place = placeOf(shape);
         const wasWanted = place.raw() !== undefined && place.raw()?.metadata["deletionTimestamp"] === undefined;
-        const end = drive(place, wish(), "cascade");
+        const end = drive(place, request(), "cascade");
         if (end.kind === "await-end")
           expect(place.observed()?.annotations, "Argo CD ends nothing that is paused").not.toHaveProperty([PAUSE]);
         if (wasWanted) expect(place.cascade() || shape.finalizers.includes("resources-finalizer.argocd.argoproj.io")).toBe(true);
@@ -175,30 +175,30 @@ describe("an Application that was deleted by its user", () => {
   });
 
   test("gets its finalizer before it is deleted, not after", () => {
-    const place = createPlace(stored(wish()));
-    const first = planApplication(wish(), wished("cascade"), place.observed());
+    const place = createPlace(stored(request()));
+    const first = planApplication(request(), requested("cascade"), place.observed());
     expect(first.kind).toBe("change");
     place.carryOut(first);
     expect(place.raw()?.metadata["finalizers"]).toEqual([CASCADE_FINALIZER]);
-    expect(planApplication(wish(), wished("cascade"), place.observed())).toMatchObject({
+    expect(planApplication(request(), requested("cascade"), place.observed())).toMatchObject({
       kind: "delete",
       preconditions: { uid: "object-1", resourceVersion: "101" },
     });
   });
 
   test("is not taken for a wanted one by somebody who read the row before it was marked", () => {
-    const place = createPlace(stored(wish()));
-    place.carryOut(planApplication(wish(), wished("cascade"), place.observed()));
-    expect(planApplication(wish(), wished("none"), place.observed()).kind).toBe("fenced");
+    const place = createPlace(stored(request()));
+    place.carryOut(planApplication(request(), requested("cascade"), place.observed()));
+    expect(planApplication(request(), requested("none"), place.observed()).kind).toBe("fenced");
     place.remove();
-    expect(planApplication(wish(), wished("none"), place.observed()).kind).toBe("fenced");
+    expect(planApplication(request(), requested("none"), place.observed()).kind).toBe("fenced");
   });
 
   test("leaves its workloads where they are to stay, even if a cascade had begun", () => {
     fc.assert(
       fc.property(somePlace, (shape) => {
         const place = placeOf(shape);
-        expect(["gone", "await-end"]).toContain(drive(place, wish(), "orphan").kind);
+        expect(["gone", "await-end"]).toContain(drive(place, request(), "orphan").kind);
         expect(place.cascade()).toBe(false);
       }),
     );
@@ -213,7 +213,7 @@ describe("an Application that was deleted by its user", () => {
 });
 
 test("an Application of nobody loses its cascade before it is deleted (I2)", () => {
-  const raw = stored(wish());
+  const raw = stored(request());
   raw.metadata["finalizers"] = [CASCADE_FINALIZER];
   const place = createPlace(raw);
   place.carryOut(planRelease(place.observed()));

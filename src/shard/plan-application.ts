@@ -29,20 +29,20 @@ export type ApplicationAction = ObjectAction<ObservedApplication>;
  */
 export function planApplication(
   desired: DesiredObject,
-  wish: ApplicationWish,
+  request: ApplicationRequest,
   observed: ObservedApplication | undefined,
 ): ApplicationAction {
-  if (wish.deletion === "none") return planPresence(desired, observed);
+  if (request.deletion === "none") return planPresence(desired, observed);
   // The finalizer cannot be added to what is already being deleted, but it can be taken off.
-  return wish.deletion === "cascade" ? planCascade(desired, wish, observed) : planOrphaning(desired, observed);
+  return request.deletion === "cascade" ? planCascade(desired, request, observed) : planOrphaning(desired, observed);
 }
 
 /** What is to become of an Application. */
-export interface ApplicationWish {
+export interface ApplicationRequest {
   readonly deletion: Deletion;
   readonly now: Millis;
   /** Whether a cascade may still wait until nothing is under way in it. */
-  readonly isPatient: boolean;
+  readonly mayWait: boolean;
 }
 
 /** What is to become of the application's deployed objects; `none` only where its row is not marked as deleted. */
@@ -72,8 +72,8 @@ export function planRelease(observed: ObservedApplication | undefined): Applicat
  * Decides the next step that ends an Application which was created after a cascade had ended what it stands for: what it deployed since
  * goes with it, once it is at rest, as with any cascade.
  */
-export function planLateCascade(wish: ApplicationWish, observed: ObservedApplication | undefined): ApplicationAction {
-  return cascade(wish, observed, (one) => (hasCascade(one) ? [] : outdo(one)));
+export function planLateCascade(request: ApplicationRequest, observed: ObservedApplication | undefined): ApplicationAction {
+  return cascade(request, observed, (one) => (hasCascade(one) ? [] : outdo(one)));
 }
 
 /**
@@ -92,8 +92,8 @@ function planPresence(desired: DesiredObject, observed: ObservedApplication | un
   if (action.kind === "await-end") return uncascade.length > 0 ? change(observed, uncascade) : action;
   if (isBeingStopped(desired, observed)) return awaitStop(observed, uncascade);
   const poke = refresh(desired, observed);
-  const isNews = poke.length > 0 || (action.kind === "change" && action.why.includes("content"));
-  const redo = [...forgetFailure(desired, observed), ...forgetStopped(desired, observed), ...stopOutdated(desired, observed, isNews)];
+  const isChange = poke.length > 0 || (action.kind === "change" && action.why.includes("content"));
+  const redo = [...forgetFailure(desired, observed), ...forgetStopped(desired, observed), ...stopOutdated(desired, observed, isChange)];
   const repairs = [...uncascade, ...letLoose(observed), ...redo];
   if (action.kind === "change") return { ...action, patch: [...action.patch, ...repairs, ...poke] };
   return repairs.length === 0 ? action : change(observed, repairs);
@@ -116,19 +116,19 @@ function planOrphaning(desired: DesiredObject, observed: ObservedApplication | u
   return fencedOff(desired, observed) ?? planRelease(observed);
 }
 
-function planCascade(desired: DesiredObject, wish: ApplicationWish, observed: ObservedApplication | undefined): ApplicationAction {
-  return fencedOff(desired, observed) ?? cascade(wish, observed, (one) => mark(desired, markFence(desired.fence), one));
+function planCascade(desired: DesiredObject, request: ApplicationRequest, observed: ObservedApplication | undefined): ApplicationAction {
+  return fencedOff(desired, observed) ?? cascade(request, observed, (one) => mark(desired, markFence(desired.fence), one));
 }
 
 /** `marksOf`: by which writers that decided before see that they are late. */
 function cascade(
-  { now, isPatient }: ApplicationWish,
+  { now, mayWait }: ApplicationRequest,
   observed: ObservedApplication | undefined,
   marksOf: (observed: ObservedApplication) => readonly PatchOperation[],
 ): ApplicationAction {
   if (observed === undefined) return { kind: "gone" };
   if (observed.isDeleting) return endingUnpaused(observed);
-  const restlessness = isPatient ? restlessnessOf(observed, now) : undefined;
+  const restlessness = mayWait ? restlessnessOf(observed, now) : undefined;
   const calming = restlessness === undefined ? [] : calm(observed, restlessness);
   const marks = [...setFinalizers(observed, withCascade(observed)), ...unmark(observed), ...marksOf(observed), ...calming];
   if (marks.length > 0) return change(observed, marks);

@@ -16,9 +16,9 @@ import {
   traceOf,
 } from "./plan-sync.ts";
 import { renderApplication } from "./render-application.ts";
-import { anApplication, aSeat, type Stored, stored, TARGET } from "./testing/builders.ts";
+import { anApplication, anApplicationPlacement, type Stored, stored, TARGET } from "./testing/builders.ts";
 
-const seat = aSeat();
+const placement = anApplicationPlacement();
 const application = anApplication({}, { type: "manual", createNamespace: true, destination: { environment: "prod", namespace: "web" } });
 const NOW = millis(1_767_225_600_000);
 
@@ -50,7 +50,7 @@ interface Shape {
 }
 
 function anObserved({ operation: asked, operationState }: Shape = {}) {
-  const raw = stored(renderApplication(seat, application, TARGET));
+  const raw = stored(renderApplication(placement, application, TARGET));
   if (asked !== undefined) raw["operation"] = asked;
   if (operationState !== undefined) raw["status"] = { operationState };
   return parseApplication(raw);
@@ -59,7 +59,7 @@ function anObserved({ operation: asked, operationState }: Shape = {}) {
 const facts = (over: Partial<SyncFacts> = {}): SyncFacts => ({
   run: aRun(),
   application,
-  unit: seat.unit,
+  unit: placement.unit,
   appliedRevision: application.desiredRevision,
   observed: anObserved(),
   isFresh: true,
@@ -175,8 +175,8 @@ describe("what is done about a run", () => {
     ["the deployment is being deleted", { application: { ...application, deletedAt: NOW } }],
     ["its latest change is not acknowledged", { appliedRevision: application.desiredRevision - 1 }],
     ["newer rows were written than these", { application: { ...application, desiredRevision: 1 } }],
-    ["the unit has another epoch", { unit: { ...seat.unit, epoch: 8 } }],
-    ["the unit is not at rest", { unit: { ...seat.unit, phase: "UNPLACED" as const } }],
+    ["the unit has another epoch", { unit: { ...placement.unit, epoch: 8 } }],
+    ["the unit is not at rest", { unit: { ...placement.unit, phase: "UNPLACED" as const } }],
   ])("it does not begin while %s", (_why, over) => expect(stepOf(planSync(facts(over), NOW))).toBe("wait"));
 
   test("gives up what could not begin for an hour, and begins what can, however old", () => {
@@ -247,7 +247,7 @@ test("of a queue, what has begun or is cancelled is carried on, and the first of
 
 /** Rows, an Application and its controller; workers act on what they read some time ago, and may die after each write. */
 function createModel(runs: number) {
-  let raw: Stored = stored(renderApplication(seat, application, TARGET));
+  let raw: Stored = stored(renderApplication(placement, application, TARGET));
   let version = 100;
   const rows = new Map(
     Array.from({ length: runs }, (_, index) => [`run-${index}`, aRun({ uid: `run-${index}`, createdAt: millis(NOW + index) })]),
@@ -267,9 +267,9 @@ function createModel(runs: number) {
     /** Acts once on what was read; `dies`: after a write to the cluster. True: there was something to do. */
     act({ queue, observed }: ReturnType<typeof read>, dies: boolean, now: Millis): boolean {
       for (const run of runsToCarry(queue, observed)) {
-        let sight = { observed, isFresh: false };
+        let observation = { observed, isFresh: false };
         for (let step = 0; step < 5; step += 1) {
-          const action = planSync(facts({ run, ...sight }), now);
+          const action = planSync(facts({ run, ...observation }), now);
           if (action.kind === "wait") break;
           if (action.kind === "record") {
             const row = rows.get(run.uid);
@@ -279,7 +279,7 @@ function createModel(runs: number) {
           const next = action.kind === "patch" ? (applyJsonPatch(raw as never, action.patch) as Stored | undefined) : undefined;
           if (next !== undefined) write(next);
           if (next !== undefined && dies) return true;
-          sight = { observed: parseApplication(raw), isFresh: true };
+          observation = { observed: parseApplication(raw), isFresh: true };
         }
       }
       return false;

@@ -19,7 +19,7 @@ export const TRACES = ["absent", "free", "busy", "requested", "working", "ending
 export type Trace = (typeof TRACES)[number];
 
 /** `go`: it may begin; `hold`: it may not begin yet; `stop`: it must end. */
-export type Wish = "go" | "hold" | "stop";
+export type Request = "go" | "hold" | "stop";
 
 /** `end`: record the run as over without a word of the engine's. */
 export type Step = "wait" | "request" | "follow" | "finish" | "terminate" | "withdraw" | "end";
@@ -35,7 +35,7 @@ const lost = { absent: "end", free: "end", busy: "end" } as const;
  * What is done about a run that is recorded as not begun (`Pending`) or asked for (`Running`). A trace of a run that is recorded as
  * not begun was left by somebody who asked and could not record it: it is followed, never asked for again.
  */
-export const STEPS: Readonly<Record<Exclude<RunPhase, "Succeeded" | "Failed" | "Terminated">, Readonly<Record<Wish, Row>>>> = {
+export const STEPS: Readonly<Record<Exclude<RunPhase, "Succeeded" | "Failed" | "Terminated">, Readonly<Record<Request, Row>>>> = {
   Pending: {
     go: { absent: "wait", free: "request", busy: "wait", ...underWay },
     hold: { absent: "wait", free: "wait", busy: "wait", ...underWay },
@@ -130,13 +130,13 @@ function stepOf(facts: SyncFacts, trace: Trace, now: Millis): Step {
   const { run } = facts;
   const { phase } = run.progress;
   if (isFinished(phase)) return "wait";
-  const step = STEPS[phase as keyof typeof STEPS][wishOf(facts, now)][trace];
+  const step = STEPS[phase as keyof typeof STEPS][requestOf(facts, now)][trace];
   const isLate = now - run.recordedAt > START_LIMIT_MS;
   if (step === "wait" && isLate) return "end";
   return step === "withdraw" && now - (run.requestedAt ?? now) < WITHDRAW_AFTER_MS ? "wait" : step;
 }
 
-function wishOf(facts: SyncFacts, now: Millis): Wish {
+function requestOf(facts: SyncFacts, now: Millis): Request {
   const { run } = facts;
   if (run.isCancelled || isOverdue(run, now)) return "stop";
   return mayBegin(facts) ? "go" : "hold";

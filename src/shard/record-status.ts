@@ -15,7 +15,7 @@ export interface LastRecord {
  * Argo CD looks at every application once in two to three minutes even if nothing happens. Recording each look would be the
  * largest load of an idle fleet and tell nobody anything; the time of the last look is refreshed this seldom.
  */
-const LOOK_EVERY_MS = 10 * 60_000;
+const OBSERVE_EVERY_MS = 10 * 60_000;
 
 /** What is to be recorded of an Application now; `undefined` when it says nothing new, or does not say whose it is. */
 export function statusToRecord(observed: ObservedApplication, last: LastRecord | undefined): RecordedStatus | undefined {
@@ -26,7 +26,7 @@ export function statusToRecord(observed: ObservedApplication, last: LastRecord |
   const instanceId = holderOf(observed);
   if (report === undefined || epoch === undefined || applicationId === undefined || instanceId === undefined) return undefined;
   const isKnown = last !== undefined && last.hash === report.hash && last.epoch === epoch;
-  if (isKnown && (report.reconciledAt ?? 0) - (last.reconciledAt ?? 0) < LOOK_EVERY_MS) return undefined;
+  if (isKnown && (report.reconciledAt ?? 0) - (last.reconciledAt ?? 0) < OBSERVE_EVERY_MS) return undefined;
   const { status, reconciledAt, hash } = report;
   return { applicationId, instanceId, epoch, status, reconciledAt, hash, version: versionOf(observed) };
 }

@@ -1,9 +1,9 @@
 import type { Environment } from "../domain/environment.ts";
 import type { UnitId } from "../domain/ids.ts";
 import type { Application } from "../domain/workspace.ts";
+import { type ApplicationPlacement, applicationFence, applicationLabels, type Destination } from "./application-placement.ts";
 import { type DesiredObject, desire } from "./managed-object.ts";
 import { ANNOTATION_POKE, environmentServer, projectName } from "./names.ts";
-import { applicationFence, applicationLabels, type Destination, type Seat } from "./seat.ts";
 
 /** Entries of `status.history` that Argo CD keeps; each embeds the whole source. */
 const HISTORY_LIMIT = 5;
@@ -19,7 +19,7 @@ export interface Target {
  * environment may not be used: what is wanted needs a connected one, a cascade any that is still known.
  */
 export function targetOf(
-  { workspace }: Pick<Seat, "workspace">,
+  { workspace }: Pick<ApplicationPlacement, "workspace">,
   { spec: { destination }, deletedAt }: Pick<Application, "spec" | "deletedAt">,
   { own, environment }: { readonly own: Destination; readonly environment: Environment | undefined },
 ): Target | undefined {
@@ -30,14 +30,14 @@ export function targetOf(
 }
 
 /** The Argo CD Application of one application on its owner. It carries no finalizer: at rest nothing may be deleted by deleting it. */
-export function renderApplication(seat: Seat, application: Application, target: Target): DesiredObject {
+export function renderApplication(placement: ApplicationPlacement, application: Application, target: Target): DesiredObject {
   return desire({
     kind: "application",
-    at: { namespace: seat.instance.namespace, name: application.argoName },
-    labels: applicationLabels(seat, application),
+    at: { namespace: placement.instance.namespace, name: application.argoName },
+    labels: applicationLabels(placement, application),
     annotations: application.spec.refresh === undefined ? {} : { [ANNOTATION_POKE]: application.spec.refresh },
-    fence: applicationFence(seat.unit, application),
-    content: { spec: applicationSpec(seat.unit.id, application, target) },
+    fence: applicationFence(placement.unit, application),
+    content: { spec: applicationSpec(placement.unit.id, application, target) },
   });
 }
 

@@ -2,9 +2,9 @@ import { allowsClusterResources, type Environment, type EnvironmentCredential } 
 import { canonicalJson } from "../domain/hash.ts";
 import type { EnvironmentId, UnitId } from "../domain/ids.ts";
 import { LABEL_ENVIRONMENT, LABEL_UNIT } from "../domain/names.ts";
+import { type ApplicationPlacement, unitFence, unitLabels } from "./application-placement.ts";
 import { type DesiredObject, desire, type ObservedObject } from "./managed-object.ts";
 import { environmentEntryName, environmentServer, projectName, serverPattern } from "./names.ts";
-import { type Seat, unitFence, unitLabels } from "./seat.ts";
 
 /** What an environment lets its unit do, in the words of a project. */
 export interface EnvironmentRights {
@@ -26,22 +26,26 @@ export function environmentRights(environment: Environment, address = environmen
  * The owner's entry for one environment, built field by field: nothing of a kubeconfig gets through but token, certificate and
  * authority. It names the unit's project, so that nobody else's Applications can use it.
  */
-export function renderEnvironmentEntry(seat: Seat, environment: Environment, credential: EnvironmentCredential): DesiredObject {
+export function renderEnvironmentEntry(
+  placement: ApplicationPlacement,
+  environment: Environment,
+  credential: EnvironmentCredential,
+): DesiredObject {
   const name = environmentEntryName(environment.id);
   const data = {
     name,
     server: environmentServer(environment),
-    project: projectName(seat.unit.id),
+    project: projectName(placement.unit.id),
     config: canonicalJson(renderConfig(environment, credential)),
     ...(environment.namespaces.length === 0 ? {} : { namespaces: [...environment.namespaces].sort().join(",") }),
     ...(environment.namespaces.length > 0 && environment.clusterResources ? { clusterResources: "true" } : {}),
   };
   return desire({
     kind: "entry",
-    at: { namespace: seat.instance.namespace, name },
-    labels: { ...unitLabels(seat), [LABEL_ENVIRONMENT]: environment.id, "argocd.argoproj.io/secret-type": "cluster" },
+    at: { namespace: placement.instance.namespace, name },
+    labels: { ...unitLabels(placement), [LABEL_ENVIRONMENT]: environment.id, "argocd.argoproj.io/secret-type": "cluster" },
     annotations: {},
-    fence: unitFence(seat.unit),
+    fence: unitFence(placement.unit),
     content: { type: "Opaque", data: Object.fromEntries(Object.entries(data).map(([key, value]) => [key, base64(value)])) },
   });
 }

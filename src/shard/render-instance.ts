@@ -2,11 +2,11 @@ import { canonicalJson } from "../domain/hash.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import { READER_ROLE } from "../domain/names.ts";
+import type { Destination, OwnNamespaces } from "./application-placement.ts";
+import { instanceLabels } from "./application-placement.ts";
 import type { DesiredObject } from "./managed-object.ts";
 import { desire } from "./managed-object.ts";
 import { accountName, clusterEntryName, readAccountName, readerBindingName } from "./names.ts";
-import type { Destination, OwnNamespaces } from "./seat.ts";
-import { instanceLabels } from "./seat.ts";
 
 /** Who an instance is on the API cluster: one account that reads, and may act as the accounts of the instance's units. */
 export interface InstanceIdentity {

@@ -1,11 +1,11 @@
 import type { UnitId } from "../domain/ids.ts";
 import { LABEL_UNIT } from "../domain/names.ts";
 import type { RepositoryCredential, RepositorySecret } from "../domain/repository-credential.ts";
+import type { ApplicationPlacement } from "./application-placement.ts";
+import { unitFence, unitLabels } from "./application-placement.ts";
 import type { DesiredObject, ObservedObject } from "./managed-object.ts";
 import { desire } from "./managed-object.ts";
 import { projectName, repositorySecretName } from "./names.ts";
-import type { Seat } from "./seat.ts";
-import { unitFence, unitLabels } from "./seat.ts";
 
 /**
  * The Secret by which Argo CD reads one repository for one unit. It always names the unit's project: one without is used for
@@ -13,17 +13,17 @@ import { unitFence, unitLabels } from "./seat.ts";
  * what else such a Secret may say (proxies, cloud identities, no checks of certificates) is nobody's to say but ours.
  */
 export function renderRepository(
-  seat: Seat,
+  placement: ApplicationPlacement,
   credential: Pick<RepositoryCredential, "id" | "url">,
   secret: RepositorySecret,
 ): DesiredObject {
-  const fields = { type: "git", url: credential.url, project: projectName(seat.unit.id), ...secretFields(secret) };
+  const fields = { type: "git", url: credential.url, project: projectName(placement.unit.id), ...secretFields(secret) };
   return desire({
     kind: "repository",
-    at: { namespace: seat.instance.namespace, name: repositorySecretName(seat.unit.id, credential.id) },
-    labels: { ...unitLabels(seat), "argocd.argoproj.io/secret-type": "repository" },
+    at: { namespace: placement.instance.namespace, name: repositorySecretName(placement.unit.id, credential.id) },
+    labels: { ...unitLabels(placement), "argocd.argoproj.io/secret-type": "repository" },
     annotations: {},
-    fence: unitFence(seat.unit),
+    fence: unitFence(placement.unit),
     content: { type: "Opaque", data: Object.fromEntries(Object.entries(fields).map(([key, text]) => [key, base64(text)])) },
   });
 }

@@ -1,17 +1,17 @@
 import type { Environment } from "../domain/environment.ts";
 import { FORBIDDEN_KINDS } from "../domain/forbidden-kinds.ts";
 import { DEPLOYER_ROLE, LABEL_MANAGED_BY, LABEL_UNIT, MANAGED_BY } from "../domain/names.ts";
+import type { ApplicationPlacement, Destination, OwnNamespaces } from "./application-placement.ts";
+import { unitFence, unitLabels } from "./application-placement.ts";
 import type { DesiredObject } from "./managed-object.ts";
 import { desire } from "./managed-object.ts";
-import { accountName, projectName, registerName } from "./names.ts";
+import { accountName, ownerBindingName, projectName } from "./names.ts";
 import { type EnvironmentRights, environmentRights } from "./render-environment.ts";
-import type { Destination, OwnNamespaces, Seat } from "./seat.ts";
-import { unitFence, unitLabels } from "./seat.ts";
 
 /** What a unit needs on its owner before any of its Applications may stand there. */
 export interface UnitObjects {
   readonly account: DesiredObject;
-  readonly register: DesiredObject;
+  readonly ownerBinding: DesiredObject;
   readonly project: DesiredObject;
 }
 
@@ -23,22 +23,22 @@ export interface UnitSurroundings {
   readonly environments: readonly Environment[];
 }
 
-export function renderUnit(seat: Seat, surroundings: UnitSurroundings): UnitObjects {
+export function renderUnit(placement: ApplicationPlacement, surroundings: UnitSurroundings): UnitObjects {
   return {
-    account: renderAccount(seat, surroundings.namespaces),
-    register: renderRegister(seat, surroundings.namespaces),
-    project: renderProject(seat, surroundings),
+    account: renderAccount(placement, surroundings.namespaces),
+    ownerBinding: renderOwnerBinding(placement, surroundings.namespaces),
+    project: renderProject(placement, surroundings),
   };
 }
 
 /** The identity the owner deploys as. It stands in our namespace: in the user's, whoever may edit there could make its token. */
-function renderAccount(seat: Seat, namespaces: OwnNamespaces): DesiredObject {
+function renderAccount(placement: ApplicationPlacement, namespaces: OwnNamespaces): DesiredObject {
   return desire({
     kind: "account",
-    at: { namespace: namespaces.accounts, name: accountName(seat.unit.id, seat.instance.id) },
-    labels: unitLabels(seat),
+    at: { namespace: namespaces.accounts, name: accountName(placement.unit.id, placement.instance.id) },
+    labels: unitLabels(placement),
     annotations: {},
-    fence: unitFence(seat.unit),
+    fence: unitFence(placement.unit),
     content: { automountServiceAccountToken: false },
   });
 }
@@ -47,16 +47,16 @@ function renderAccount(seat: Seat, namespaces: OwnNamespaces): DesiredObject {
  * The register: the only binding that lets anybody of ours write in the workspace's namespace, and its only subject is the
  * owner's account. The instance is not named on it: users see this object.
  */
-export function renderRegister(seat: Seat, namespaces: OwnNamespaces): DesiredObject {
+export function renderOwnerBinding(placement: ApplicationPlacement, namespaces: OwnNamespaces): DesiredObject {
   return desire({
     kind: "binding",
-    at: { namespace: seat.workspace.namespace, name: registerName(seat.unit.bucket) },
-    labels: { [LABEL_MANAGED_BY]: MANAGED_BY, [LABEL_UNIT]: seat.unit.id },
+    at: { namespace: placement.workspace.namespace, name: ownerBindingName(placement.unit.bucket) },
+    labels: { [LABEL_MANAGED_BY]: MANAGED_BY, [LABEL_UNIT]: placement.unit.id },
     annotations: {},
-    fence: unitFence(seat.unit),
+    fence: unitFence(placement.unit),
     content: {
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: DEPLOYER_ROLE },
-      subjects: [{ kind: "ServiceAccount", name: accountName(seat.unit.id, seat.instance.id), namespace: namespaces.accounts }],
+      subjects: [{ kind: "ServiceAccount", name: accountName(placement.unit.id, placement.instance.id), namespace: namespaces.accounts }],
     },
   });
 }
@@ -69,16 +69,16 @@ const EVERY_KIND = [{ group: "*", kind: "*" }] as const;
  * windows) mean nothing is granted. Lists of kinds hold for all destinations of a project: with environments they are as wide
  * as the widest of these, and what keeps the own namespace is the account's role alone.
  */
-function renderProject(seat: Seat, surroundings: UnitSurroundings): DesiredObject {
-  const target = { server: surroundings.destination.server, namespace: seat.workspace.namespace };
+function renderProject(placement: ApplicationPlacement, surroundings: UnitSurroundings): DesiredObject {
+  const target = { server: surroundings.destination.server, namespace: placement.workspace.namespace };
   const rights = surroundings.environments.map((environment) => environmentRights(environment));
-  const account = `${surroundings.namespaces.accounts}:${accountName(seat.unit.id, seat.instance.id)}`;
+  const account = `${surroundings.namespaces.accounts}:${accountName(placement.unit.id, placement.instance.id)}`;
   return desire({
     kind: "project",
-    at: { namespace: seat.instance.namespace, name: projectName(seat.unit.id) },
-    labels: unitLabels(seat),
+    at: { namespace: placement.instance.namespace, name: projectName(placement.unit.id) },
+    labels: unitLabels(placement),
     annotations: {},
-    fence: unitFence(seat.unit),
+    fence: unitFence(placement.unit),
     content: {
       spec: {
         ...projectFence({ target, rights, repoUrls: surroundings.repoUrls }),

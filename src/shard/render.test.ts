@@ -6,7 +6,7 @@ import { renderApplication, targetOf } from "./render-application.ts";
 import { renderEnvironmentEntry } from "./render-environment.ts";
 import { renderClusterEntry, renderIdentity, renderImpersonation } from "./render-instance.ts";
 import { renderUnit } from "./render-unit.ts";
-import { anApplication, anEnvironment, aSeat, DESTINATION, NAMESPACES, TARGET } from "./testing/builders.ts";
+import { anApplication, anApplicationPlacement, anEnvironment, DESTINATION, NAMESPACES, TARGET } from "./testing/builders.ts";
 
 const INSTANCE = "instance-1" as InstanceId;
 const text = (...objects: readonly Parameters<typeof manifestOf>[0][]): string =>
@@ -17,7 +17,7 @@ describe("what is written", () => {
     await expect(
       text(
         renderApplication(
-          aSeat(),
+          anApplicationPlacement(),
           anApplication({}, { createNamespace: true, destination: { environment: "prod", namespace: "web" } }),
           TARGET,
         ),
@@ -27,26 +27,26 @@ describe("what is written", () => {
 
   test("for an application that is synced on demand", async () => {
     const source = { repoUrl: "https://git.example/team/app", path: ".", targetRevision: "" };
-    await expect(text(renderApplication(aSeat(), anApplication({}, { type: "manual", source }), TARGET))).toMatchFileSnapshot(
-      "testing/application-manual.golden.yaml",
-    );
+    await expect(
+      text(renderApplication(anApplicationPlacement(), anApplication({}, { type: "manual", source }), TARGET)),
+    ).toMatchFileSnapshot("testing/application-manual.golden.yaml");
   });
 
   test("for a unit", async () => {
     const repoUrls = ["https://git.example/team/b", "https://git.example/team/a", "https://git.example/team/a"];
-    const { account, register, project } = renderUnit(aSeat(), {
+    const { account, ownerBinding, project } = renderUnit(anApplicationPlacement(), {
       destination: DESTINATION,
       namespaces: NAMESPACES,
       repoUrls,
       environments: [],
     });
-    await expect(text(account, register, project)).toMatchFileSnapshot("testing/unit.golden.yaml");
+    await expect(text(account, ownerBinding, project)).toMatchFileSnapshot("testing/unit.golden.yaml");
   });
 
   test("for a unit that deploys to environments", async () => {
     const namespaced = anEnvironment({ namespaces: ["web", "db"] });
     const whole = anEnvironment({ id: "environment-2" as EnvironmentId, apiUrl: "https://[2001:db8::7]:6443", namespaces: [] });
-    const { project } = renderUnit(aSeat(), {
+    const { project } = renderUnit(anApplicationPlacement(), {
       destination: DESTINATION,
       namespaces: NAMESPACES,
       repoUrls: ["https://git.example/team/a"],
@@ -55,13 +55,13 @@ describe("what is written", () => {
     const credential = { server: namespaced.apiUrl, token: "a-token", ca: "a-ca", serverName: "prod" };
     const pair = { server: whole.apiUrl, certificate: { cert: "a-cert", key: "a-key" } };
     const elsewhere = anApplication({}, { destination: { environment: "prod", namespace: "web" } });
-    const target = targetOf(aSeat(), elsewhere, { own: DESTINATION, environment: namespaced });
+    const target = targetOf(anApplicationPlacement(), elsewhere, { own: DESTINATION, environment: namespaced });
     await expect(
       text(
         project,
-        renderEnvironmentEntry(aSeat(), namespaced, credential),
-        renderEnvironmentEntry(aSeat(), whole, pair),
-        renderApplication(aSeat(), elsewhere, target ?? TARGET),
+        renderEnvironmentEntry(anApplicationPlacement(), namespaced, credential),
+        renderEnvironmentEntry(anApplicationPlacement(), whole, pair),
+        renderApplication(anApplicationPlacement(), elsewhere, target ?? TARGET),
       ),
     ).toMatchFileSnapshot("testing/environments.golden.yaml");
   });
@@ -76,7 +76,9 @@ describe("what is written", () => {
 
 describe("tenancy", () => {
   const projectSpec = (repoUrls: readonly string[]) =>
-    renderUnit(aSeat(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls, environments: [] }).project.content["spec"] as {
+    renderUnit(anApplicationPlacement(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls, environments: [] }).project.content[
+      "spec"
+    ] as {
       sourceRepos: string[];
     };
 
@@ -88,7 +90,12 @@ describe("tenancy", () => {
 
   test("S2: a project permits the own namespace and what its environments permit, each by name", () => {
     const environments = [anEnvironment({ namespaces: ["web"] })];
-    const { project } = renderUnit(aSeat(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [], environments });
+    const { project } = renderUnit(anApplicationPlacement(), {
+      destination: DESTINATION,
+      namespaces: NAMESPACES,
+      repoUrls: [],
+      environments,
+    });
     const { destinations } = project.content["spec"] as { readonly destinations: readonly Readonly<Record<string, string>>[] };
     expect(destinations.map(({ server = "", namespace }) => [server.replace(/\\\?.*/, ""), namespace])).toEqual([
       [DESTINATION.server, "team-a"],
@@ -101,19 +108,29 @@ describe("tenancy", () => {
   });
 
   test("accounts, registers and projects tell neither names nor ids of tenants", () => {
-    const { account, project } = renderUnit(aSeat(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [], environments: [] });
-    for (const name of [account.at.name, project.at.name]) expect(name).toMatch(/^(u|ws)-[0-9a-f]{20}$/);
-  });
-
-  test("each part of a split workspace has a register and an account of its own", () => {
-    const whole = renderUnit(aSeat(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [], environments: [] });
-    const part = renderUnit(aSeat({ id: "unit-2" as UnitId, bucket: 1 }), {
+    const { account, project } = renderUnit(anApplicationPlacement(), {
       destination: DESTINATION,
       namespaces: NAMESPACES,
       repoUrls: [],
       environments: [],
     });
-    expect(part.register.at).not.toEqual(whole.register.at);
+    for (const name of [account.at.name, project.at.name]) expect(name).toMatch(/^(u|ws)-[0-9a-f]{20}$/);
+  });
+
+  test("each part of a split workspace has a register and an account of its own", () => {
+    const whole = renderUnit(anApplicationPlacement(), {
+      destination: DESTINATION,
+      namespaces: NAMESPACES,
+      repoUrls: [],
+      environments: [],
+    });
+    const part = renderUnit(anApplicationPlacement({ id: "unit-2" as UnitId, bucket: 1 }), {
+      destination: DESTINATION,
+      namespaces: NAMESPACES,
+      repoUrls: [],
+      environments: [],
+    });
+    expect(part.ownerBinding.at).not.toEqual(whole.ownerBinding.at);
     expect(part.account.at).not.toEqual(whole.account.at);
   });
 
@@ -125,6 +142,6 @@ describe("tenancy", () => {
 });
 
 test("a deployment into its own namespace asks for no namespace, or it would never be synced", () => {
-  const rendered = renderApplication(aSeat(), anApplication({}, { createNamespace: true, destination: {} }), TARGET);
+  const rendered = renderApplication(anApplicationPlacement(), anApplication({}, { createNamespace: true, destination: {} }), TARGET);
   expect(JSON.stringify(rendered.content)).not.toContain("CreateNamespace");
 });

@@ -7,10 +7,10 @@ import { type ApplicationAction, CASCADE_FINALIZER, planApplication } from "./pl
 import { renderApplication } from "./render-application.ts";
 import { calm, type Restlessness, restlessnessOf } from "./restlessness.ts";
 import type { Stored } from "./testing/builders.ts";
-import { anApplication, aSeat, stored, TARGET } from "./testing/builders.ts";
+import { anApplication, anApplicationPlacement, stored, TARGET } from "./testing/builders.ts";
 
 const REFRESH = "argocd.argoproj.io/refresh";
-const DESIRED = renderApplication(aSeat({ epoch: 7 }), anApplication({ desiredRevision: 2 }), TARGET);
+const DESIRED = renderApplication(anApplicationPlacement({ epoch: 7 }), anApplication({ desiredRevision: 2 }), TARGET);
 const at = (seconds: number): string =>
   `2026-01-01T00:${String(Math.floor(seconds / 60)).padStart(2, "0")}:${String(seconds % 60).padStart(2, "0")}Z`;
 const NOW = millis(Date.parse(at(100)));
@@ -112,7 +112,7 @@ function createEngine(shape: Shape) {
   let raw: Record<string, unknown> | undefined = rawOf(shape);
   let version = 100;
   let seconds = 100;
-  let look: { readonly isAsked: boolean; readonly isAutomated: boolean } | undefined;
+  let observation: { readonly isAsked: boolean; readonly isAutomated: boolean } | undefined;
   const made: number[] = [];
   const orphans: number[] = [];
   const write = (next: Record<string, unknown>): void => {
@@ -131,7 +131,8 @@ function createEngine(shape: Shape) {
       const finalizers = ((raw["metadata"] as Record<string, unknown>)["finalizers"] ?? []) as string[];
       expect(finalizers).toContain(CASCADE_FINALIZER);
       // What is under way is ended first; then everything is deleted that is known by now.
-      if (raw["operation"] !== undefined || (look?.isAutomated === true && status()["operationState"] === undefined)) made.push(seconds);
+      if (raw["operation"] !== undefined || (observation?.isAutomated === true && status()["operationState"] === undefined))
+        made.push(seconds);
       orphans.push(...made.filter((madeAt) => seconds - madeAt < 1));
       raw = undefined;
     },
@@ -151,16 +152,16 @@ function createEngine(shape: Shape) {
       }
       const annotations = { ...(metadata?.["annotations"] as object) } as Record<string, string>;
       const isAsked = annotations[REFRESH] !== undefined;
-      if (look === undefined) {
+      if (observation === undefined) {
         const isAutomated = (spec?.["syncPolicy"] as { automated?: unknown } | undefined)?.automated !== undefined;
-        if (isAsked || status()["reconciledAt"] === undefined) look = { isAsked, isAutomated };
+        if (isAsked || status()["reconciledAt"] === undefined) observation = { isAsked, isAutomated };
         return;
       }
       if (!mayEnd) return;
       // It goes by what the Application said when it began.
-      if (look.isAsked) delete annotations[REFRESH];
-      const begun = look.isAutomated && status()["operationState"] === undefined ? { operation: { sync: {} } } : {};
-      look = undefined;
+      if (observation.isAsked) delete annotations[REFRESH];
+      const begun = observation.isAutomated && status()["operationState"] === undefined ? { operation: { sync: {} } } : {};
+      observation = undefined;
       write({ ...raw, ...begun, metadata: { ...metadata, annotations }, status: { ...status(), reconciledAt: at(seconds) } });
     },
   };
@@ -186,7 +187,7 @@ test("a cascade leaves nothing behind that a sync made, wherever it is decided o
         for (const mayEnd of luck.slice(0, late)) engine.work(mayEnd);
         for (const mayEnd of [...luck.slice(late), ...Array.from({ length: 20 }, () => true)]) {
           for (let step = 0; step < 4; step += 1) {
-            const action = planApplication(DESIRED, { deletion: "cascade", now: engine.now(), isPatient: true }, engine.observed());
+            const action = planApplication(DESIRED, { deletion: "cascade", now: engine.now(), mayWait: true }, engine.observed());
             if (action.kind === "await-rest") break;
             engine.carryOut(action);
           }
@@ -201,7 +202,7 @@ test("a cascade leaves nothing behind that a sync made, wherever it is decided o
 
 test("without patience a cascade begins whatever is under way", () => {
   const place = observed({ isRequested: true, phase: "Running" });
-  const marked = planApplication(DESIRED, { deletion: "cascade", now: NOW, isPatient: false }, place);
+  const marked = planApplication(DESIRED, { deletion: "cascade", now: NOW, mayWait: false }, place);
   expect(marked).toMatchObject({ kind: "change" });
   expect(JSON.stringify(marked)).not.toContain("Terminating");
 });

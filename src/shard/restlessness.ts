@@ -65,11 +65,11 @@ export function calm(observed: ObservedApplication, restlessness: Restlessness):
   return [
     ...(observed.isAutomated ? [{ op: "remove", path: "/spec/syncPolicy/automated" } as const] : []),
     ...(restlessness === "syncing" ? [TERMINATE] : []),
-    ...(LOOKS.has(restlessness) && !observed.isRefreshing
+    ...(OBSERVATIONS.has(restlessness) && !observed.isRefreshing
       ? [{ op: "add", path: `/metadata/annotations/${escapePointer(ANNOTATION_REFRESH)}`, value: "normal" } as const]
       : []),
   ];
 }
 
 /** What is unseen is compared as soon as the cluster is heard again, without being asked for. */
-const LOOKS: ReadonlySet<Restlessness> = new Set(["automated", "unsettled"]);
+const OBSERVATIONS: ReadonlySet<Restlessness> = new Set(["automated", "unsettled"]);

@@ -1,15 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { millis } from "../domain/clock.ts";
 import type { ApplicationId, InstanceId } from "../domain/ids.ts";
-import { differsInContent, differsInReport, differsInWish, type ObservedApplication, parseApplication } from "./parse-application.ts";
+import { type Ended, judgeOrphans, planOrphanEnd, type RowsOfOrphans, type UnitOwner, whyRevisit } from "./orphans.ts";
+import { differsInContent, differsInReport, differsInRequest, type ObservedApplication, parseApplication } from "./parse-application.ts";
 import { CASCADE_FINALIZER, planDeparture } from "./plan-application.ts";
 import { statusToRecord, waitForOthersMs } from "./record-status.ts";
 import { renderApplication } from "./render-application.ts";
-import { type Ended, type Home, judgeStrays, planStrayEnd, type RowsOfStrays, whyRevisit } from "./strays.ts";
-import { anApplication, aSeat, type Stored, setField, setMeta, stored, TARGET } from "./testing/builders.ts";
+import { anApplication, anApplicationPlacement, type Stored, setField, setMeta, stored, TARGET } from "./testing/builders.ts";
 
 function anObserved(id = "application-1", change: (raw: Stored) => void = () => undefined): ObservedApplication {
-  const raw = stored(renderApplication(aSeat(), anApplication({ id: id as ApplicationId, argoName: `name-${id}` }), TARGET), `uid-${id}`);
+  const raw = stored(
+    renderApplication(anApplicationPlacement(), anApplication({ id: id as ApplicationId, argoName: `name-${id}` }), TARGET),
+    `uid-${id}`,
+  );
   change(raw);
   const observed = parseApplication(raw);
   if (observed === undefined) throw new Error("unreadable");
@@ -26,16 +29,18 @@ describe("Applications that stand where they do not belong", () => {
 
   test("are reported at the first look and may go at the second, when their rows are gone", () => {
     const rows = { ...HERE, belonging: ids("application-1"), existing: new Map(), ended: new Map() };
-    expect(judgeStrays([one, two], rows, new Set())).toEqual([{ observed: two, reason: "no-row", deletion: "orphan", isRemovable: false }]);
-    expect(judgeStrays([two, one], rows, uids(two))).toEqual([{ observed: two, reason: "no-row", deletion: "orphan", isRemovable: true }]);
-    expect(judgeStrays([two], rows, new Set(["another-uid"]))[0]?.isRemovable).toBe(false);
+    expect(judgeOrphans([one, two], rows, new Set())).toEqual([
+      { observed: two, reason: "no-row", deletion: "orphan", isRemovable: false },
+    ]);
+    expect(judgeOrphans([two, one], rows, uids(two))).toEqual([{ observed: two, reason: "no-row", deletion: "orphan", isRemovable: true }]);
+    expect(judgeOrphans([two], rows, new Set(["another-uid"]))[0]?.isRemovable).toBe(false);
   });
 
   test("stay while their row exists, for their owner is another instance, unless its unit rests there under no older epoch", () => {
-    const judged = (over: Omit<Home, "owner"> & Partial<Home>, seen = uids(two), home = { owner: ELSEWHERE, ...over }) =>
-      judgeStrays(
+    const judged = (over: Omit<UnitOwner, "owner"> & Partial<UnitOwner>, seen = uids(two), unitOwner = { owner: ELSEWHERE, ...over }) =>
+      judgeOrphans(
         [two],
-        { ...HERE, belonging: ids(), existing: new Map([["application-2" as ApplicationId, home]]), ended: new Map() },
+        { ...HERE, belonging: ids(), existing: new Map([["application-2" as ApplicationId, unitOwner]]), ended: new Map() },
         seen,
       );
     const stays = [{ observed: two, reason: "owned-elsewhere", deletion: "orphan", isRemovable: false }];
@@ -65,13 +70,13 @@ describe("Applications that stand where they do not belong", () => {
   test("are only reported when very many rows are missing at once, as after a loss of data (I2)", () => {
     const many = Array.from({ length: 11 }, (_, index) => anObserved(`application-${index + 10}`));
     expect(
-      judgeStrays(many, { ...HERE, belonging: ids(), existing: new Map(), ended: new Map() }, uids(...many)).some(
-        (stray) => stray.isRemovable,
+      judgeOrphans(many, { ...HERE, belonging: ids(), existing: new Map(), ended: new Map() }, uids(...many)).some(
+        (orphan) => orphan.isRemovable,
       ),
     ).toBe(false);
     expect(
-      judgeStrays(many.slice(1), { ...HERE, belonging: ids(), existing: new Map(), ended: new Map() }, uids(...many)).every(
-        (stray) => stray.isRemovable,
+      judgeOrphans(many.slice(1), { ...HERE, belonging: ids(), existing: new Map(), ended: new Map() }, uids(...many)).every(
+        (orphan) => orphan.isRemovable,
       ),
     ).toBe(true);
   });
@@ -80,7 +85,7 @@ describe("Applications that stand where they do not belong", () => {
     const probe = anObserved("probe", (raw) => void delete (raw.metadata["labels"] as Record<string, string>)["argosy.dev/application"]);
     const leaving = anObserved("application-3", setMeta("deletionTimestamp", "2026-01-01T00:00:00Z"));
     expect(
-      judgeStrays([probe, leaving], { ...HERE, belonging: ids(), existing: new Map(), ended: new Map() }, uids(probe, leaving)),
+      judgeOrphans([probe, leaving], { ...HERE, belonging: ids(), existing: new Map(), ended: new Map() }, uids(probe, leaving)),
     ).toEqual([{ observed: leaving, reason: "no-row", deletion: "orphan", isRemovable: false }]);
   });
 });
@@ -90,17 +95,17 @@ test("a stray that is deleted and paused goes: Argo CD ends nothing that is paus
     raw.metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z";
     raw.metadata["annotations"] = { ...(raw.metadata["annotations"] as object), "argocd.argoproj.io/skip-reconcile": "true" };
   });
-  const [stray] = judgeStrays([copy], { ...HERE, belonging: ids(), existing: new Map(), ended: new Map() }, uids(copy));
-  expect(stray).toMatchObject({ reason: "no-row", isRemovable: true });
+  const [orphan] = judgeOrphans([copy], { ...HERE, belonging: ids(), existing: new Map(), ended: new Map() }, uids(copy));
+  expect(orphan).toMatchObject({ reason: "no-row", isRemovable: true });
 });
 
 describe("an Application that was created after a cascade had ended what it stands for", () => {
   const late = anObserved("application-1");
   const ended = (over: Partial<Ended> = {}) =>
     new Map([["application-1" as ApplicationId, { argoName: "name-application-1", unitEpoch: 7, ...over }]]);
-  const judged = (rows: Partial<RowsOfStrays>, observed = late) =>
-    judgeStrays([observed], { ...HERE, belonging: ids(), existing: new Map(), ended: new Map(), ...rows }, uids(observed))[0]?.deletion;
-  const cascade = { deletion: "cascade", now: millis(0), isPatient: true } as const;
+  const judged = (rows: Partial<RowsOfOrphans>, observed = late) =>
+    judgeOrphans([observed], { ...HERE, belonging: ids(), existing: new Map(), ended: new Map(), ...rows }, uids(observed))[0]?.deletion;
+  const cascade = { deletion: "cascade", now: millis(0), mayWait: true } as const;
 
   test("goes with what it deployed, and any other without", () => {
     expect(judged({ ended: ended() })).toBe("cascade");
@@ -125,9 +130,9 @@ describe("an Application that was created after a cascade had ended what it stan
   });
 
   test("is brought to rest first, and then deleted by its uid alone (I2)", () => {
-    const stray = judgeStrays([late], { ...HERE, belonging: ids(), existing: new Map(), ended: ended() }, uids(late))[0];
-    if (stray === undefined) throw new Error("nothing is found");
-    const step = planStrayEnd(stray, cascade, late);
+    const orphan = judgeOrphans([late], { ...HERE, belonging: ids(), existing: new Map(), ended: ended() }, uids(late))[0];
+    if (orphan === undefined) throw new Error("nothing is found");
+    const step = planOrphanEnd(orphan, cascade, late);
     expect(step).toMatchObject({
       kind: "change",
       patch: expect.arrayContaining([
@@ -141,10 +146,10 @@ describe("an Application that was created after a cascade had ended what it stan
       raw.metadata["finalizers"] = [CASCADE_FINALIZER];
       delete ((raw["spec"] as Stored)["syncPolicy"] as Record<string, unknown>)["automated"];
     });
-    expect(planStrayEnd(stray, cascade, marked)).toMatchObject({ kind: "delete", preconditions: { uid: late.uid } });
+    expect(planOrphanEnd(orphan, cascade, marked)).toMatchObject({ kind: "delete", preconditions: { uid: late.uid } });
     const syncing = anObserved("application-1", setMeta("finalizers", [CASCADE_FINALIZER]));
-    expect(planStrayEnd(stray, { ...cascade, isPatient: false }, syncing)).toMatchObject({ kind: "delete" });
-    expect(planStrayEnd(stray, cascade, { ...late, uid: "another" })).toEqual({ kind: "gone" });
+    expect(planOrphanEnd(orphan, { ...cascade, mayWait: false }, syncing)).toMatchObject({ kind: "delete" });
+    expect(planOrphanEnd(orphan, cascade, { ...late, uid: "another" })).toEqual({ kind: "gone" });
   });
 });
 
@@ -161,7 +166,7 @@ describe("changes that are worth a look", () => {
   const reported = anObserved("application-1", setField("status", { sync: { status: "Synced" } }));
 
   test("are not Argo CD's reports", () => {
-    expect(differsInWish(before, reported)).toBe(false);
+    expect(differsInRequest(before, reported)).toBe(false);
     expect(differsInReport(before, reported)).toBe(true);
     expect(differsInReport(reported, reported)).toBe(false);
   });
@@ -175,8 +180,8 @@ describe("changes that are worth a look", () => {
       setMeta("deletionTimestamp", "2026-01-01T00:00:00Z"),
     ];
     for (const change of changes) expect(differsInContent(before, anObserved("application-1", change))).toBe(true);
-    expect(differsInWish(before, anObserved("application-1", setMeta("finalizers", ["x"])))).toBe(true);
-    expect(differsInWish(undefined, before)).toBe(true);
+    expect(differsInRequest(before, anObserved("application-1", setMeta("finalizers", ["x"])))).toBe(true);
+    expect(differsInRequest(undefined, before)).toBe(true);
     expect(differsInContent(before, anObserved("application-1", setMeta("resourceVersion", "999")))).toBe(false);
   });
 });
@@ -206,9 +211,9 @@ describe("what is recorded of a status", () => {
   });
 
   test("waits for others at the full minute when it is a mere look, and never when it is news", () => {
-    const look = statusToRecord(at("2026-01-01T00:10:00Z"), last);
-    const news = statusToRecord(anObserved("application-1", setField("status", { sync: { status: "OutOfSync" } })), last);
-    if (look === undefined || news === undefined) throw new Error("nothing to record");
+    const observation = statusToRecord(at("2026-01-01T00:10:00Z"), last);
+    const notifications = statusToRecord(anObserved("application-1", setField("status", { sync: { status: "OutOfSync" } })), last);
+    if (observation === undefined || notifications === undefined) throw new Error("nothing to record");
     const minute = Date.UTC(2026, 0, 1, 0, 11);
     for (const [atMs, waitMs] of [
       [minute, 0],
@@ -216,10 +221,10 @@ describe("what is recorded of a status", () => {
       [minute + 5_001, 54_999],
       [minute + 59_999, 1],
     ] as const) {
-      expect(waitForOthersMs(look, last, millis(atMs))).toBe(waitMs);
-      expect(waitForOthersMs(news, last, millis(atMs))).toBe(0);
-      expect(waitForOthersMs(look, { ...last, epoch: 6 }, millis(atMs))).toBe(0);
-      expect(waitForOthersMs(look, undefined, millis(atMs))).toBe(0);
+      expect(waitForOthersMs(observation, last, millis(atMs))).toBe(waitMs);
+      expect(waitForOthersMs(notifications, last, millis(atMs))).toBe(0);
+      expect(waitForOthersMs(observation, { ...last, epoch: 6 }, millis(atMs))).toBe(0);
+      expect(waitForOthersMs(observation, undefined, millis(atMs))).toBe(0);
     }
   });
 

@@ -4,10 +4,15 @@ import type { ShardObject } from "../domain/shard-object.ts";
 import { manifestOf } from "./managed-object.ts";
 import { type ObservedBinding, parseBinding } from "./parse-rights.ts";
 import { renderUnit } from "./render-unit.ts";
-import { addRepair, afterRepair, isBorneOutBy, judgeTampering, type Look, repairsText, repairWaitMs } from "./tampering.ts";
-import { aSeat, DESTINATION, NAMESPACES } from "./testing/builders.ts";
+import { addRepair, afterRepair, isBorneOutBy, judgeTampering, repairsText, repairWaitMs, type TamperingObservation } from "./tampering.ts";
+import { anApplicationPlacement, DESTINATION, NAMESPACES } from "./testing/builders.ts";
 
-const { register: desired } = renderUnit(aSeat(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [], environments: [] });
+const { ownerBinding: desired } = renderUnit(anApplicationPlacement(), {
+  destination: DESTINATION,
+  namespaces: NAMESPACES,
+  repoUrls: [],
+  environments: [],
+});
 const manifest = manifestOf(desired);
 
 function observe(over: object = {}, metadata: object = {}): ObservedBinding {
@@ -23,13 +28,13 @@ const KNOWN: ShardObject = {
   ...{ instanceId: "instance-1" as InstanceId, kind: "register", subject: "unit-1", appliedRevision: 3, epoch: 7, uid: "uid-1" },
   hash: desired.contentHash,
 };
-const judge = (looks: readonly Look[], settled = observe(), known: ShardObject | undefined = KNOWN) =>
-  judgeTampering(looks, { desired, settled, known })?.what;
+const judge = (observations: readonly TamperingObservation[], settled = observe(), known: ShardObject | undefined = KNOWN) =>
+  judgeTampering(observations, { desired, settled, known })?.what;
 const NOBODY = { subjects: [] };
 
 describe("whether somebody tampered with a register", () => {
   const another = observe({}, { uid: "uid-2" });
-  test.each<[string, ReturnType<typeof judge>, readonly Look[], ObservedBinding, ShardObject | undefined]>([
+  test.each<[string, ReturnType<typeof judge>, readonly TamperingObservation[], ObservedBinding, ShardObject | undefined]>([
     ["it is as it was", undefined, [{ observed: observe(), step: "settled" }], observe(), KNOWN],
     ["it names nobody", "edited", [{ observed: observe(NOBODY), step: "change" }], observe(), KNOWN],
     ["its labels are gone", "edited", [{ observed: observe({}, { labels: {} }), step: "change" }], observe(), KNOWN],

@@ -12,7 +12,7 @@ export interface Tampering {
 }
 
 /** One look at a register on the way to what it should be. */
-export interface Look {
+export interface TamperingObservation {
   readonly observed: ObservedBinding | undefined;
   readonly step: ObjectAction<ObservedBinding>["kind"];
 }
@@ -23,7 +23,7 @@ export interface Look {
  * this epoch nothing of ours is known to have stood.
  */
 export function judgeTampering(
-  looks: readonly Look[],
+  observations: readonly TamperingObservation[],
   {
     desired,
     settled,
@@ -32,12 +32,12 @@ export function judgeTampering(
 ): Tampering | undefined {
   if (known === undefined || known.epoch !== desired.fence?.epoch) return undefined;
   const isAnother = settled.uid !== known.uid;
-  const foreign = looks.find((look) => isForeign(look, desired, known))?.observed;
+  const foreign = observations.find((observation) => isForeign(observation, desired, known))?.observed;
   if (foreign !== undefined) return { what: isAnother || foreign.uid !== known.uid ? "replaced" : "edited", by: foreign.lastWrite };
   return isAnother ? { what: "deleted", by: undefined } : undefined;
 }
 
-function isForeign({ observed, step }: Look, desired: DesiredObject, known: ShardObject): boolean {
+function isForeign({ observed, step }: TamperingObservation, desired: DesiredObject, known: ShardObject): boolean {
   if (observed === undefined || step === "settled" || step === "await-end") return false;
   if (step === "fenced" || ![known.hash, desired.contentHash].includes(observed.contentHash)) return true;
   return [LABEL_MANAGED_BY, LABEL_UNIT].some((label) => observed.labels[label] !== desired.labels[label]);

@@ -79,7 +79,7 @@ export interface Photograph {
     readonly path: string;
     readonly isDeleting: boolean;
   }[];
-  readonly registers: readonly { readonly namespace: string; readonly subjects: readonly string[]; readonly epoch: number }[];
+  readonly ownerBindings: readonly { readonly namespace: string; readonly subjects: readonly string[]; readonly epoch: number }[];
   readonly objects: readonly { readonly namespace: string; readonly name: string; readonly content: string; readonly tracking: string }[];
   /** Moves that have not ended. */
   readonly moves: readonly { readonly id: string; readonly phase: MovePhase; readonly message: string }[];

@@ -1,5 +1,5 @@
 import type { MovePhase } from "../domain/move.ts";
-import { oneAuthority, registersNameOwners } from "./checkers/authority.ts";
+import { oneAuthority, ownerBindingsNameOwners } from "./checkers/authority.ts";
 import { type Checker, follow, type Property, type Violation } from "./checkers/checker.ts";
 import { nothingComesBack, nothingWantedIsDeleted } from "./checkers/deletions.ts";
 import { epochsGrow } from "./checkers/epochs.ts";
@@ -9,9 +9,9 @@ import {
   copiesKnowNoFailure,
   nothingIsCutOff,
   ownersKeepTheirs,
+  requestsAreKept,
   rightSyncsGoOn,
   unfinished,
-  wishesAreKept,
 } from "./checkers/moves.ts";
 import { quietAtRest } from "./checkers/rest.ts";
 import { disagreements, stale } from "./checkers/settled.ts";
@@ -64,7 +64,7 @@ export interface Outcome {
 const START_MS = 3_000;
 /** After which a process that a failpoint killed is started again. */
 const RESTART_MS = 1_000;
-const LOOK_MS = 5_000;
+const OBSERVE_EVERY_MS = 5_000;
 /** At rest for that long before a run counts as good. */
 const REST_MS = 20_000;
 
@@ -118,8 +118,8 @@ export async function runSeed(options: RunOptions): Promise<Outcome> {
 }
 
 function checkersFor({ budget }: Scenario): readonly Checker[] {
-  const always = [oneAuthority(), registersNameOwners(), epochsGrow(), nothingWantedIsDeleted(), nothingComesBack(), keptUntilGone()];
-  const ofMoves = [copiesAreIdle(), nothingIsCutOff(), rightSyncsGoOn(), copiesKnowNoFailure(), wishesAreKept(), ownersKeepTheirs()];
+  const always = [oneAuthority(), ownerBindingsNameOwners(), epochsGrow(), nothingWantedIsDeleted(), nothingComesBack(), keptUntilGone()];
+  const ofMoves = [copiesAreIdle(), nothingIsCutOff(), rightSyncsGoOn(), copiesKnowNoFailure(), requestsAreKept(), ownersKeepTheirs()];
   const inTime = (property: Property, find: (photograph: Photograph) => readonly string[]) =>
     inTimeBut(property, find, budget.settleSeconds);
   const atLast = [inTime("I4", unfinished), inTime("I6", stale), inTime("settled", disagreements)];
@@ -129,15 +129,15 @@ function checkersFor({ budget }: Scenario): readonly Checker[] {
 /** Looks at the photographs that are taken when the time is over. */
 function inTimeBut(property: Property, find: (photograph: Photograph) => readonly string[], settleSeconds: number): Checker {
   let calmAt = Number.POSITIVE_INFINITY;
-  let isTold = false;
+  let isReported = false;
   return {
     property,
-    look({ at, happening }) {
+    observe({ at, happening }) {
       if (happening.kind === "calm") calmAt = at;
-      if (isTold || happening.kind !== "photograph" || at - calmAt < settleSeconds * 1_000) return undefined;
+      if (isReported || happening.kind !== "photograph" || at - calmAt < settleSeconds * 1_000) return undefined;
       const wrong = find(happening.photograph);
-      isTold = wrong.length > 0;
-      return isTold ? `after ${settleSeconds} s: ${wrong.slice(0, 5).join("; ")}` : undefined;
+      isReported = wrong.length > 0;
+      return isReported ? `after ${settleSeconds} s: ${wrong.slice(0, 5).join("; ")}` : undefined;
     },
   };
 }
@@ -184,6 +184,6 @@ async function settle(fleet: Fleet, { budget }: Scenario, violations: readonly V
     if (isOver || (settledAt !== undefined && world.elapsedMs() > settledAt)) world.record({ kind: "photograph", photograph: last });
     const isRested = settledAt !== undefined && world.elapsedMs() - settledAt >= REST_MS;
     if (violations.length > 0 || isRested || (isOver && !isSettled)) return { settledAt, last };
-    await world.run(LOOK_MS);
+    await world.run(OBSERVE_EVERY_MS);
   }
 }

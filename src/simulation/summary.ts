@@ -12,7 +12,7 @@ export function summarize({ scenario, seed, history, last, settledAfterMs, viola
     `${scenario}, seed ${seed}`,
     `  users: ${acts.join(", ") || "nobody"}; troubles: ${troubles}`,
     ...(ends.length === 0 ? [] : [`  moves: ${ends.join(", ")}`]),
-    `  stand: ${last.deployments.length} deployments, ${last.rows.length} rows, ${last.applications.length} applications, ${last.objects.length} objects, ${last.registers.length} registers`,
+    `  stand: ${last.deployments.length} deployments, ${last.rows.length} rows, ${last.applications.length} applications, ${last.objects.length} objects, ${last.ownerBindings.length} registers`,
     `  ${settledAfterMs === undefined ? "never at one with itself" : "at one with itself in time"}; ${violations.length} properties broken`,
   ];
 }

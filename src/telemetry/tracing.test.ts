@@ -24,13 +24,13 @@ describe("tracing with a provider", () => {
     context.disable();
     exporter.reset();
   });
-  const register = (): void => {
+  const registerSdk = (): void => {
     trace.setGlobalTracerProvider(provider);
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   };
 
   it("has the spans of what is done within another one as its children", async () => {
-    register();
+    registerSdk();
     await traced({ name: "reconcile", attributes: { "argosy.key": "k" } }, async () => {
       await Promise.resolve();
       describeSpan({ "argosy.revision": 3 });
@@ -49,7 +49,7 @@ describe("tracing with a provider", () => {
   });
 
   it("notes what failed, without secrets, and throws it on", async () => {
-    register();
+    registerSdk();
     await expect(traced({ name: "asks" }, fail)).rejects.toBe(failure);
     const [span] = exporter.getFinishedSpans();
     expect(span?.status.code).toBe(SpanStatusCode.ERROR);

@@ -6,16 +6,16 @@ import { createSeededRng } from "../runtime/rng.ts";
 import { createVirtualClock, type VirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
 import { aStatus } from "../store/testing/builders.ts";
-import { createWorld, type Seated, soon } from "../store/testing/world.ts";
+import { createWorld, type Deployed, soon } from "../store/testing/world.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { createPromMetrics } from "../telemetry/prom-metrics.ts";
 import { createWatchdog, type Watchdog } from "./controller.ts";
-import { aSeen } from "./testing/sightings.ts";
+import { aSeen } from "./testing/observations.ts";
 
 describe("the watchdog", () => {
   let clock: VirtualClock;
   let store: MemoryStore;
-  let seated: Seated;
+  let deployed: Deployed;
   let argoName: string;
   let stands: Map<string, readonly SeenApplication[] | undefined>;
   let answers: boolean | undefined;
@@ -25,9 +25,9 @@ describe("the watchdog", () => {
     store = createMemoryStore({ clock });
     metrics = createPromMetrics({ process: false });
     const world = createWorld(store);
-    seated = await world.seat();
-    await store.statuses.recordStatuses([aStatus(seated)], soon());
-    ({ argoName } = await world.application(seated.applicationId));
+    deployed = await world.deploy();
+    await store.statuses.recordStatuses([aStatus(deployed)], soon());
+    ({ argoName } = await world.application(deployed.applicationId));
     stands = new Map();
     answers = true;
   });
@@ -40,7 +40,7 @@ describe("the watchdog", () => {
       controllers: { on: async () => async () => answers },
     });
   const put = async (seen: readonly SeenApplication[] | undefined) => {
-    const instance = await store.fleet.readInstance(seated.instanceId, soon());
+    const instance = await store.fleet.readInstance(deployed.instanceId, soon());
     stands.set(instance?.namespace ?? "", seen);
   };
   const standing = () => aSeen({ name: argoName, reconciledAt: clock.now() });
@@ -73,17 +73,17 @@ describe("the watchdog", () => {
   it("goes on after a restart with what was reported, and says nothing while an instance cannot be reached", async () => {
     await put([]);
     const first = watchdog();
-    for (let index = 0; index < 2; index += 1) await first.look(soon());
+    for (let index = 0; index < 2; index += 1) await first.observe(soon());
     expect(await journal()).toEqual([["NO_OWNER", "WATCHDOG"]]);
     const second = watchdog();
     await put(undefined);
-    for (let index = 0; index < 3; index += 1) await second.look(soon());
+    for (let index = 0; index < 3; index += 1) await second.observe(soon());
     await put([]);
-    await second.look(soon());
+    await second.observe(soon());
     expect(await journal()).toEqual([["NO_OWNER", "WATCHDOG"]]);
     await put([standing()]);
-    expect(await second.look(soon())).toEqual({ requeueAfterMs: 5_000 });
-    expect(await second.look(soon())).toEqual({ requeueAfterMs: 30_000 });
+    expect(await second.observe(soon())).toEqual({ requeueAfterMs: 5_000 });
+    expect(await second.observe(soon())).toEqual({ requeueAfterMs: 30_000 });
     expect(await journal()).toHaveLength(2);
   });
 
@@ -91,14 +91,14 @@ describe("the watchdog", () => {
     await put([standing()]);
     const dog = watchdog();
     answers = undefined;
-    for (let index = 0; index < 2; index += 1) await dog.look(soon());
+    for (let index = 0; index < 2; index += 1) await dog.observe(soon());
     expect(await journal()).toEqual([]);
     answers = false;
-    expect(await dog.look(soon())).toEqual({ requeueAfterMs: 5_000 });
-    await dog.look(soon());
+    expect(await dog.observe(soon())).toEqual({ requeueAfterMs: 5_000 });
+    await dog.observe(soon());
     expect(await journal()).toEqual([["FROZEN", "WATCHDOG"]]);
     answers = true;
-    for (let index = 0; index < 2; index += 1) await dog.look(soon());
+    for (let index = 0; index < 2; index += 1) await dog.observe(soon());
     expect(await journal()).toEqual([
       ["CLEARED", "FROZEN"],
       ["FROZEN", "WATCHDOG"],

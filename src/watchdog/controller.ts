@@ -10,7 +10,7 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import { judge, resyncOf } from "./judge.ts";
 import { entriesOf, type Findings, nextFindings, nextWaiting, startFindings } from "./next-findings.ts";
 import type { ApplicationsSeen, ControllersSeen } from "./port.ts";
-import { readOwned, readSeen, readSilent } from "./read-sightings.ts";
+import { readOwned, readSeen, readSilent } from "./read-observations.ts";
 
 export interface WatchdogDeps {
   readonly store: Pick<Store, "ownership" | "moves" | "fleet" | "decisions">;
@@ -29,11 +29,11 @@ export interface Watchdog {
   start(signal: AbortSignal): void;
   stop(): Promise<void>;
   /** Looks once. */
-  look(signal: AbortSignal): Promise<WorkResult>;
+  observe(signal: AbortSignal): Promise<WorkResult>;
 }
 
 const KEY = "watchdog";
-const LOOK_MS = 30_000;
+const OBSERVE_EVERY_MS = 30_000;
 /** What one look found is looked for once more this soon: so it is told within a minute of its beginning. */
 const CONFIRM_MS = 5_000;
 const MANY = 100_000;
@@ -47,15 +47,17 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
   const gauge = metrics.gauge("argosy_watchdog_findings", "What is wrong about who owns what, by rule, as reported and not cleared.", [
     "rule",
   ]);
-  const looks = metrics.counter("argosy_watchdog_looks_total", "Looks at who owns what, by whether each instance could be reached.", [
-    "reach",
-  ]);
+  const observations = metrics.counter(
+    "argosy_watchdog_looks_total",
+    "Looks at who owns what, by whether each instance could be reached.",
+    ["reach"],
+  );
   gauge.collect(() => {
     const open = [...(findings?.known.values() ?? [])].filter(({ isOpen }) => isOpen);
     return OWNERSHIP_RULES.map((rule) => ({ value: open.filter(({ finding }) => finding.rule === rule).length, labels: { rule } }));
   });
 
-  const look = async (signal: AbortSignal): Promise<WorkResult> => {
+  const observe = async (signal: AbortSignal): Promise<WorkResult> => {
     findings ??= startFindings(openFindings(await store.decisions.list({ kind: "ownership" }, MANY, signal)));
     const instances = (await store.fleet.listInstances(signal)).filter(({ state }) => STANDING.includes(state));
     const [seen, silent] = await Promise.all([readSeen(applications, instances, signal), readSilent(controllers, instances, signal)]);
@@ -72,8 +74,8 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
     for (const { rule, subject, text } of cleared)
       log.info({ rule, subject, finding: text }, "What was wrong about who owns what is not any more");
     findings = next;
-    looks.add(1, { reach: away.size > 0 ? "some" : "all" });
-    return { requeueAfterMs: isUnsure ? CONFIRM_MS : LOOK_MS };
+    observations.add(1, { reach: away.size > 0 ? "some" : "all" });
+    return { requeueAfterMs: isUnsure ? CONFIRM_MS : OBSERVE_EVERY_MS };
   };
 
   const queue = createKeyedQueue({
@@ -85,13 +87,13 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
     rng: rng.fork(KEY),
     backoff: { minMs: 1_000, maxMs: CONFIRM_MS },
     work: async (_key, signal) => {
-      if (partition.isMine(KEY)) return look(signal);
+      if (partition.isMine(KEY)) return observe(signal);
       findings = undefined;
-      return { requeueAfterMs: LOOK_MS };
+      return { requeueAfterMs: OBSERVE_EVERY_MS };
     },
   });
   return {
-    look,
+    observe,
     start(signal) {
       signal.addEventListener("abort", () => void queue.stop(), { once: true });
       queue.start();

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
 import { MOVE_PHASES } from "../domain/move.ts";
-import { judge, type Sighting } from "./judge.ts";
-import { A, aMove, aRow, aSeen, aSighting, B, NOW, UNIT } from "./testing/sightings.ts";
+import { judge, type OwnershipObservation } from "./judge.ts";
+import { A, aMove, anOwnershipObservation, aRow, aSeen, B, NOW, UNIT } from "./testing/observations.ts";
 
-const found = (over: Parameters<typeof aSighting>[0]) => judge(aSighting(over)).map(({ rule, subject, text }) => [rule, subject, text]);
+const found = (over: Parameters<typeof anOwnershipObservation>[0]) =>
+  judge(anOwnershipObservation(over)).map(({ rule, subject, text }) => [rule, subject, text]);
 const paused = aSeen({ isPaused: true });
 const arriving = aSeen({ isArriving: true });
 const longAgo = millis(NOW - 8 * 60_000);
@@ -24,7 +25,7 @@ describe("who owns what", () => {
     expect(found({ moves: [aMove("ABORT", 9_000)], onB: [arriving] })).toEqual([]);
   });
 
-  it.each<[string, Parameters<typeof aSighting>[0], readonly string[]]>([
+  it.each<[string, Parameters<typeof anOwnershipObservation>[0], readonly string[]]>([
     ["two instances work for it", { onB: [aSeen()] }, ["TWO_OWNERS", UNIT, "Application web is worked on by one and two"]],
     [
       "two work for it in the middle of a move",
@@ -57,7 +58,7 @@ describe("who owns what", () => {
     ],
   ])("is wrong where %s", (_what, over, expected) => expect(found(over)).toEqual([expected]));
 
-  it.each<[string, Parameters<typeof aSighting>[0]]>([
+  it.each<[string, Parameters<typeof anOwnershipObservation>[0]]>([
     ["a new application that has not stood yet", { owned: [aRow({ hasStood: false })], onA: [] }],
     ["one that its user deletes", { owned: [aRow({ isLeaving: true })], onA: [], onB: [paused] }],
     ["an instance that cannot be reached", { seen: new Map([[B, []]]) }],
@@ -77,8 +78,8 @@ describe("who owns what", () => {
 
   it("has the same findings in whatever order things are read", () => {
     const rows = ["a", "b", "c"].map((argoName) => aRow({ argoName }));
-    const one = aSighting({ owned: rows, onA: [], onB: rows.map(({ argoName }) => aSeen({ name: argoName, uid: argoName })) });
-    const other: Sighting = { ...one, owned: rows.toReversed(), seen: new Map([...one.seen].toReversed()) };
+    const one = anOwnershipObservation({ owned: rows, onA: [], onB: rows.map(({ argoName }) => aSeen({ name: argoName, uid: argoName })) });
+    const other: OwnershipObservation = { ...one, owned: rows.toReversed(), seen: new Map([...one.seen].toReversed()) };
     expect(judge(one)).toEqual(judge(other));
     expect(judge(one)).toHaveLength(6);
   });

@@ -7,7 +7,7 @@ import { beganAt } from "../domain/move-times.ts";
 import type { Owned, OwnershipFinding, OwnershipRule } from "../domain/ownership.ts";
 import type { SeenApplication } from "../domain/seen-application.ts";
 
-export interface Sighting {
+export interface OwnershipObservation {
   readonly now: Millis;
   readonly owned: readonly Owned[];
   /** Of each instance that could be reached what stands there. */
@@ -41,8 +41,8 @@ interface Place {
  * What is wrong about who owns what, as rows and instances are at this moment, sorted by key. Rows and instances are not read at one
  * moment: what is found here is believed when it is found twice (`next-findings.ts`). Of an instance that cannot be reached nothing is said.
  */
-export function judge(sighting: Sighting): readonly OwnershipFinding[] {
-  const { owned, seen, instances } = sighting;
+export function judge(observation: OwnershipObservation): readonly OwnershipFinding[] {
+  const { owned, seen, instances } = observation;
   const names = new Map<string, string>(instances.map(({ id, name }) => [id, name]));
   const nameOf = (id: InstanceId): string => names.get(id) ?? id;
   const places = Map.groupBy(
@@ -50,8 +50,8 @@ export function judge(sighting: Sighting): readonly OwnershipFinding[] {
     ({ one }) => one.name,
   );
   const rows = new Map(owned.map((row) => [row.argoName, row]));
-  const moving = new Map(sighting.moves.map((move) => [move.unitId, move]));
-  const known = { ...sighting, nameOf, rows, moving, places };
+  const moving = new Map(observation.moves.map((move) => [move.unitId, move]));
+  const known = { ...observation, nameOf, rows, moving, places };
   const findings = [
     ...owned.flatMap((row) => ownerFinding(row, known) ?? []),
     ...[...places.values()].flat().flatMap((place) => orphanFinding(place, known) ?? []),
@@ -60,10 +60,10 @@ export function judge(sighting: Sighting): readonly OwnershipFinding[] {
   return findings.sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
-interface Known extends Sighting {
+interface Known extends OwnershipObservation {
   readonly nameOf: (id: InstanceId) => string;
   readonly rows: ReadonlyMap<string, Owned>;
-  readonly moving: ReadonlyMap<UnitId, Sighting["moves"][number]>;
+  readonly moving: ReadonlyMap<UnitId, OwnershipObservation["moves"][number]>;
   readonly places: ReadonlyMap<string, readonly Place[]>;
 }
 
@@ -93,7 +93,7 @@ function ownerFinding(row: Owned, known: Known): OwnershipFinding | undefined {
 }
 
 /** Since when nobody has been allowed to write for a unit; `undefined`: somebody is. */
-function ownerlessSince(move: Sighting["moves"][number]): Millis | undefined {
+function ownerlessSince(move: OwnershipObservation["moves"][number]): Millis | undefined {
   if (!["REVOKE", "COMMIT", "GRANT", "ACTIVATE"].includes(move.phase)) return undefined;
   return beganAt(move, "REVOKE");
 }
@@ -126,16 +126,16 @@ function frozenFinding(instance: InstanceId, known: Known): OwnershipFinding | u
     finding("FROZEN", { subject: instance, about: "", instances: [instance], text: `${nameOf(instance)} ${text}` });
   if (silent.has(instance)) return tell("does not answer: its controller stands still");
   if (stuck.length > 0) return tell(`has not looked at ${namesOf(stuck)} for a minute since it was asked to`);
-  const looked = own.flatMap(({ reconciledAt }) => reconciledAt ?? []);
+  const observed = own.flatMap(({ reconciledAt }) => reconciledAt ?? []);
   const limit = 2 * resyncMs + RESYNC_SLACK_MS;
-  if (looked.length === 0 || now - Math.max(...looked) <= limit) return undefined;
+  if (observed.length === 0 || now - Math.max(...observed) <= limit) return undefined;
   const green = own.filter(({ isGreen }) => isGreen);
   return green.length === 0
     ? undefined
     : tell(`has looked at none of its Applications for ${limit / 1000} s, and ${namesOf(green)} say that all is well`);
 }
 
-function isStuck({ uid, awaitsRefresh, reconciledAt }: SeenApplication, { waitingSince, now }: Sighting): boolean {
+function isStuck({ uid, awaitsRefresh, reconciledAt }: SeenApplication, { waitingSince, now }: OwnershipObservation): boolean {
   const since = waitingSince.get(uid);
   return awaitsRefresh && since !== undefined && now - since >= REFRESH_LIMIT_MS && (reconciledAt ?? 0) < since;
 }

@@ -7,7 +7,7 @@ const finding = (key: string): OwnershipFinding => ({ key, rule: "ORPHAN", subje
 const [X, Y] = [finding("x"), finding("y")];
 
 /** Looks one after the other; what was opened and cleared at each, as `+x` and `-x`. */
-function looks(found: readonly (readonly OwnershipFinding[])[], start: Findings = startFindings([])): readonly string[] {
+function observations(found: readonly (readonly OwnershipFinding[])[], start: Findings = startFindings([])): readonly string[] {
   let findings = start;
   return found.map((each) => {
     const { next, opened, cleared } = nextFindings(findings, each);
@@ -17,18 +17,18 @@ function looks(found: readonly (readonly OwnershipFinding[])[], start: Findings 
 }
 
 it("reports what two looks in a row have found, once, and clears what two in a row have not", () => {
-  expect(looks([[X], [X, Y], [X, Y], [X], [], [], []])).toEqual(["", "+x", "+y", "", "-y", "-x", ""]);
+  expect(observations([[X], [X, Y], [X, Y], [X], [], [], []])).toEqual(["", "+x", "+y", "", "-y", "-x", ""]);
 });
 
 it("does not flap: what comes and goes from look to look is not reported, nor cleared", () => {
-  expect(looks([[X], [], [X], [], [X]])).toEqual(["", "", "", "", ""]);
-  expect(looks([[X], [X], [], [X], [], [X]])).toEqual(["", "+x", "", "", "", ""]);
+  expect(observations([[X], [], [X], [], [X]])).toEqual(["", "", "", "", ""]);
+  expect(observations([[X], [X], [], [X], [], [X]])).toEqual(["", "+x", "", "", "", ""]);
 });
 
 it("knows after a restart what was reported, from the journal alone", () => {
   const journal = [foundDecision(X, millis(3)), clearedDecision(Y, millis(2)), foundDecision(Y, millis(1)), clearedDecision(X, millis(0))];
   expect(openFindings(journal)).toEqual([X]);
-  expect(looks([[X, Y], [Y], []], startFindings(openFindings(journal)))).toEqual(["", "+y", "-x"]);
+  expect(observations([[X, Y], [Y], []], startFindings(openFindings(journal)))).toEqual(["", "+y", "-x"]);
 });
 
 it("keeps what is about an instance that cannot be looked at, and is unsure of what only one look says", () => {

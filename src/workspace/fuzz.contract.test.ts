@@ -40,14 +40,14 @@ const GOOD: Readonly<Record<Kind, unknown>> = {
   credential: { repository: "https://git.example/jane/guestbook", secret: "guestbook-repo" },
 };
 /** What its user is told of a good one, as soon as it was looked at: no instance is there to answer. */
-const TOLD: Readonly<Record<Kind, RegExp>> = {
+const REPORTED: Readonly<Record<Kind, RegExp>> = {
   deployment: /Reconciling=True\/(Reconciling|WaitingForCapacity)/,
   syncRun: /ErrorOccurred=True\/ErrorOccurred/,
   environment: /ConnectionInitializationSucceeded=/,
   credential: /ValidRepositoryURL=/,
 };
 
-interface Told extends KubeObject {
+interface Reported extends KubeObject {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string }[] };
 }
 
@@ -98,14 +98,14 @@ describeOnApiServers(
         return false;
       }
     };
-    const read = (kind: Kind, name: string) => client().get<Told>(typeOf(USER_KINDS[kind]), { namespace: NAME, name }, never);
-    const told = (object: Told | undefined): string =>
+    const read = (kind: Kind, name: string) => client().get<Reported>(typeOf(USER_KINDS[kind]), { namespace: NAME, name }, never);
+    const reported = (object: Reported | undefined): string =>
       (object?.status?.conditions ?? []).map(({ type, status, reason }) => `${type}=${status}/${reason}`).join(" ");
-    const isTold = (kind: Kind, name: string, what: RegExp) =>
+    const isReported = (kind: Kind, name: string, what: RegExp) =>
       vi.waitFor(
         async () => {
           const found = await read(kind, name);
-          expect(told(found), JSON.stringify(found).slice(0, 1000)).toMatch(what);
+          expect(reported(found), JSON.stringify(found).slice(0, 1000)).toMatch(what);
         },
         { timeout: 30_000, interval: 50 },
       );
@@ -139,11 +139,11 @@ describeOnApiServers(
           for (const [index, spec] of specs.entries())
             if (await create(kind, `any-${batch}-${index}`, spec)) taken.push(`any-${batch}-${index}`);
           for (const name of taken) {
-            await isTold(kind, name, /Ready=/);
+            await isReported(kind, name, /Ready=/);
             expect(whyUnfit(kindSchemas()[kind].status, (await read(kind, name))?.status)).toEqual([]);
           }
           expect(await create(kind, `good-${batch}`, GOOD[kind])).toBe(true);
-          await isTold(kind, `good-${batch}`, TOLD[kind]);
+          await isReported(kind, `good-${batch}`, REPORTED[kind]);
           for (const name of [...taken, `good-${batch}`]) await remove(kind, name);
         },
       );

@@ -111,7 +111,7 @@ describe(`of 20,000 resources of all kinds, generated from ${seed}, with secrets
         const resource = aResource({ ...over, uid: "run-1", spec });
         const parsed = parseRun(resource);
         count(parsed.ok);
-        if (parsed.ok) expectPlain(parsed.wish.revision);
+        if (parsed.ok) expectPlain(parsed.request.revision);
         else expect(parsed.problems.map(({ path }) => path).join()).toMatch(/^spec/);
         const plan = planRun({ resource, namespace, knownUids: [], policy });
         expect(plan.record !== undefined).toBe(parsed.ok && !over.isDeleting && !over.isPaused);
@@ -181,9 +181,9 @@ describe(`of 20,000 resources of all kinds, generated from ${seed}, with secrets
           recorded: [],
           secret,
           secretVersion: "1",
-          lastLook: undefined,
+          lastObservation: undefined,
         };
-        for (const each of [facts, lookedAt(facts, outcome)]) {
+        for (const each of [facts, observedAt(facts, outcome)]) {
           const plan = planReview(each);
           count(plan.wanted !== undefined);
           if (plan.wanted !== undefined) expectSafe({ repoUrl: plan.wanted.address.url });
@@ -219,9 +219,9 @@ describe(`of 20,000 resources of all kinds, generated from ${seed}, with secrets
   });
 });
 
-function lookedAt(facts: ReviewFacts, outcome: Outcome): ReviewFacts {
+function observedAt(facts: ReviewFacts, outcome: Outcome): ReviewFacts {
   const { wanted } = planReview(facts);
-  return { ...facts, lastLook: wanted && { stamp: wanted.stamp, outcome } };
+  return { ...facts, lastObservation: wanted && { stamp: wanted.stamp, outcome } };
 }
 
 function expectSafe({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { differsInWish, finalizersOf, parseNamespace, parseResource } from "./parse-resource.ts";
+import { differsInRequest, finalizersOf, parseNamespace, parseResource } from "./parse-resource.ts";
 import { aResource } from "./testing/builders.ts";
 
 describe("reading a resource as the API server sends it", () => {
@@ -53,11 +53,11 @@ describe("a change of what a user wishes", () => {
     { refreshedAt: "now" },
     { conditions: [] },
   ])("is %j", (change) => {
-    expect(differsInWish(before, { ...before, ...change })).toBe(true);
+    expect(differsInRequest(before, { ...before, ...change })).toBe(true);
   });
 
   it("is a first sight, and no status of ours", () => {
-    expect(differsInWish(undefined, before)).toBe(true);
-    expect(differsInWish(before, { ...before, conditions: [{ type: "Ready", status: "False" }], observedGeneration: 1 })).toBe(false);
+    expect(differsInRequest(undefined, before)).toBe(true);
+    expect(differsInRequest(before, { ...before, conditions: [{ type: "Ready", status: "False" }], observedGeneration: 1 })).toBe(false);
   });
 });

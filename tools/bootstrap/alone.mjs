@@ -12,9 +12,9 @@ export async function alone(work) {
   if (process.platform !== "linux") return work();
   const address = `\0argosy-${createHash("sha256").update(path(".")).digest("hex").slice(0, 32)}`;
   let lock = await take(address);
-  for (let told = false; lock === undefined; lock = await take(address)) {
-    if (!told) process.stderr.write("argosy: waiting for another command that is installing …\n");
-    told = true;
+  for (let isReported = false; lock === undefined; lock = await take(address)) {
+    if (!isReported) process.stderr.write("argosy: waiting for another command that is installing …\n");
+    isReported = true;
     await untilReleased(address);
   }
   try {

@@ -4,7 +4,7 @@ import { once } from "node:events";
 /** A terminal sends Ctrl-C to every process in front of it, so the program has it already; other senders mean only us. */
 const FORWARDED = process.stdin.isTTY ? ["SIGTERM", "SIGHUP"] : ["SIGTERM", "SIGHUP", "SIGINT"];
 
-const LOOK_EVERY_MS = 250;
+const CHECK_EVERY_MS = 250;
 
 /**
  * Runs a program in the caller's terminal and ends this process as it ended: same status, or same signal. Where `endsWithNpm`, a program
@@ -17,12 +17,12 @@ export async function execute(node, args, { env, endsWithNpm = false }) {
   for (const signal of FORWARDED) process.on(signal, forward);
   const shell = process.ppid;
   const isWatching = endsWithNpm && process.env.npm_lifecycle_event !== undefined;
-  const look = () => {
+  const observe = () => {
     if (process.ppid === shell) return;
     clearInterval(watching);
     child.kill("SIGTERM");
   };
-  const watching = isWatching ? setInterval(look, LOOK_EVERY_MS) : undefined;
+  const watching = isWatching ? setInterval(observe, CHECK_EVERY_MS) : undefined;
   const ignore = () => {};
   process.on("SIGINT", ignore);
   const [code, signal] = await once(child, "exit");

@@ -30,7 +30,7 @@ export const TYPES = "types";
 
 const TOOLS: readonly Check[] = [
   tool(TYPES, ["node_modules/typescript7/bin/tsc", "--project", "."], "mend the types"),
-  tool("floors", ["tools/floors/main.ts"], "move the import to where CONTRIBUTING.md allows it"),
+  tool("layers", ["tools/layers/main.ts"], "move the import to where CONTRIBUTING.md allows it"),
   tool("promises", ["node_modules/oxlint/bin/oxlint", "--type-aware", "--deny-warnings", "--format=unix"], "mend the line it names"),
   tool(
     "unused code",

@@ -1,4 +1,4 @@
-import { ADDRESSES } from "../floors/addresses.ts";
+import { ADDRESSES } from "../layers/addresses.ts";
 import type { OwnCheck } from "./own-check.ts";
 import { fileAt, type Project, tableRows } from "./project.ts";
 
@@ -13,7 +13,7 @@ interface Manifest {
 /** Every dependency is pinned, explained with its version in docs/dependencies.md and, in production, has an address. */
 export const dependencies: OwnCheck = {
   name: "dependencies",
-  mend: `pin the version, and keep ${LIST} and tools/floors/addresses.ts equal to package.json`,
+  mend: `pin the version, and keep ${LIST} and tools/layers/addresses.ts equal to package.json`,
   find(project) {
     const manifest = JSON.parse(fileAt(project, "package.json")?.text ?? "{}") as Manifest;
     const all = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies }).map(
@@ -42,9 +42,9 @@ function listedVersions(project: Project): ReadonlyMap<string, string> {
 }
 
 function addressProblems(names: readonly string[]): readonly string[] {
-  const homeless = names.filter((name) => ADDRESSES[name] === undefined).map((name) => `tools/floors/addresses.ts: ${name} has no address`);
+  const homeless = names.filter((name) => ADDRESSES[name] === undefined).map((name) => `tools/layers/addresses.ts: ${name} has no address`);
   const gone = Object.keys(ADDRESSES)
     .filter((name) => !names.includes(name))
-    .map((name) => `tools/floors/addresses.ts: ${name} is no dependency any more`);
+    .map((name) => `tools/layers/addresses.ts: ${name} is no dependency any more`);
   return [...homeless, ...gone];
 }

@@ -141,6 +141,16 @@ describe("words", () => {
   it("leaves addresses and relative paths alone", () => {
     expect(problems(words, { "src/a.ts": "https://example.com/wo" + "rk/a src/wo" + "rk/a todos" })).toEqual([]);
   });
+
+  it("finds names of code and of files that have a word the field says otherwise, and leaves sentences to people", () => {
+    const text = 'export const planSeats = 1;\n// a seat is looked at\nconst said = "a seat";\nconst lookup = planSeats;\n';
+    expect(problems(words, { "src/a.ts": text })).toEqual([
+      'src/a.ts:1 the name planSeats has "seat": say candidate; placement',
+      'src/a.ts:4 the name planSeats has "seat": say candidate; placement',
+    ]);
+    expect(problems(words, { "src/choose-seat.ts": "" })).toEqual(['src/choose-seat.ts: its name has "seat": say candidate; placement']);
+    expect(problems(words, { "docs/a.md": "a seat" })).toEqual([]);
+  });
 });
 
 describe("sleeping tests", () => {
@@ -181,9 +191,9 @@ describe("dependencies", () => {
       "docs/dependencies.md does not list left-pad 1.0.0",
       "docs/dependencies.md does not list a ^2.0.0",
       "docs/dependencies.md lists gone, which package.json has not",
-      "tools/floors/addresses.ts: left-pad has no address",
+      "tools/layers/addresses.ts: left-pad has no address",
     ]);
-    expect(found).toContain("tools/floors/addresses.ts: pg is no dependency any more");
+    expect(found).toContain("tools/layers/addresses.ts: pg is no dependency any more");
   });
 });
 

@@ -1,4 +1,4 @@
-/** What Stryker keeps of a room (`incrementalFile`), as far as it is counted here. */
+/** What Stryker keeps of a module (`incrementalFile`), as far as it is counted here. */
 export interface MutationReport {
   readonly files: Readonly<Record<string, { readonly mutants: readonly { readonly status: string }[] }>>;
 }

@@ -8,7 +8,7 @@ import { QuickestFirst } from "./quickest-first.ts";
 const SLOW = "**/{fuzz,growth}.test.ts";
 
 /**
- * The tests of one room's core, which is all a mutant of it has to survive. Core keeps nothing between tests, so they share one
+ * The tests of one module's core, which is all a mutant of it has to survive. Core keeps nothing between tests, so they share one
  * worker: starting one for each file would cost more than most of them take. A test that a busy machine delays has not noticed
  * anything, and is waited for as long as in `npm test`.
  */
@@ -16,7 +16,7 @@ export default defineConfig({
   resolve: { alias: { "fast-check": fileURLToPath(new URL("few-runs.ts", import.meta.url)) } },
   test: {
     root: process.cwd(),
-    include: [`src/${process.env["ARGOSY_ROOM"] ?? "domain"}/**/*.test.ts`],
+    include: [`src/${process.env["ARGOSY_MODULE"] ?? "domain"}/**/*.test.ts`],
     exclude: ["**/node_modules/**", "**/*.{contract,fault,e2e}.test.ts", "**/adapters/**", "**/controller.test.ts", SLOW],
     testTimeout: SUITES.find(({ name }) => name === "core")?.timeoutMs ?? 60_000,
     isolate: false,

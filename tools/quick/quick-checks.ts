@@ -8,7 +8,7 @@ const LINTED = /\.(?:ts|mjs|js|json)$/;
 
 /** Types of the whole checkout, as they all hang together; what is about one file is asked of the changed ones only. */
 export function quickChecks(changed: readonly string[]): readonly Check[] {
-  const there = changed.filter((path) => existsSync(path) && !path.startsWith("tools/floors/planted/"));
+  const there = changed.filter((path) => existsSync(path) && !path.startsWith("tools/layers/planted/"));
   const code = there.filter((path) => CODE.test(path));
   const linted = there.filter((path) => LINTED.test(path) && path !== "package-lock.json");
   const tsc = ["node_modules/typescript7/bin/tsc", "--project", ".", "--incremental", "--tsBuildInfoFile", BUILD_INFO];

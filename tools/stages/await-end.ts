@@ -9,7 +9,7 @@ export interface Ending {
   readonly graceMs: number;
 }
 
-const LOOK_EVERY_MS = 250;
+const CHECK_EVERY_MS = 250;
 
 /**
  * The exit status of a process; "lingered" for one that has written its report, did not end within the time it was given, and was
@@ -18,13 +18,13 @@ const LOOK_EVERY_MS = 250;
 export async function awaitEnd(child: ChildProcess, { reportFile, graceMs }: Ending): Promise<number | "lingered"> {
   let writtenAt: number | undefined;
   let hasLingered = false;
-  const look = setInterval(() => {
+  const observe = setInterval(() => {
     if (writtenAt === undefined && reportFile !== undefined && existsSync(reportFile)) writtenAt = performance.now();
     if (writtenAt === undefined || performance.now() - writtenAt < graceMs) return;
     hasLingered = true;
     child.kill("SIGKILL");
-  }, LOOK_EVERY_MS);
+  }, CHECK_EVERY_MS);
   const [status] = (await once(child, "exit")) as [number | null];
-  clearInterval(look);
+  clearInterval(observe);
   return hasLingered ? "lingered" : (status ?? 1);
 }

@@ -16,7 +16,7 @@ export async function runStages(stages: readonly Stage[], options: StageOptions)
   };
   for (const [index, stage] of stages.entries()) {
     if (signal.aborted) break;
-    if (stage.isPatient === true && index < stages.length - 1) {
+    if (stage.isBackground === true && index < stages.length - 1) {
       void begin(runBeside(stage, { ...options, signal }));
       continue;
     }

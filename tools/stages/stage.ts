@@ -2,7 +2,7 @@
 export interface Stage {
   readonly name: string;
   /** Others may run at the same time. */
-  readonly isPatient?: boolean;
+  readonly isBackground?: boolean;
   readonly run: (options: StageOptions) => Promise<Omit<StageResult, "name" | "seconds">>;
 }
 

@@ -69,9 +69,9 @@ describe("running stages", () => {
     const released = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const patient: Stage = {
+    const background: Stage = {
       name: "patient",
-      isPatient: true,
+      isBackground: true,
       async run({ print, isBeside }) {
         print(`beside: ${isBeside}`);
         await released;
@@ -87,7 +87,7 @@ describe("running stages", () => {
           .finally(() => happened.push("next")),
     };
     const last = { ...stage("last"), run: () => stage("").run(options()).finally(release) };
-    const results = await runStages([patient, next, last], options({ print: (line) => void said.push(line) }));
+    const results = await runStages([background, next, last], options({ print: (line) => void said.push(line) }));
     expect(names(results)).toEqual(["patient", "next", "last"]);
     expect(happened).toEqual(["next", "patient"]);
     expect(said.at(-1)).toBe("\n━━ patient, beside others ━━\nbeside: true");
@@ -101,14 +101,18 @@ describe("running stages", () => {
         given.signal.addEventListener("abort", () => resolve({ passed: 0, failed: 1, skipped: 0 }));
       });
     };
-    const patient: Stage = { name: "patient", isPatient: true, run };
-    const results = await runStages([patient, stage("b", { failed: 1, isFatal: true }), stage("c")], options());
+    const background: Stage = { name: "patient", isBackground: true, run };
+    const results = await runStages([background, stage("b", { failed: 1, isFatal: true }), stage("c")], options());
     expect(names(results)).toEqual(["patient", "b"]);
-    expect(await runStages([stage("a"), patient], options())).toMatchObject([{ passed: 1 }, { passed: 1 }]);
+    expect(await runStages([stage("a"), background], options())).toMatchObject([{ passed: 1 }, { passed: 1 }]);
   });
 
   it("fails with a stage that cannot be run, whichever it is, and leaves none running", async () => {
-    const broken = (isPatient: boolean): Stage => ({ name: "broken", isPatient, run: () => Promise.reject(new Error("no such program")) });
+    const broken = (isBackground: boolean): Stage => ({
+      name: "broken",
+      isBackground,
+      run: () => Promise.reject(new Error("no such program")),
+    });
     const begun: string[] = [];
     const other: Stage = {
       name: "other",
@@ -118,15 +122,15 @@ describe("running stages", () => {
           .finally(() => begun.push("other")),
     };
     let isEnded = false;
-    const patient: Stage = {
+    const background: Stage = {
       name: "patient",
-      isPatient: true,
+      isBackground: true,
       run: ({ signal }) => {
         signal.addEventListener("abort", () => (isEnded = true));
         return new Promise(() => undefined);
       },
     };
-    await expect(runStages([patient, broken(false), other], options())).rejects.toThrow("no such program");
+    await expect(runStages([background, broken(false), other], options())).rejects.toThrow("no such program");
     expect([isEnded, begun]).toEqual([true, []]);
     await expect(runStages([broken(true), other, other], options())).rejects.toThrow("no such program");
     expect(begun).toEqual(["other"]);

@@ -10,7 +10,7 @@ import type { Stage, StageOptions } from "./stage.ts";
 export function suiteStage(suite: Suite): Stage {
   return {
     name: suite.name,
-    isPatient: suite.isPatient === true,
+    isBackground: suite.isBackground === true,
     async run(options) {
       const files = filesOf(suite, options.filters);
       if (files.length === 0) return { passed: 0, failed: 0, skipped: 0 };

@@ -8,7 +8,7 @@ interface NodeObject extends KubeObject {
 }
 
 /** More than any test asks for: what fits on this machine is not the scheduler's question. */
-const room = { cpu: "1000", memory: "4Ti", pods: "5000", "ephemeral-storage": "4Ti" };
+const capacity = { cpu: "1000", memory: "4Ti", pods: "5000", "ephemeral-storage": "4Ti" };
 
 /** Makes the Node, or takes over the one of that name, and says that it is ready. A new node is born with a taint that keeps pods away until somebody removes it. */
 export async function registerNode(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
@@ -36,8 +36,8 @@ function nodeStatus(name: string): object {
     kubeProxyVersion: "",
   };
   return {
-    capacity: room,
-    allocatable: room,
+    capacity,
+    allocatable: capacity,
     addresses: [
       { type: "InternalIP", address: "127.0.0.1" },
       { type: "Hostname", address: name },

@@ -31,7 +31,7 @@ export interface PodLoopOptions extends Omit<PodRuntimeDeps, "onChange" | "nowMs
 /** For processes that nobody grants a time any more, in ms. */
 const lastGraceMs = 3000;
 /** How soon to look again whether something has ended, in ms, in case nobody says so. */
-const lookAgain: WorkResult = { requeueAfterMs: 1000 };
+const observeAgain: WorkResult = { requeueAfterMs: 1000 };
 
 export function createPodLoop(options: PodLoopOptions): PodLoop {
   const { client, clock, addresses } = options;
@@ -69,7 +69,7 @@ export function createPodLoop(options: PodLoopOptions): PodLoop {
   const remove = async (key: string, pod: Pod, signal: AbortSignal): Promise<WorkResult | undefined> => {
     const runtime = runtimes.get(key);
     const graceMs = (pod.metadata.deletionGracePeriodSeconds ?? 30) * 1000;
-    if (runtime !== undefined && !finish(key, runtime, graceMs)) return lookAgain;
+    if (runtime !== undefined && !finish(key, runtime, graceMs)) return observeAgain;
     await client.delete(podType, pod.metadata, { gracePeriodSeconds: 0, preconditions: { uid: pod.metadata.uid } }, signal);
     return undefined;
   };
@@ -78,7 +78,7 @@ export function createPodLoop(options: PodLoopOptions): PodLoop {
       const pod = options.pod(nameOf(key));
       const runtime = runtimes.get(key);
       // Gone, or another pod of that name, as a StatefulSet makes them.
-      if (runtime !== undefined && runtime.uid !== pod?.metadata.uid && !finish(key, runtime, lastGraceMs)) return lookAgain;
+      if (runtime !== undefined && runtime.uid !== pod?.metadata.uid && !finish(key, runtime, lastGraceMs)) return observeAgain;
       if (pod === undefined) return undefined;
       if (pod.metadata.deletionTimestamp !== undefined) return await remove(key, pod, signal);
       if (!runtimes.has(key) && isOver(pod)) return undefined;

@@ -1,9 +1,9 @@
-const patienceMs = 90_000;
+const timeoutMs = 90_000;
 const pollMs = 50;
 
 /** Reads until what was read is as wanted, and returns it. Fails with the last thing read; errors of reading count as not yet. */
 export async function until<T>(what: string, read: () => Promise<T> | T, isReached: (value: T) => boolean): Promise<T> {
-  const giveUpAt = performance.now() + patienceMs;
+  const giveUpAt = performance.now() + timeoutMs;
   for (;;) {
     const last = await attempt(read);
     if ("value" in last && isReached(last.value)) return last.value;

@@ -20,9 +20,9 @@ describe("the cluster", () => {
     [nothing, { go: true, kind: true }, "development", ["go"]],
     [nothing, { kind: true }, "kind", ["go", "kind"]],
     [{ ...nothing, kind: true }, { go: true, kind: true }, "kind", ["kind"]],
-  ] as const)("wished as %j on a machine with %j is %s, after asking for %j", async (wish, has, expected, questions) => {
+  ] as const)("wished as %j on a machine with %j is %s, after asking for %j", async (request, has, expected, questions) => {
     const { probes, asked } = aMachine(has);
-    const { is, why } = await chooseCluster(wish, probes);
+    const { is, why } = await chooseCluster(request, probes);
     expect([is, asked]).toEqual([expected, questions]);
     expect(why).toMatch(/^because /);
   });
@@ -30,8 +30,8 @@ describe("the cluster", () => {
   it.each([
     [nothing, {}],
     [{ ...nothing, kind: true }, { go: true }],
-  ])("wished as %j cannot be had on a machine with %j, which is said with all three ways out", async (wish, has) => {
-    await expect(chooseCluster(wish, aMachine(has).probes)).rejects.toMatchObject({
+  ])("wished as %j cannot be had on a machine with %j, which is said with all three ways out", async (request, has) => {
+    await expect(chooseCluster(request, aMachine(has).probes)).rejects.toMatchObject({
       code: "up.no-cluster",
       remedy: expect.stringMatching(/Go.*kind.*--kubeconfig/),
     });

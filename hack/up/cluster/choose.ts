@@ -1,6 +1,6 @@
 import { InputError } from "../../../src/domain/errors.ts";
 
-export interface ClusterWish {
+export interface ClusterRequest {
   readonly kubeconfig: string | undefined;
   readonly kind: boolean;
 }
@@ -22,7 +22,7 @@ export type ClusterChoice =
  * The first of: the cluster of --kubeconfig, a development cluster where Go is installed, a kind cluster where a container
  * engine answers. Throws `InputError` naming all three when there is none.
  */
-export async function chooseCluster({ kubeconfig, kind }: ClusterWish, probes: ClusterProbes): Promise<ClusterChoice> {
+export async function chooseCluster({ kubeconfig, kind }: ClusterRequest, probes: ClusterProbes): Promise<ClusterChoice> {
   if (kubeconfig !== undefined) return { is: "existing", kubeconfig, why: "because --kubeconfig names it" };
   if (!kind && (await probes.hasGo())) return { is: "development", why: "because Go is installed" };
   if (await probes.hasKind())

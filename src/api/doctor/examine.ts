@@ -35,14 +35,15 @@ export interface DoctorDeps {
 const CHECK_MS = 8_000;
 
 /** A hint arrives in milliseconds; making the connection first takes some more. */
-const HINT_MS = 3_000;
+const NOTIFICATION_MS = 3_000;
 
 /** Looks at everything Argosy stands on. A check that cannot be made is a failed check, never an exception. */
 export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<readonly Check[]> {
   const { store } = deps;
   const answer = await store.ping(within(CHECK_MS, signal)).catch((error: unknown) => ({ error }));
   const database = judgeDatabase(answer);
-  const sessions = "error" in answer ? [] : [judgeSessions({ ...answer, isHeard: await store.changes.hears(within(HINT_MS, signal)) })];
+  const sessions =
+    "error" in answer ? [] : [judgeSessions({ ...answer, isHeard: await store.changes.hears(within(NOTIFICATION_MS, signal)) })];
   const spec = (await attempt(() => store.fleet.readFleet(within(CHECK_MS, signal))))?.spec;
   const instances = (await attempt(() => store.fleet.listInstances(within(CHECK_MS, signal)))) ?? [];
   const api = {
@@ -107,11 +108,11 @@ async function examineServers(deps: DoctorDeps, spec: FleetSpec, signal: AbortSi
     return client === undefined ? [] : [{ cluster: name, server: client.server }];
   });
   const servers = [{ cluster: apiCluster.cluster, server: destination.server }, ...(await Promise.all(engines)).flat()];
-  const looked = servers.map(async ({ cluster, server }) => ({
+  const observed = servers.map(async ({ cluster, server }) => ({
     cluster,
     addresses: (await attempt(() => insideAddressesOf(server, signal))) ?? [],
   }));
-  return judgeApiServers(spec, await Promise.all(looked));
+  return judgeApiServers(spec, await Promise.all(observed));
 }
 
 function within(ms: number, signal: AbortSignal): AbortSignal {

@@ -30,7 +30,7 @@ const calibration = z
     readings: z.array(
       z.object({
         bound,
-        looks: z.number().int().describe("that tell"),
+        observations: z.number().int().describe("that tell"),
         fewest: z.number().int().describe("applications"),
         most: z.number().int(),
         highest: z.number().describe("largest share that was seen"),

@@ -1,23 +1,23 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { InstanceId, MoveId } from "../../domain/ids.ts";
-import { createMoveDesk } from "../../mover/request-moves.ts";
+import { createMoveRequests } from "../../mover/request-moves.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { createUuidIds } from "../../runtime/ids.ts";
 import { aDecision, WIDE } from "../../store/testing/builders.ts";
-import { createWorld, type Seated, soon, type World } from "../../store/testing/world.ts";
+import { createWorld, type Deployed, soon, type World } from "../../store/testing/world.ts";
 import { idleDeps, type Served, serveApi } from "../testing/served.ts";
 
 let api: Served;
 let rows: World;
-let seated: Seated;
+let deployed: Deployed;
 let to: InstanceId;
 beforeEach(async () => {
   api = await serveApi((store) => ({
     ...idleDeps(store),
-    moving: createMoveDesk({ store, clock: systemClock, ids: createUuidIds(systemClock) }),
+    moving: createMoveRequests({ store, clock: systemClock, ids: createUuidIds(systemClock) }),
   }));
   rows = createWorld(api.store);
-  seated = await rows.seat();
+  deployed = await rows.deploy();
   ({ id: to } = await rows.addInstance());
 });
 afterEach(() => api.close());
@@ -27,7 +27,7 @@ const move = (over: object = {}) => api.call("POST", "/v1/moves", { body: { work
 describe("moves over REST", () => {
   it("are asked for once, waiting for their turn, and shown with their phases", async () => {
     const { status, body } = await move();
-    expect([status, body]).toMatchObject([200, { workspace: "team", from: seated.instanceId, to, phase: "WAITING", actor: "otto" }]);
+    expect([status, body]).toMatchObject([200, { workspace: "team", from: deployed.instanceId, to, phase: "WAITING", actor: "otto" }]);
     expect(await api.call("GET", `/v1/moves/${body["id"]}`)).toMatchObject({
       body: {
         ...{ id: body["id"], gapMs: null, tookMs: null },
@@ -39,15 +39,15 @@ describe("moves over REST", () => {
       status: 422,
       body: { code: "move.refused", detail: expect.stringContaining(String(body["id"])) },
     });
-    const [decision] = await api.store.decisions.list({ subject: seated.unitId }, 1, soon());
+    const [decision] = await api.store.decisions.list({ subject: deployed.unitId }, 1, soon());
     expect(decision).toMatchObject({ verdict: "MOVE_REQUESTED", rule: "COMMAND", details: { actor: "otto", move: body["id"] } });
   });
 
   it("say in a dry run what speaks against them, and do nothing", async () => {
     const tryTo = async (instance: string) =>
       (await api.call("POST", "/v1/moves/dry-run", { body: { workspace: "team", to: instance } })).body;
-    expect(await tryTo(to)).toEqual({ workspace: "team", from: seated.instanceId, to, refusal: null });
-    expect(await tryTo(seated.instanceId)).toMatchObject({ refusal: { code: "THERE_ALREADY" } });
+    expect(await tryTo(to)).toEqual({ workspace: "team", from: deployed.instanceId, to, refusal: null });
+    expect(await tryTo(deployed.instanceId)).toMatchObject({ refusal: { code: "THERE_ALREADY" } });
     const { id: cordoned } = await rows.addInstance({ state: "CORDONED" });
     expect(await tryTo(cordoned)).toMatchObject({ refusal: { code: "TARGET_TAKES_NOTHING" } });
     expect(await api.store.moves.list({}, 10, soon())).toEqual([]);
@@ -87,7 +87,7 @@ describe("moves over REST", () => {
     ] as const)
       await api.store.moves.advance(second, { from, to: next, message: "" }, soon());
     const back = await api.call("POST", `/v1/moves/${second}/reverse`);
-    expect(back.body).toMatchObject({ from: to, to: seated.instanceId, phase: "WAITING" });
+    expect(back.body).toMatchObject({ from: to, to: deployed.instanceId, phase: "WAITING" });
     expect(await api.store.moves.read(back.body["id"] as MoveId, soon())).toMatchObject({ reverses: second });
     expect(await api.call("POST", "/v1/moves/nobody/abort")).toMatchObject({ status: 404, body: { code: "move.unknown" } });
   });

@@ -51,7 +51,7 @@ const dryRun = z
     refusal: z.object({ code: z.string(), text: z.string() }).nullable().describe("what speaks against it; null: nothing"),
   })
   .meta({ id: "MoveDryRun" });
-const wish = z.strictObject({
+const requestedMove = z.strictObject({
   reason: z.string().trim().min(1).max(500).optional().describe("why, for the journal and for whoever asks later"),
   workspace: z.string().max(253).describe("its namespace"),
   to: z.string().max(253).describe("name of the instance"),
@@ -102,12 +102,12 @@ export function addMoveRoutes(server: FastifyInstance, deps: ApiDeps): void {
         operationId: "moveWorkspace",
         summary: "Hands a workspace over to another instance while everything goes on; it begins when its turn comes",
         security,
-        body: wish,
+        body: requestedMove,
         response: { 200: moveView },
       },
     },
     async ({ body, actor }) => {
-      const wanted = await wishOf(deps, body);
+      const wanted = await requestOf(deps, body);
       const kind = wanted.isFailOver ? "evacuation" : "voluntary";
       return show(deps, await deps.moving.ask({ ...wanted, kind, actor, words: body.reason }, deadline()));
     },
@@ -115,10 +115,16 @@ export function addMoveRoutes(server: FastifyInstance, deps: ApiDeps): void {
   app.post(
     "/v1/moves/dry-run",
     {
-      schema: { operationId: "tryMove", summary: "Says what speaks against a move", security, body: wish, response: { 200: dryRun } },
+      schema: {
+        operationId: "tryMove",
+        summary: "Says what speaks against a move",
+        security,
+        body: requestedMove,
+        response: { 200: dryRun },
+      },
     },
     async ({ body }) => {
-      const wanted = await wishOf(deps, body);
+      const wanted = await requestOf(deps, body);
       const { unit, target } = wanted;
       const source = (await deps.store.fleet.listInstances(deadline())).find(({ id }) => id === unit.owner);
       const refusal = await deps.moving.whyNot(wanted, deadline());
@@ -137,9 +143,9 @@ export function addMoveRoutes(server: FastifyInstance, deps: ApiDeps): void {
   );
 }
 
-async function wishOf(
+async function requestOf(
   deps: ApiDeps,
-  { workspace, to, failOver }: z.infer<typeof wish>,
+  { workspace, to, failOver }: z.infer<typeof requestedMove>,
 ): Promise<{ readonly unit: PlacementUnit; readonly target: Instance; readonly isFailOver: boolean }> {
   const { workspace: found } = await findWorkspace(deps, workspace, deadline());
   const units = await deps.store.placements.readUnitsOf(found.id, deadline());

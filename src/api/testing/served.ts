@@ -1,4 +1,4 @@
-import { createRolloutDesk } from "../../rollout/request-rollouts.ts";
+import { createRolloutRequests } from "../../rollout/request-rollouts.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
 import { calibrate } from "../../scheduler/calibration/calibrate.ts";
@@ -62,7 +62,7 @@ export function idleDeps(store: MemoryStore): ApiDeps {
       whyLast: async () => undefined,
       begin: () => Promise.reject(new Error("nobody drains here")),
     },
-    rollouts: createRolloutDesk({ store, clock: systemClock, ids: createCountingIds() }),
+    rollouts: createRolloutRequests({ store, clock: systemClock, ids: createCountingIds() }),
     readUsage: async () => new Map(),
     doctor: async () => [],
     metricsText: async () => ({ contentType: "text/plain", text: "" }),

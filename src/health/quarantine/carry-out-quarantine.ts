@@ -6,7 +6,7 @@ import type { HeavyUnit } from "../../store/load/port.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { DAY_MS, type Remedy } from "../next-remedy.ts";
-import type { QuarantineDesk } from "../port.ts";
+import type { QuarantineRequests } from "../port.ts";
 import type { Quarantine } from "./entries.ts";
 import * as entries from "./entries.ts";
 import { giveUp, nextQuarantine, type OpenFacts, type QuarantineEnding, type QuarantineStep } from "./next-quarantine.ts";
@@ -14,7 +14,7 @@ import { likeIt, planQuarantine, remedyOf } from "./plan-quarantine.ts";
 
 export interface QuarantineDeps {
   readonly store: Pick<Store, "fleet" | "health" | "decisions" | "directives" | "placements" | "moves" | "rollouts">;
-  readonly desk: QuarantineDesk;
+  readonly requests: QuarantineRequests;
   /** Instances of one pool that may be kept for one workspace each. */
   readonly most: number;
   readonly clock: Clock;
@@ -44,7 +44,7 @@ const ofClass = (instances: readonly Instance[], name: string): readonly Instanc
  * after the other: it reads rows, `nextQuarantine` decides, and the step is written.
  */
 export function createQuarantines(deps: QuarantineDeps): Quarantines {
-  const { store, desk, most, clock } = deps;
+  const { store, requests, most, clock } = deps;
   const { fleet, health, decisions, directives, placements, moves, rollouts } = store;
   const takeStep = createSteps(deps);
 
@@ -55,7 +55,7 @@ export function createQuarantines(deps: QuarantineDeps): Quarantines {
   /** A rollout over instances of the class counts: what is moved while it bakes would be taken for its work. */
   const readFreeze = async (instances: readonly Instance[], signal: AbortSignal) => {
     const frozen = [...(await directives.listFreezes(signal)), ...freezeOfRollout(await rollouts.readLive(signal), instances)];
-    return desk.freezeAt(frozen, clock.now())?.reason;
+    return requests.freezeAt(frozen, clock.now())?.reason;
   };
   const readHeld = async (id: UnitId, signal: AbortSignal) => {
     const found = await placements.readUnit(id, signal);
@@ -78,7 +78,7 @@ export function createQuarantines(deps: QuarantineDeps): Quarantines {
       verdict: (await health.readWindow(source, clock.now(), signal)).verdict?.state,
       freeze: await readFreeze(ofClass(instances, quarantine.class), signal),
       targetUnits: (target && (await fleet.countUnits(signal)).get(target.id)) ?? 0,
-      refusal: held && target && (await desk.whyNot(held.unit, target, signal)),
+      refusal: held && target && (await requests.whyNot(held.unit, target, signal)),
       move: asked.find((one) => one.actor === entries.HEALTH && one.to === target?.id && one.createdAt >= at),
     };
   };
@@ -94,14 +94,14 @@ export function createQuarantines(deps: QuarantineDeps): Quarantines {
         most,
         source,
         verdicts: new Map(verdicts),
-        fits: desk.fits,
+        fits: requests.fits,
         noisiest: held && { ...held, namespace: held.workspace.namespace, isMeasured: noisiest.known !== undefined },
         freeze: await readFreeze(ofClass(instances, source.class), signal),
         open: await listOpen(signal),
         instances,
         units: await fleet.countUnits(signal),
-        refusal: held && (await desk.whyNot(held.unit, likeIt(source), signal)),
-        next: await desk.nextOf(source.pool, signal),
+        refusal: held && (await requests.whyNot(held.unit, likeIt(source), signal)),
+        next: await requests.nextOf(source.pool, signal),
       });
       return remedyOf(remedy, planned);
     },
@@ -118,7 +118,7 @@ export function createQuarantines(deps: QuarantineDeps): Quarantines {
 type TakeStep = (step: QuarantineStep, facts: OpenFacts, signal: AbortSignal) => Promise<boolean>;
 
 /** Takes steps of quarantines. What is written is written with its entry in the journal, and on rows as they were read. */
-function createSteps({ store: { fleet, decisions, directives }, desk, clock, log }: QuarantineDeps): TakeStep {
+function createSteps({ store: { fleet, decisions, directives }, requests, clock, log }: QuarantineDeps): TakeStep {
   const pin = async (quarantine: Quarantine, target: Instance, signal: AbortSignal): Promise<void> => {
     const order = entries.pinOf(quarantine, target, clock.now());
     const decision = entries.pinDecision(quarantine, "PINNED", order.reason, clock.now());
@@ -139,7 +139,7 @@ function createSteps({ store: { fleet, decisions, directives }, desk, clock, log
     await fleet.changeInstance({ id, revision, state, ...because, attempt, decision }, signal);
   };
   const end = async ({ quarantine }: OpenFacts, { undo, outcome, text }: QuarantineEnding, signal: AbortSignal): Promise<void> => {
-    if (undo.abort !== undefined) await desk.giveUp(undo.abort, signal);
+    if (undo.abort !== undefined) await requests.giveUp(undo.abort, signal);
     if (undo.uncordon !== undefined) await setState(undo.uncordon, "ACTIVE", { reason: text, cause: undefined }, signal);
     if (undo.unpin) await unpin(quarantine, text, signal);
     // Last: until it is there, whoever comes next undoes what is not undone yet.
@@ -152,7 +152,7 @@ function createSteps({ store: { fleet, decisions, directives }, desk, clock, log
       case "wait":
         return false;
       case "create": {
-        const why = await desk.create(quarantine.target, signal);
+        const why = await requests.create(quarantine.target, signal);
         if (why !== undefined) await end(facts, giveUp(facts, why), signal);
         return false;
       }
@@ -160,7 +160,7 @@ function createSteps({ store: { fleet, decisions, directives }, desk, clock, log
         await pin(quarantine, step.target, signal);
         return true;
       case "move": {
-        const why = await desk.move(step.unit, step.target, signal);
+        const why = await requests.move(step.unit, step.target, signal);
         if (why !== undefined) await end(facts, giveUp(facts, why), signal);
         return false;
       }

@@ -28,7 +28,7 @@ const next = (over: Partial<OpenFacts>) =>
     ...{ target: OPEN, targetUnits: 0, refusal: undefined, move: undefined },
     ...over,
   });
-const told = (over: Partial<OpenFacts>): string => {
+const reported = (over: Partial<OpenFacts>): string => {
   const step = next(over);
   if (step.kind === "end") return `${step.outcome}: ${step.text}`;
   return step.kind === "wait" ? `wait for ${step.for}` : step.kind;
@@ -74,7 +74,7 @@ describe("the next step of a quarantine", () => {
     ["or its move gets no turn", { quarantine: old, held: pinned("a"), move: move("WAITING") }, none("its live move did not get its turn")],
     ["a person who unpins it decides", { held: on("a"), move: move("WAITING") }, "called-off: a person has unpinned noisy"],
     ["also when it lives there", { held: on("b"), target: KEPT }, "called-off: a person has unpinned noisy"],
-  ])("%s", (_what, over, expected) => expect(told(over)).toBe(expected));
+  ])("%s", (_what, over, expected) => expect(reported(over)).toBe(expected));
 
   it("takes back what was done, and nothing that a person did", () => {
     expect(next({ held: pinned("a"), move: move("ABORTED"), target: KEPT })).toMatchObject({

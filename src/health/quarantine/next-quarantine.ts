@@ -69,7 +69,7 @@ export interface Undo {
  * Timeout of a quarantine whose target does not serve, or whose live move does not begin, in ms. An overload that lasts
  * until then has already led to the advice to drain the instance.
  */
-const PATIENCE_MS = 60 * 60_000;
+const TIMEOUT_MS = 60 * 60_000;
 const NOTHING: Undo = { unpin: false, uncordon: undefined, abort: undefined };
 
 /**
@@ -174,7 +174,7 @@ function follow(facts: OpenFacts, move: Pick<Move, "phase">): QuarantineStep {
   const { quarantine, target, now } = facts;
   if (hasFailed(move)) return giveUp(facts, `its live move is ${move.phase}`);
   if (move.phase === "WAITING")
-    return now - quarantine.at < PATIENCE_MS
+    return now - quarantine.at < TIMEOUT_MS
       ? { kind: "wait", for: "the turn of its live move" }
       : giveUp(facts, "its live move did not get its turn");
   // A move that has begun goes on to a cordoned target; one that waits for its turn would not begin.
@@ -186,7 +186,7 @@ function whyNotYet({ quarantine, verdict, isFirst, freeze, now }: OpenFacts, hel
   const { namespace, sourceName, target, at } = quarantine;
   if (!isFirst) return "another one of its class began before it";
   if (verdict !== "overloaded" && verdict !== "unknown" && verdict !== undefined) return `${sourceName} is ${verdict} again`;
-  if (now - at >= PATIENCE_MS) return `${target} does not serve yet`;
+  if (now - at >= TIMEOUT_MS) return `${target} does not serve yet`;
   return whyStays({ namespace, ...held }, { freeze, now });
 }
 

@@ -29,7 +29,7 @@ const plan = (over: Partial<QuarantineFacts>) => {
   const planned = planQuarantine({
     ...{ now: NOW, most: 1, source: SOURCE, noisiest: NOISY, freeze: undefined, open: [], verdicts: new Map(), refusal: undefined },
     ...{ instances: [SOURCE, IDLE], units: new Map([[SOURCE.id, 5]]), next: { name: "standard-3" } },
-    fits: (load, room) => LOAD_DIMENSIONS.every((dimension) => load[dimension] <= room[dimension]),
+    fits: (load, capacity) => LOAD_DIMENSIONS.every((dimension) => load[dimension] <= capacity[dimension]),
     ...over,
   });
   return planned.kind === "advice" ? planned.why : `${planned.quarantine.target}${planned.quarantine.isNew ? " is made" : ""}`;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { type Millis, millis } from "../../domain/clock.ts";
 import type { HealthSample } from "../../domain/health.ts";
-import { deriveSignals, known, type Looked } from "../derive-signals.ts";
+import { deriveSignals, known, type ProbeResult } from "../derive-signals.ts";
 import { ratioToBaseline } from "../next-baseline.ts";
 import type { GitCount, Page } from "../parse-page.ts";
 
@@ -25,7 +25,7 @@ interface Line {
 
 /** How the recorded instance was set up. */
 export const RECORDED_SETTINGS = { graceMs: 300_000, overloadMs: 300_000, resyncS: 60, jitterS: 20 };
-const USUAL = { reconcileS: 0.02, looks: 1_000 };
+const USUAL = { reconcileS: 0.02, observations: 1_000 };
 export const PERIOD_MS = 10_000;
 const BEGAN = 1_795_000_000_000;
 
@@ -39,11 +39,11 @@ export function recorded(name: string): readonly HealthSample[] {
   const workers =
     name === "overload_procs" ? { statusProcessors: 1, operationProcessors: 1 } : { statusProcessors: 20, operationProcessors: 10 };
   const git = new Map<string, GitCount>();
-  const looks: Looked[] = [];
+  const observations: ProbeResult[] = [];
   return lines.map((line) => {
-    const look = lookOf(line, git);
-    const signals = deriveSignals(looks, look, workers);
-    looks.push(look);
+    const probe = observationOf(line, git);
+    const signals = deriveSignals(observations, probe, workers);
+    observations.push(probe);
     const { canaryErrors, newestAgeS, applications } = line;
     const seen = { canaryS: line.canaryS ?? undefined, canaryErrors, newestAgeS, applications, sampledApplications: applications };
     const ratio = { reconcileRatio: ratioToBaseline(USUAL, signals), uptimeS: line.controller === null ? undefined : 3_600 };
@@ -51,7 +51,7 @@ export function recorded(name: string): readonly HealthSample[] {
   });
 }
 
-function lookOf(line: Line, git: Map<string, GitCount>): Looked {
+function observationOf(line: Line, git: Map<string, GitCount>): ProbeResult {
   for (const [repository, [requests, seconds]] of Object.entries(line.repoServer?.git ?? {})) git.set(repository, { requests, seconds });
   const repoServer = line.repoServer === null ? undefined : { counters: { startedAt: line.repoServer.startedAt }, git: new Map(git) };
   return {

@@ -57,16 +57,16 @@ export function createStage(clock: Clock) {
     ...{ redisFails: false, stoodSince: undefined, repoRefuses: false, canariesFail: false, isMended: false },
     ...{ asks: [], deleted: [], ensured: 0, removed: 0 },
   };
-  let looks = 0;
+  let observations = 0;
   const controllerPage = (): readonly string[] => {
-    looks += 1;
+    observations += 1;
     const redis = stage.redisFails
-      ? `argocd_redis_request_total{failed="true"} ${looks}`
-      : `argocd_redis_request_total{failed="false"} ${looks * 100}`;
-    return ["process_start_time_seconds 5", `argocd_app_reconcile_count{dest_server="a"} ${looks * 50}`, redis];
+      ? `argocd_redis_request_total{failed="true"} ${observations}`
+      : `argocd_redis_request_total{failed="false"} ${observations * 100}`;
+    return ["process_start_time_seconds 5", `argocd_app_reconcile_count{dest_server="a"} ${observations * 50}`, redis];
   };
   const one = (name: string): ProbedApplication => ({
-    ...{ name, awaitsLook: false, isPaused: false, reconciledAt: stage.stoodSince ?? clock.now(), hasError: stage.canariesFail },
+    ...{ name, awaitsObservation: false, isPaused: false, reconciledAt: stage.stoodSince ?? clock.now(), hasError: stage.canariesFail },
   });
   const pods = [aProbedPod(), aProbedPod({ component: "controller", name: "controller-0" })];
   const namespace: ProbedNamespace = {

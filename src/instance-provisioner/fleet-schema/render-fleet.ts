@@ -1,5 +1,5 @@
 import type { EngineClusterSpec, FleetSpec, PoolSpec, VersionsSpec } from "../../domain/fleet.ts";
-import { FLOORS } from "../../domain/version.ts";
+import { FLOOR_SEPARATOR } from "../../domain/version.ts";
 
 /**
  * The Fleet document that says what is declared, in the units and the order of the schema: what {@link parseFleetDocument} makes
@@ -32,10 +32,10 @@ function clusterFields({ name, region, access, reach }: EngineClusterSpec): Read
 }
 
 function versionFields({ default: usual, floor, catalogue, channels }: VersionsSpec): Readonly<Record<string, unknown>> {
-  const floors = floor.split(FLOORS);
+  const minimums = floor.split(FLOOR_SEPARATOR);
   return {
     default: usual,
-    floor: floors.length === 1 ? floor : floors,
+    floor: minimums.length === 1 ? floor : minimums,
     catalogue: catalogue.map(({ version, image, redisImage, crds, upgradesFrom }) => ({
       version,
       image,

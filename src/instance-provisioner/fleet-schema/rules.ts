@@ -1,5 +1,5 @@
 import { nearest } from "../../domain/nearest.ts";
-import { FLOORS, isBelowFloor } from "../../domain/version.ts";
+import { FLOOR_SEPARATOR, isBelowFloor } from "../../domain/version.ts";
 import { isAddressRange } from "./address-range.ts";
 import type { Complaint } from "./complaint.ts";
 import { pathText } from "./complaint.ts";
@@ -112,7 +112,7 @@ function floorOf(versions: Versions): string | undefined {
   const { floor = "floor" in versions ? undefined : DEFAULT_FLOOR } = versions;
   if (floor === undefined || typeof floor === "string") return floor;
   const known = floor.filter((one) => one !== undefined);
-  return known.length === floor.length ? known.join(FLOORS) : undefined;
+  return known.length === floor.length ? known.join(FLOOR_SEPARATOR) : undefined;
 }
 
 function channelVersions(channel: Channel | undefined, at: Path): readonly { readonly path: Path; readonly version: string | undefined }[] {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { QUANTITY } from "../../domain/quantity.ts";
 import type { JsonSchema } from "../../domain/schema-field.ts";
 import { listFields, renderFieldTable, type SchemaField } from "../../domain/schema-field.ts";
-import { FLOORS } from "../../domain/version.ts";
+import { FLOOR_SEPARATOR } from "../../domain/version.ts";
 
 // Titles name a form in words; complaints use them, so that patterns need no message of their own.
 const name = z
@@ -21,7 +21,7 @@ const release = z
 /** One release, or one for each minor that is looked after, is kept as one text. */
 const floor = z
   .union([release, z.array(release).min(1).max(20)])
-  .transform((one) => (typeof one === "string" ? one : one.join(FLOORS)))
+  .transform((one) => (typeof one === "string" ? one : one.join(FLOOR_SEPARATOR)))
   .meta({ title: "a release number like 3.5.1, or a list with one for each minor" });
 export const DEFAULT_FLOOR = "3.5.1";
 const origin = z

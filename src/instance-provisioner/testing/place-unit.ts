@@ -1,7 +1,7 @@
 import type { ApplicationId, InstanceId, OperationId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { World } from "./world.ts";
 
-const ROOM = { applications: 1e9, clusterEntries: 1e9, cachedResources: 1e9, milliCpu: 1e9, gitPerMinute: 1e9 };
+const AMPLE = { applications: 1e9, clusterEntries: 1e9, cachedResources: 1e9, milliCpu: 1e9, gitPerMinute: 1e9 };
 
 export interface PlacedUnit {
   /** Takes the unit away with its workspace, as when its namespace was deleted. */
@@ -29,7 +29,7 @@ export async function placeUnit({ store, ids, clock, signal }: World, instanceId
   const known = await store.placements.readUnit(unitId, signal);
   const decision = { at: clock.now(), subject: unitId, kind: "placement", verdict: "CHOSEN", rule: "TEST", details: {} } as const;
   const outcome = await store.placements.commitFirstPlacement(
-    { unitId, rowVersion: known?.unit.rowVersion ?? 0, instanceId, ceiling: ROOM, decision },
+    { unitId, rowVersion: known?.unit.rowVersion ?? 0, instanceId, ceiling: AMPLE, decision },
     signal,
   );
   if (outcome.kind !== "placed") throw new Error(`the unit could not be placed: ${outcome.kind}`);

@@ -9,7 +9,7 @@ const WEB = anApplication({ argoName: "web" });
 
 function prepared() {
   const model = createModel([WEB]);
-  const pair = () => model.look(aMove()).pairs[0]!;
+  const pair = () => model.observe(aMove()).pairs[0]!;
   const first = arrive(pair(), MOVE_EPOCH);
   if (first.kind === "write") model.carry(first);
   return { model, pair };
@@ -62,7 +62,7 @@ it("does not hold against a move what was so before it", () => {
 it("puts what nobody could look at on the target idle, knowing nothing, and lets it loose as any other (a fail-over)", () => {
   const model = createModel([WEB]);
   const move = aMove({ isFailOver: true });
-  const pair = () => model.look(move).pairs[0]!;
+  const pair = () => model.observe(move).pairs[0]!;
   const made = arrive(pair(), MOVE_EPOCH);
   if (made.kind === "write") model.carry(made);
   expect(pair().target).toMatchObject({ isPaused: true, isAutomated: false, arrival: "created", status: {} });
@@ -72,7 +72,7 @@ it("puts what nobody could look at on the target idle, knowing nothing, and lets
 
 it("makes anew what somebody took away: at work, but idle where its user deletes it and nobody knows whether it stands still", () => {
   const model = createModel([WEB]);
-  const [seen, unseen] = [aMove(), aMove({ isFailOver: true })].map((move) => model.look(move).pairs[0]!);
+  const [seen, unseen] = [aMove(), aMove({ isFailOver: true })].map((move) => model.observe(move).pairs[0]!);
   const madeOf = (verdict: ReturnType<typeof activate>) => {
     if (verdict.kind !== "write" || verdict.write.kind !== "create") return verdict.kind;
     return verdict.write.manifest.metadata.annotations["argocd.argoproj.io/skip-reconcile"] === "true" ? "idle" : "at work";
@@ -84,14 +84,14 @@ it("makes anew what somebody took away: at work, but idle where its user deletes
 
 it("lets a copy forget what its instance had under way for a former one of its name, until it is let loose", () => {
   const { pair } = prepared();
-  const toldOf = (sync: object) => ({ ...pair(), target: { ...pair().target!, sync } }) as unknown as ReturnType<typeof pair>;
-  const forgets = (told: ReturnType<typeof pair>) =>
-    [arrive(told, MOVE_EPOCH), hand(told, MOVE_EPOCH), activate(told, MOVE_EPOCH, NOW)].map((step) => {
+  const reportedOf = (sync: object) => ({ ...pair(), target: { ...pair().target!, sync } }) as unknown as ReturnType<typeof pair>;
+  const forgets = (reported: ReturnType<typeof pair>) =>
+    [arrive(reported, MOVE_EPOCH), hand(reported, MOVE_EPOCH), activate(reported, MOVE_EPOCH, NOW)].map((step) => {
       const patch = step.kind === "write" && step.write.kind === "change" ? step.write.patch : [];
       return patch.filter(({ op, path }) => op === "remove" && /^.(operation|status)/.test(path)).map(({ path }) => path);
     });
   const both = ["/operation", "/status/operationState"];
-  expect(forgets(toldOf({ operation: {}, state: { phase: "Running" } }))).toEqual([both, both, both]);
-  expect(forgets(toldOf({ operation: undefined, state: { phase: "Failed" } }))).toEqual([[both[1]], [both[1]], [both[1]]]);
-  expect(forgets(toldOf({ operation: undefined, state: { phase: "Succeeded" } }))).toEqual([[], [], []]);
+  expect(forgets(reportedOf({ operation: {}, state: { phase: "Running" } }))).toEqual([both, both, both]);
+  expect(forgets(reportedOf({ operation: undefined, state: { phase: "Failed" } }))).toEqual([[both[1]], [both[1]], [both[1]]]);
+  expect(forgets(reportedOf({ operation: undefined, state: { phase: "Succeeded" } }))).toEqual([[], [], []]);
 });

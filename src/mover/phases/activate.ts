@@ -1,10 +1,10 @@
 import type { Millis } from "../../domain/clock.ts";
 import type { MoveBaseline } from "../../domain/move.ts";
 import type { HealthState } from "../../domain/status.ts";
-import { LOOK_NOW, letLoose } from "../../shard/arrival.ts";
+import { letLoose, OBSERVE_NOW } from "../../shard/arrival.ts";
 import { diffObject, guards } from "../../shard/diff-object.ts";
 import { type DesiredObject, manifestOf } from "../../shard/managed-object.ts";
-import type { Sight } from "../../shard/parse-sight.ts";
+import type { ApplicationObservation } from "../../shard/parse-observation.ts";
 import { DONE, FENCED, type ObjectStep, remove, wait, write } from "./object-step.ts";
 import { isNewer, isUnfit, type Pair } from "./pair.ts";
 import { renderArrival } from "./prepare.ts";
@@ -31,11 +31,11 @@ function makeAnew(desired: DesiredObject, isIdle: boolean): ObjectStep {
   return write("target", { kind: "create", manifest: isIdle ? renderArrival(desired) : manifestOf(desired) });
 }
 
-function activateCopy(target: Sight, desired: DesiredObject): ObjectStep {
+function activateCopy(target: ApplicationObservation, desired: DesiredObject): ObjectStep {
   const action = diffObject(desired, target);
   if (action.kind === "fenced") return FENCED;
   const content = action.kind === "change" ? action.patch : guards(target);
-  return write("target", { kind: "change", at: target.at, patch: [...content, ...letLoose(target), LOOK_NOW] });
+  return write("target", { kind: "change", at: target.at, patch: [...content, ...letLoose(target), OBSERVE_NOW] });
 }
 
 /** From good to bad; unknown is worst. */
@@ -64,7 +64,7 @@ export function verify({ name, desired, isLeaving, target }: Pair, baseline: rea
   return why === undefined ? DONE : wait(`for ${name} to be as well as before: ${why}`);
 }
 
-function worse(before: MoveBaseline, { report }: Sight): string | undefined {
+function worse(before: MoveBaseline, { report }: ApplicationObservation): string | undefined {
   if (report === undefined) return "nothing is known of it";
   const { sync, health, conditions } = report.status;
   const complaint = conditions.find(({ type }) => GRAVE.includes(type) && !before.conditions.includes(type));

@@ -3,7 +3,7 @@ import { millis } from "../../domain/clock.ts";
 import type { ApplicationId } from "../../domain/ids.ts";
 import { anApplication } from "../../shard/testing/builders.ts";
 import { nextStep } from "../next-step.ts";
-import { aMove, createModel, inPhase, NOW, sightOf } from "../testing/model.ts";
+import { aMove, createModel, inPhase, NOW, observationOf } from "../testing/model.ts";
 
 const TWELVE = Array.from({ length: 12 }, (_, count) => `app-${count}`);
 const names = TWELVE.map((name) => anApplication({ id: `id-${name}` as ApplicationId, argoName: name, name }));
@@ -12,13 +12,13 @@ const names = TWELVE.map((name) => anApplication({ id: `id-${name}` as Applicati
 function large(phase: "PREPARE" | "ACTIVATE") {
   const model = createModel(names);
   const carry = (move: ReturnType<typeof aMove>, afterMs = 0) => {
-    const step = nextStep(move, model.look(move, { now: millis(NOW + afterMs) }));
+    const step = nextStep(move, model.observe(move, { now: millis(NOW + afterMs) }));
     for (const each of step.kind === "write" ? step.writes : []) model.carry(each);
     return step.kind;
   };
   const move = inPhase(aMove(), phase, NOW);
   carry(aMove());
-  const asked = () => TWELVE.filter((name) => sightOf(model.objects.target.get(name) as never).awaitsRefresh);
+  const asked = () => TWELVE.filter((name) => observationOf(model.objects.target.get(name) as never).awaitsRefresh);
   return { model, asked, step: (afterMs?: number) => carry(move, afterMs) };
 }
 

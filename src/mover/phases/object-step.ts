@@ -1,8 +1,8 @@
-import { LOOK_NOW } from "../../shard/arrival.ts";
+import { OBSERVE_NOW } from "../../shard/arrival.ts";
 import { guards, type ObjectAction, type PatchOperation, type Preconditions } from "../../shard/diff-object.ts";
 import type { Manifest, ObjectAt, ObservedObject } from "../../shard/managed-object.ts";
 import { ANNOTATION_PAUSE } from "../../shard/names.ts";
-import type { Sight } from "../../shard/parse-sight.ts";
+import type { ApplicationObservation } from "../../shard/parse-observation.ts";
 
 /** One conditional write to an Application of a side, or to the owner binding. */
 export type Write =
@@ -11,7 +11,7 @@ export type Write =
   | { readonly kind: "delete"; readonly at: ObjectAt; readonly preconditions: Preconditions };
 
 /** Where a move writes: on the instance it comes from, on the one it goes to, or in the managed cluster. */
-export type Side = "source" | "target" | "register";
+export type Side = "source" | "target" | "ownerBinding";
 
 export interface SidedWrite {
   readonly side: Side;
@@ -59,10 +59,14 @@ export function change(side: Side, observed: ObservedObject, patch: readonly Pat
  * Takes an Application away without touching what it deployed: first its finalizers, whatever they are, then it, under preconditions. One
  * that is being deleted already only loses its finalizers, and is waited for.
  */
-export function remove(side: Side, sight: Sight): ObjectStep {
-  if (sight.finalizers.length > 0) return change(side, sight, [{ op: "add", path: "/metadata/finalizers", value: [] }]);
-  if (sight.isDeleting) return wait(`for the former copy of ${sight.at.name} to end`);
-  return write(side, { kind: "delete", at: sight.at, preconditions: { uid: sight.uid, resourceVersion: sight.resourceVersion } });
+export function remove(side: Side, observation: ApplicationObservation): ObjectStep {
+  if (observation.finalizers.length > 0) return change(side, observation, [{ op: "add", path: "/metadata/finalizers", value: [] }]);
+  if (observation.isDeleting) return wait(`for the former copy of ${observation.at.name} to end`);
+  return write(side, {
+    kind: "delete",
+    at: observation.at,
+    preconditions: { uid: observation.uid, resourceVersion: observation.resourceVersion },
+  });
 }
 
 /** The step that the difference between an object and what is desired asks for. */
@@ -116,5 +120,5 @@ export function inTurns(steps: readonly ObjectStep[], elapsedMs: number): readon
 
 function asksForRefresh({ write: asked }: SidedWrite): boolean {
   if (asked.kind === "create") return asked.manifest.metadata.annotations[ANNOTATION_PAUSE] === undefined;
-  return asked.kind === "change" && asked.patch.some(({ op, path }) => op === "add" && path === LOOK_NOW.path);
+  return asked.kind === "change" && asked.patch.some(({ op, path }) => op === "add" && path === OBSERVE_NOW.path);
 }

@@ -4,29 +4,29 @@ import { aMove, createModel, type Model } from "../testing/model.ts";
 import { tamperingOf } from "./owner-binding.ts";
 
 type Meta = Record<string, unknown>;
-const meta = (model: Model): Meta => (model.register as { metadata: Meta }).metadata;
+const meta = (model: Model): Meta => (model.ownerBinding as { metadata: Meta }).metadata;
 
 it.each<[string, (model: Model) => unknown, string | undefined]>([
   ["as the reconciler left it", () => undefined, undefined],
-  ["that is away", (model) => Object.assign(model, { register: undefined }), "deleted"],
+  ["that is away", (model) => Object.assign(model, { ownerBinding: undefined }), "deleted"],
   ["that ends", (model) => Object.assign(meta(model), { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["x/y"] }), "deleted"],
   ["without an epoch", (model) => Object.assign(meta(model), { annotations: {} }), "edited"],
 ])("finds in a register %s: %s", (_what, tamper, found) => {
   const model = createModel([]);
   tamper(model);
   const move = aMove({ phase: "REVOKE" });
-  const world = model.look(move);
+  const world = model.observe(move);
   const step = nextStep(move, world);
   if (step.kind !== "write") throw new Error("a register that names the old owner is written");
-  expect(step.writes.map(({ write }) => tamperingOf(world.register, write)?.what)).toEqual([found]);
+  expect(step.writes.map(({ write }) => tamperingOf(world.ownerBinding, write)?.what)).toEqual([found]);
 });
 
 it("finds another one in its place where that has to go", () => {
   const model = createModel([]);
-  (model.register as unknown as { roleRef: object }).roleRef = { kind: "ClusterRole", name: "view" };
+  (model.ownerBinding as unknown as { roleRef: object }).roleRef = { kind: "ClusterRole", name: "view" };
   const move = aMove({ phase: "GRANT" });
-  const world = model.look(move);
+  const world = model.observe(move);
   const step = nextStep(move, world);
-  expect(step).toMatchObject({ kind: "write", writes: [{ side: "register", write: { kind: "delete" } }] });
-  if (step.kind === "write") expect(step.writes.map(({ write }) => tamperingOf(world.register, write)?.what)).toEqual(["replaced"]);
+  expect(step).toMatchObject({ kind: "write", writes: [{ side: "ownerBinding", write: { kind: "delete" } }] });
+  if (step.kind === "write") expect(step.writes.map(({ write }) => tamperingOf(world.ownerBinding, write)?.what)).toEqual(["replaced"]);
 });

@@ -2,10 +2,10 @@ import type { Environment } from "../../domain/environment.ts";
 import type { ApplicationId, EnvironmentId } from "../../domain/ids.ts";
 import type { EngineStatus } from "../../domain/status.ts";
 import type { Application } from "../../domain/workspace.ts";
+import type { ApplicationPlacement, Destination } from "../../shard/application-placement.ts";
 import type { DesiredObject } from "../../shard/managed-object.ts";
-import type { Sight } from "../../shard/parse-sight.ts";
+import type { ApplicationObservation } from "../../shard/parse-observation.ts";
 import { renderApplication, targetOf } from "../../shard/render-application.ts";
-import type { Destination, Seat } from "../../shard/seat.ts";
 
 /** One application of a unit that is moved, on both instances. */
 export interface Pair {
@@ -13,15 +13,15 @@ export interface Pair {
   /** What it is to be on the target under the move's epoch, as its row says now; absent where it cannot be deployed to anywhere. */
   readonly desired: DesiredObject | undefined;
   /** It deploys to a remote cluster, which may be unreachable. */
-  readonly isAbroad: boolean;
+  readonly isRemote: boolean;
   /** Its user deletes it. The deletion waits for the end of the move. */
   readonly isLeaving: boolean;
-  readonly source: Sight | undefined;
+  readonly source: ApplicationObservation | undefined;
   /** Nobody observes the source: whether it is there is not known, and what was last recorded of it is all there is. */
   readonly isSourceUnknown: boolean;
   /** Its status before the move: as it is, or as it was last recorded. */
   readonly before: EngineStatus | undefined;
-  readonly target: Sight | undefined;
+  readonly target: ApplicationObservation | undefined;
 }
 
 interface Row {
@@ -31,10 +31,10 @@ interface Row {
 
 interface Sides {
   readonly rows: readonly Row[];
-  readonly onSource: readonly Sight[];
+  readonly onSource: readonly ApplicationObservation[];
   /** Nobody reaches the source. */
   readonly isSourceAway: boolean;
-  readonly onTarget: readonly Sight[];
+  readonly onTarget: readonly ApplicationObservation[];
   /** Environments that the target does without: what deploys there is on neither instance for now. */
   readonly unknown: readonly EnvironmentId[];
   readonly own: Destination;
@@ -43,8 +43,12 @@ interface Sides {
 }
 
 /** Each application of the unit with what is on either side, in the order of the rows. `placement`: the unit on the target. */
-export function pairUp(placement: Seat, { rows, onSource, isSourceAway, onTarget, unknown, own, recorded }: Sides): readonly Pair[] {
-  const named = (sights: readonly Sight[]) => new Map(sights.map((sight) => [sight.at.name, sight]));
+export function pairUp(
+  placement: ApplicationPlacement,
+  { rows, onSource, isSourceAway, onTarget, unknown, own, recorded }: Sides,
+): readonly Pair[] {
+  const named = (observations: readonly ApplicationObservation[]) =>
+    new Map(observations.map((observation) => [observation.at.name, observation]));
   const [source, target] = [named(onSource), named(onTarget)];
   return rows.map(({ application, environment }) => {
     const isUnknown = environment !== undefined && unknown.includes(environment.id);
@@ -52,7 +56,7 @@ export function pairUp(placement: Seat, { rows, onSource, isSourceAway, onTarget
     return {
       name: application.argoName,
       desired: to === undefined ? undefined : renderApplication(placement, application, to),
-      isAbroad: environment !== undefined,
+      isRemote: environment !== undefined,
       isLeaving: application.deletedAt !== undefined,
       source: source.get(application.argoName),
       isSourceUnknown: isSourceAway,
@@ -63,16 +67,16 @@ export function pairUp(placement: Seat, { rows, onSource, isSourceAway, onTarget
 }
 
 /** Whether a sync of it is requested or under way. */
-export function isUnderWay({ sync: { operation, state } }: Sight): boolean {
+export function isUnderWay({ sync: { operation, state } }: ApplicationObservation): boolean {
   return operation !== undefined || state?.phase === "Running" || state?.phase === "Terminating";
 }
 
 /** Whether what is on the target cannot become what is desired there: it is being deleted, or is of an earlier time. */
-export function isUnfit(target: Sight, epoch: number): boolean {
+export function isUnfit(target: ApplicationObservation, epoch: number): boolean {
   return target.isDeleting || (target.epoch ?? 0) < epoch;
 }
 
 /** Whether something newer than the move was written to it. */
-export function isNewer(sight: Sight, epoch: number): boolean {
-  return (sight.epoch ?? 0) > epoch;
+export function isNewer(observation: ApplicationObservation, epoch: number): boolean {
+  return (observation.epoch ?? 0) > epoch;
 }

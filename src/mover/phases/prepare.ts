@@ -1,12 +1,12 @@
 import { contentHash } from "../../domain/hash.ts";
 import { asArray, asObject, type Json } from "../../domain/json.ts";
 import type { MoveBaseline } from "../../domain/move.ts";
-import { foreignSync, LOOK_NOW } from "../../shard/arrival.ts";
+import { foreignSync, OBSERVE_NOW } from "../../shard/arrival.ts";
 import { escapePointer } from "../../shard/diff-object.ts";
 import { type DesiredObject, type Manifest, manifestOf } from "../../shard/managed-object.ts";
 import { ANNOTATION_ARRIVING, ANNOTATION_COPIED, ANNOTATION_PAUSE } from "../../shard/names.ts";
 import { isFinalizerOfArgo } from "../../shard/parse-application.ts";
-import type { Sight } from "../../shard/parse-sight.ts";
+import type { ApplicationObservation } from "../../shard/parse-observation.ts";
 import { change, DONE, FENCED, type ObjectStep, remove, wait, write } from "./object-step.ts";
 import { isNewer, isUnfit, type Pair } from "./pair.ts";
 
@@ -33,7 +33,7 @@ export function arrive(pair: Pair, epoch: number): ObjectStep {
   if (foreign.length > 0) return change("target", target, foreign);
   switch (target.arrival) {
     case "created":
-      return change("target", target, [unpause, mark("comparing"), LOOK_NOW]);
+      return change("target", target, [unpause, mark("comparing"), OBSERVE_NOW]);
     case "comparing":
       return compared(pair, target);
     case "compared":
@@ -46,7 +46,7 @@ export function arrive(pair: Pair, epoch: number): ObjectStep {
  * The copy of an application as it is made on the target: there, and not able to do anything yet. Where nobody observes the source it has no
  * status, and finds out by itself what is live.
  */
-export function renderArrival(desired: DesiredObject, source: Pick<Sight, "status"> = { status: {} }): Manifest {
+export function renderArrival(desired: DesiredObject, source: Pick<ApplicationObservation, "status"> = { status: {} }): Manifest {
   const whole = manifestOf(desired);
   const spec = asObject(whole["spec"]);
   const { automated: _automated, ...syncPolicy } = asObject(spec["syncPolicy"]);
@@ -74,7 +74,7 @@ const pause = { op: "add", path: `/metadata/annotations/${escapePointer(ANNOTATI
 const mark = (arrival: string) =>
   ({ op: "add", path: `/metadata/annotations/${escapePointer(ANNOTATION_ARRIVING)}`, value: arrival }) as const;
 
-function compared({ before }: Pair, target: Sight): ObjectStep {
+function compared({ before }: Pair, target: ApplicationObservation): ObjectStep {
   const { name } = target.at;
   if (target.awaitsRefresh || target.report === undefined) return wait(`for the target to compare ${name}`);
   const known = new Set(before?.conditions.map(({ type }) => type));
@@ -101,7 +101,7 @@ export interface StatusCopy {
  * What the target knows of an application before it has compared: with it nothing is synced again and the history goes on. The last
  * operation is copied only if it succeeded. A failed one would keep Argo CD from syncing that revision; without one it syncs.
  */
-export function copyStatus({ status }: Pick<Sight, "status">): StatusCopy {
+export function copyStatus({ status }: Pick<ApplicationObservation, "status">): StatusCopy {
   const { operationState, history, ...rest } = status;
   const isGood = asObject(operationState)["phase"] === "Succeeded";
   const copy: Json = {

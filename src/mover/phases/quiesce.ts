@@ -1,9 +1,9 @@
 import type { Millis } from "../../domain/clock.ts";
 import { ANNOTATION_EPOCH } from "../../domain/names.ts";
-import { foreignSync, LOOK_NOW } from "../../shard/arrival.ts";
+import { foreignSync, OBSERVE_NOW } from "../../shard/arrival.ts";
 import { escapePointer, type PatchOperation } from "../../shard/diff-object.ts";
 import { ANNOTATION_COPIED, ANNOTATION_PAUSE } from "../../shard/names.ts";
-import type { Sight } from "../../shard/parse-sight.ts";
+import type { ApplicationObservation } from "../../shard/parse-observation.ts";
 import { TERMINATE } from "../../shard/restlessness.ts";
 import { change, DONE, FENCED, type ObjectStep, remove, wait, write } from "./object-step.ts";
 import { isNewer, isUnderWay, isUnfit, type Pair } from "./pair.ts";
@@ -20,7 +20,7 @@ const annotation = (name: string): string => `/metadata/annotations/${escapePoin
  * FENCE: the write that fences an application on the source. It removes what starts or deletes by itself, sets the move's epoch, and asks
  * Argo CD for a refresh. It does not pause: what Argo CD had decided before shows up before Argo CD takes that request off.
  */
-export function fence(source: Sight | undefined, epoch: number): ObjectStep {
+export function fence(source: ApplicationObservation | undefined, epoch: number): ObjectStep {
   if (source === undefined) return DONE;
   if (isNewer(source, epoch)) return FENCED;
   if (source.isDeleting) return remove("source", source);
@@ -30,7 +30,7 @@ export function fence(source: Sight | undefined, epoch: number): ObjectStep {
     ...strip(source),
     ...(source.isPaused ? [{ op: "remove", path: annotation(ANNOTATION_PAUSE) } as const] : []),
     { op: "add", path: annotation(ANNOTATION_EPOCH), value: String(epoch) },
-    LOOK_NOW,
+    OBSERVE_NOW,
   ]);
 }
 
@@ -46,7 +46,7 @@ export interface QuietTimes {
  * QUIESCE: the next step that brings an application on the source to rest. It is paused once Argo CD has refreshed it and no sync is
  * requested or under way. One that was paused while a sync began is unpaused again, for a paused sync never ends.
  */
-export function quiet(source: Sight | undefined, epoch: number, { now, since, isStopped }: QuietTimes): ObjectStep {
+export function quiet(source: ApplicationObservation | undefined, epoch: number, { now, since, isStopped }: QuietTimes): ObjectStep {
   const fenced = fence(source, epoch);
   if (source === undefined || fenced.kind !== "done") return fenced;
   const elapsedMs = now - since;
@@ -59,7 +59,7 @@ export function quiet(source: Sight | undefined, epoch: number, { now, since, is
   return change("source", source, [...strip(source), { op: "add", path: annotation(ANNOTATION_PAUSE), value: "true" }]);
 }
 
-function calmDown(source: Sight, elapsedMs: number): ObjectStep {
+function calmDown(source: ApplicationObservation, elapsedMs: number): ObjectStep {
   if (source.awaitsRefresh) return wait(`for the source to look at ${source.at.name} once more`);
   if (!isUnderWay(source)) return DONE;
   return mayTerminate(source, elapsedMs) ? change("source", source, [TERMINATE]) : wait(`for the sync of ${source.at.name} to end`);
@@ -81,12 +81,12 @@ export function hand({ desired, source, target }: Pair, epoch: number): ObjectSt
   ]);
 }
 
-function strip(sight: Sight): readonly PatchOperation[] {
-  return sight.finalizers.length === 0 ? [] : [{ op: "add", path: "/metadata/finalizers", value: [] }];
+function strip(observation: ApplicationObservation): readonly PatchOperation[] {
+  return observation.finalizers.length === 0 ? [] : [{ op: "add", path: "/metadata/finalizers", value: [] }];
 }
 
 /** A sync that waits for its next attempt does nothing, and is terminated at once. Without an operation it would stay Terminating for ever. */
-function mayTerminate({ sync: { operation, state } }: Sight, elapsedMs: number): boolean {
+function mayTerminate({ sync: { operation, state } }: ApplicationObservation, elapsedMs: number): boolean {
   if (operation === undefined || state?.phase !== "Running") return false;
   return state.finishedAt !== undefined || elapsedMs > TERMINATE_AFTER_MS;
 }

@@ -2,8 +2,8 @@ import type { Millis } from "../../domain/clock.ts";
 import type { Decision } from "../../domain/decision.ts";
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
-import { accountName, registerName } from "../../shard/names.ts";
-import type { RegisterSight } from "../../shard/parse-sight.ts";
+import { accountName, ownerBindingName } from "../../shard/names.ts";
+import type { ObservedOwnerBinding } from "../../shard/parse-observation.ts";
 
 /** A unit as a restored database has it. */
 export interface RestoredUnit {
@@ -24,7 +24,7 @@ export interface OwnerJudgement {
    */
   readonly rule: "KEPT" | "MOVED" | "STRANGER";
   /** The owner binding, if there is one. */
-  readonly register: RegisterSight | undefined;
+  readonly ownerBinding: ObservedOwnerBinding | undefined;
 }
 
 /**
@@ -34,19 +34,19 @@ export interface OwnerJudgement {
  */
 export function judgeOwner(
   unit: RestoredUnit,
-  registers: ReadonlyMap<string, RegisterSight>,
+  ownerBindings: ReadonlyMap<string, ObservedOwnerBinding>,
   instances: readonly Pick<Instance, "id" | "state">[],
 ): OwnerJudgement {
-  const register = registers.get(registerKey({ namespace: unit.namespace, name: registerName(unit.bucket) }));
-  const [subject, ...more] = register?.subjects ?? [];
-  if (subject === undefined) return { owner: unit.owner, rule: "KEPT", register };
+  const ownerBinding = ownerBindings.get(ownerBindingKey({ namespace: unit.namespace, name: ownerBindingName(unit.bucket) }));
+  const [subject, ...more] = ownerBinding?.subjects ?? [];
+  if (subject === undefined) return { owner: unit.owner, rule: "KEPT", ownerBinding };
   const named = instances.find(({ id, state }) => state !== "RETIRED" && accountName(unit.id, id) === subject);
-  if (named === undefined || more.length > 0) return { owner: unit.owner, rule: "STRANGER", register };
-  return { owner: named.id, rule: named.id === unit.owner ? "KEPT" : "MOVED", register };
+  if (named === undefined || more.length > 0) return { owner: unit.owner, rule: "STRANGER", ownerBinding };
+  return { owner: named.id, rule: named.id === unit.owner ? "KEPT" : "MOVED", ownerBinding };
 }
 
 /** What an owner binding is found by. */
-export function registerKey({ namespace, name }: RegisterSight["at"]): string {
+export function ownerBindingKey({ namespace, name }: ObservedOwnerBinding["at"]): string {
   return `${namespace}/${name}`;
 }
 
@@ -64,7 +64,7 @@ export function isOlder(last: number, newestSeen: number): boolean {
 }
 
 /** The journal's entry of a unit that was recovered. */
-export function recoveryDecision(unit: RestoredUnit, { owner, rule, register }: OwnerJudgement, at: Millis): Decision {
-  const details = { from: unit.owner, to: owner, restoredEpoch: unit.epoch, seenEpoch: register?.epoch ?? null };
+export function recoveryDecision(unit: RestoredUnit, { owner, rule, ownerBinding }: OwnerJudgement, at: Millis): Decision {
+  const details = { from: unit.owner, to: owner, restoredEpoch: unit.epoch, seenEpoch: ownerBinding?.epoch ?? null };
   return { at, subject: unit.id, kind: "placement", verdict: "RECOVERED", rule, details };
 }

@@ -3,23 +3,26 @@ import { millis } from "../../domain/clock.ts";
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { InstanceState } from "../../domain/instance.ts";
 import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
-import { accountName, registerName } from "../../shard/names.ts";
-import type { RegisterSight } from "../../shard/parse-sight.ts";
+import { accountName, ownerBindingName } from "../../shard/names.ts";
+import type { ObservedOwnerBinding } from "../../shard/parse-observation.ts";
 import { createMemoryStore } from "../../store/adapters/memory/memory-store.ts";
 import { createWorld, soon } from "../../store/testing/world.ts";
-import { epochsAbove, isOlder, judgeOwner, type RestoredUnit, recoveryDecision, registerKey } from "./judge-owner.ts";
+import { epochsAbove, isOlder, judgeOwner, ownerBindingKey, type RestoredUnit, recoveryDecision } from "./judge-owner.ts";
 import { planRecovery, recover } from "./recover-epochs.ts";
 
 const UNIT: RestoredUnit = { id: "unit-1" as UnitId, namespace: "team", bucket: 0, owner: "a" as InstanceId, epoch: 5 };
 
-function register(subjects: readonly string[], over: { readonly namespace?: string; readonly bucket?: number } = {}): RegisterSight {
-  const at = { namespace: over.namespace ?? "team", name: registerName(over.bucket ?? 0) };
+function ownerBinding(
+  subjects: readonly string[],
+  over: { readonly namespace?: string; readonly bucket?: number } = {},
+): ObservedOwnerBinding {
+  const at = { namespace: over.namespace ?? "team", name: ownerBindingName(over.bucket ?? 0) };
   return {
     ...{ at, uid: "uid", resourceVersion: "7", labels: {}, annotations: {}, epoch: 900, revision: 1, contentHash: "", fixedHash: "" },
     ...{ isDeleting: false, subjects, finalizers: [], lastWrite: undefined },
   };
 }
-const keyed = (...all: readonly RegisterSight[]) => new Map(all.map((each) => [registerKey(each.at), each]));
+const keyed = (...all: readonly ObservedOwnerBinding[]) => new Map(all.map((each) => [ownerBindingKey(each.at), each]));
 const accountOf = (instance: string, unit: string = UNIT.id): string => accountName(unit as UnitId, instance as InstanceId);
 const instances = (states: Readonly<Record<string, InstanceState>> = { a: "ACTIVE", b: "CORDONED" }) =>
   Object.entries(states).map(([id, state]) => ({ id: id as InstanceId, state }));
@@ -33,25 +36,25 @@ describe("the owner of a unit of a restored database", () => {
     ["the row's where the register names an account of another unit", [accountOf("b", "unit-2")], "a", "STRANGER"],
     ["the row's where the register names two", [accountOf("b"), accountOf("a")], "a", "STRANGER"],
   ])("is %s", (_what, subjects, owner, rule) => {
-    const found = register(subjects);
-    expect(judgeOwner(UNIT, keyed(found), instances())).toEqual({ owner, rule, register: found });
+    const found = ownerBinding(subjects);
+    expect(judgeOwner(UNIT, keyed(found), instances())).toEqual({ owner, rule, ownerBinding: found });
   });
 
   it("is the row's where there is no register, and of several parts each has its own", () => {
-    expect(judgeOwner(UNIT, keyed(register([accountOf("b")], { namespace: "other" })), instances())).toMatchObject({ rule: "KEPT" });
-    const both = keyed(register([accountOf("a")]), register([accountOf("b")], { bucket: 3 }));
+    expect(judgeOwner(UNIT, keyed(ownerBinding([accountOf("b")], { namespace: "other" })), instances())).toMatchObject({ rule: "KEPT" });
+    const both = keyed(ownerBinding([accountOf("a")]), ownerBinding([accountOf("b")], { bucket: 3 }));
     expect(judgeOwner(UNIT, both, instances())).toMatchObject({ owner: "a" });
     expect(judgeOwner({ ...UNIT, bucket: 3 }, both, instances())).toMatchObject({ owner: "b" });
   });
 
   it("is no instance that is retired", () => {
-    expect(judgeOwner(UNIT, keyed(register([accountOf("b")])), instances({ a: "ACTIVE", b: "RETIRED" }))).toMatchObject({
+    expect(judgeOwner(UNIT, keyed(ownerBinding([accountOf("b")])), instances({ a: "ACTIVE", b: "RETIRED" }))).toMatchObject({
       rule: "STRANGER",
     });
   });
 
   it("is journaled with both epochs", () => {
-    const verdict = judgeOwner(UNIT, keyed(register([accountOf("b")])), instances());
+    const verdict = judgeOwner(UNIT, keyed(ownerBinding([accountOf("b")])), instances());
     expect(recoveryDecision(UNIT, verdict, millis(3))).toEqual({
       ...{ at: 3, subject: "unit-1", kind: "placement", verdict: "RECOVERED", rule: "MOVED" },
       details: { from: "a", to: "b", restoredEpoch: 5, seenEpoch: 900 },
@@ -71,21 +74,21 @@ describe("recovering", () => {
     const store = createMemoryStore({ clock });
     const world = createWorld(store);
     const [stays, left, held] = [
-      await world.seat({ namespace: "a" }),
-      await world.seat({ namespace: "b" }),
-      await world.seat({ namespace: "c" }),
+      await world.deploy({ namespace: "a" }),
+      await world.deploy({ namespace: "b" }),
+      await world.deploy({ namespace: "c" }),
     ];
     const { id: elsewhere } = await world.addInstance();
-    const registers = [
-      register([accountName(stays.unitId, stays.instanceId)], { namespace: "a" }),
-      register([accountName(left.unitId, elsewhere)], { namespace: "b" }),
-      register(["u-unknown"], { namespace: "c" }),
+    const ownerBindings = [
+      ownerBinding([accountName(stays.unitId, stays.instanceId)], { namespace: "a" }),
+      ownerBinding([accountName(left.unitId, elsewhere)], { namespace: "b" }),
+      ownerBinding(["u-unknown"], { namespace: "c" }),
     ];
     const order: string[] = [];
     const standing = {
       newestEpoch: async () => 500,
-      listRegisters: async () => registers,
-      revoke: async ({ at }: RegisterSight) => void order.push(`revoke ${at.namespace} at ${clock.now() - startedAt}`),
+      listOwnerBindings: async () => ownerBindings,
+      revoke: async ({ at }: ObservedOwnerBinding) => void order.push(`revoke ${at.namespace} at ${clock.now() - startedAt}`),
     };
     const startedAt = clock.now();
     const reseat: typeof store.recovery.reseat = async (change, signal) => {
@@ -112,11 +115,11 @@ describe("recovering", () => {
 
   it("gives each unit the owner it has under a newer epoch than any that stands, after strangers had time to end", async () => {
     const { deps, world, clock, order, elsewhere, stays, left, held } = await restored();
-    const told: string[] = [];
-    const running = recover(deps, (done, of) => told.push(`${done}/${of}`), soon());
+    const reported: string[] = [];
+    const running = recover(deps, (done, of) => reported.push(`${done}/${of}`), soon());
     await clock.advance(10_000);
     expect(await running).toMatchObject({ recovered: 3 });
-    expect(told).toEqual(["3/3"]);
+    expect(reported).toEqual(["3/3"]);
     expect(order[0]).toBe("revoke c at 0");
     expect(order.slice(1).sort()).toEqual(["reseat a at 2000", "reseat b at 2000", "reseat c at 2000"]);
     const owners = await Promise.all([stays, left, held].map(async ({ applicationId }) => world.unit(applicationId)));

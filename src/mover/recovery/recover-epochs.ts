@@ -5,7 +5,7 @@ import { sleep } from "../../runtime/clock.ts";
 import type { Store } from "../../store/port.ts";
 import type { PlacedUnit } from "../../store/recovery/port.ts";
 import type { Standing } from "../port.ts";
-import { epochsAbove, isOlder, judgeOwner, type OwnerJudgement, recoveryDecision, registerKey } from "./judge-owner.ts";
+import { epochsAbove, isOlder, judgeOwner, type OwnerJudgement, ownerBindingKey, recoveryDecision } from "./judge-owner.ts";
 
 export interface RecoveryDeps {
   readonly store: Pick<Store, "recovery" | "fleet" | "members">;
@@ -56,8 +56,8 @@ export async function recover(
   const found = await judgeAll(deps, signal);
   await store.members.heartbeat(UNFINISHED, [UNFINISHED_ROLE], FOR_GOOD_MS, signal);
   await store.recovery.raiseEpochs(epochsAbove(found.lastEpoch, found.newestSeen), signal);
-  const strangers = found.judged.flatMap(({ judgement }) => (judgement.rule === "STRANGER" ? (judgement.register ?? []) : []));
-  for (const register of strangers) await standing.revoke(register, signal);
+  const strangers = found.judged.flatMap(({ judgement }) => (judgement.rule === "STRANGER" ? (judgement.ownerBinding ?? []) : []));
+  for (const ownerBinding of strangers) await standing.revoke(ownerBinding, signal);
   if (strangers.length > 0) await sleep(clock, fenceMs, signal);
   let recovered = 0;
   for (const [index, { unit, judgement }] of found.judged.entries()) {
@@ -79,7 +79,9 @@ interface Found {
 async function judgeAll({ store, standing }: RecoveryDeps, signal: AbortSignal): Promise<Found> {
   // The cluster is read before the database. An epoch that is given in between makes the database look newer, never older.
   const newestSeen = await standing.newestEpoch(signal);
-  const registers = new Map((await standing.listRegisters(signal)).map((register) => [registerKey(register.at), register]));
+  const ownerBindings = new Map(
+    (await standing.listOwnerBindings(signal)).map((ownerBinding) => [ownerBindingKey(ownerBinding.at), ownerBinding]),
+  );
   const instances = await store.fleet.listInstances(signal);
   const units: PlacedUnit[] = [];
   for (;;) {
@@ -87,7 +89,7 @@ async function judgeAll({ store, standing }: RecoveryDeps, signal: AbortSignal):
     units.push(...page);
     if (page.length < PAGE) break;
   }
-  const judged = units.map((unit) => ({ unit, judgement: judgeOwner(unit, registers, instances) }));
+  const judged = units.map((unit) => ({ unit, judgement: judgeOwner(unit, ownerBindings, instances) }));
   return { lastEpoch: await store.recovery.readLastEpoch(signal), newestSeen, judged };
 }
 

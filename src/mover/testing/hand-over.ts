@@ -6,12 +6,12 @@ import type { ShardObject } from "../../domain/shard-object.ts";
 import type { Application } from "../../domain/workspace.ts";
 import { APPLICATIONS, ROLE_BINDINGS, SERVICE_ACCOUNTS } from "../../reconciler/adapters/kubernetes/types.ts";
 import type { Reconciler } from "../../reconciler/controller.ts";
-import type { Grounds } from "../../reconciler/port.ts";
+import type { UnitPrerequisites } from "../../reconciler/port.ts";
 import { addEnvironment, PROD } from "../../reconciler/testing/environments.ts";
 import { eventually } from "../../reconciler/testing/until.ts";
 import { DESTINATION, NAMESPACES, type World } from "../../reconciler/testing/world.ts";
 import type { KubeObject } from "../../runtime/kube/resource.ts";
-import { parseRegister, parseSight, type Sight } from "../../shard/parse-sight.ts";
+import { type ApplicationObservation, parseObservation, parseOwnerBinding } from "../../shard/parse-observation.ts";
 import type { DesiredUnit } from "../../store/shard/port.ts";
 import { aDecision, WIDE } from "../../store/testing/builders.ts";
 import { silentLog } from "../../telemetry/log.ts";
@@ -19,8 +19,8 @@ import { clusterAccountName } from "../../workspace/environment/account-objects.
 import { createAccountController } from "../../workspace/environment/grant-access.ts";
 import type { ClusterAccounts } from "../../workspace/environment/port.ts";
 import { createTargetClusters, type TargetClusters } from "../../workspace/environment/testing/target-clusters.ts";
-import { createEnvironmentRegisters } from "../../workspace/environment/write-owner-bindings.ts";
-import { createManagedCluster, createSights } from "../adapters/kubernetes/clusters.ts";
+import { createEnvironmentOwnerBindings } from "../../workspace/environment/write-owner-bindings.ts";
+import { createManagedCluster, createObservations } from "../adapters/kubernetes/clusters.ts";
 import { createMoveWorker, type MoveWorker } from "../carry-out-move.ts";
 import { nextStep } from "../next-step.ts";
 import type { ManagedCluster } from "../port.ts";
@@ -42,7 +42,7 @@ export interface HandOver {
   late(ms: number): void;
   /** Works, and lets both Argo CDs look, until the move has ended; what a run throws is met again by the next. */
   workUntilEnd(id: MoveId, worker: () => { carryOn(id: MoveId, signal: AbortSignal): Promise<unknown> }): Promise<void>;
-  sights(instance: Instance): Promise<readonly Sight[]>;
+  observations(instance: Instance): Promise<readonly ApplicationObservation[]>;
   /** Names of whom the register lets write. */
   holders(): Promise<readonly string[]>;
   /** Names of the accounts that stand for the unit, on whatever instance. */
@@ -50,7 +50,7 @@ export interface HandOver {
   /** Takes an Application away by hand, with nothing of what it deployed. */
   remove(instance: Instance, name: string): Promise<void>;
   /** Lets each Argo CD look at what is not paused. */
-  look(): Promise<void>;
+  observe(): Promise<void>;
 }
 
 /** Durations pass between runs, so that no test waits for a proof; the time of day is the store's. */
@@ -91,7 +91,7 @@ async function addElsewhere(world: World, unitId: UnitId): Promise<Elsewhere> {
   const scope = { apiUrl: PROD, namespaces: ["web"], clusterResources: false, isInsecure: false, createsAccount: true };
   const accounts = createAccountController({ ...rows.memory, accounts: clusters, log: silentLog });
   const known = await rows.memory.shards.readUnit(unitId, signal);
-  const ask = { id: environment.id, workspaceId: known?.workspace.id as WorkspaceId, wish: { ...scope, secretName: "creds" } };
+  const ask = { id: environment.id, workspaceId: known?.workspace.id as WorkspaceId, request: { ...scope, secretName: "creds" } };
   const install = async (): Promise<void> => {
     const credential = { server: PROD, token: "the user's" };
     const done = await accounts.install({ ...ask, credential, egress: { allow: [], http: [] } }, signal);
@@ -140,7 +140,7 @@ export async function startHandOver(world: World, { isElsewhere = false } = {}):
 
   const holders = async (): Promise<readonly string[]> => {
     const raw = await hands.api.get<KubeObject>(ROLE_BINDINGS, { namespace: "team-a", name: "argosy-deployer" }, signal);
-    return raw === undefined ? [] : (parseRegister(raw)?.subjects ?? []);
+    return raw === undefined ? [] : (parseOwnerBinding(raw)?.subjects ?? []);
   };
   /** The authoriser's part, which the fake server has not: whom the register names may write. */
   const managed: ManagedCluster = {
@@ -162,9 +162,9 @@ export async function startHandOver(world: World, { isElsewhere = false } = {}):
       const [from, to] = unit?.owner === one.id ? [one, two] : [two, one];
       count += 1;
       const id = `move-${count}` as MoveId;
-      const wish = { id, unitId, to: to.id, epoch: unit?.epoch ?? 0, kind: "voluntary", reason: "FORCED", plan: undefined } as const;
+      const request = { id, unitId, to: to.id, epoch: unit?.epoch ?? 0, kind: "voluntary", reason: "FORCED", plan: undefined } as const;
       const outcome = await memory.moves.request(
-        { ...wish, reverses: undefined, isFailOver, actor: "otto", ceiling: WIDE, decision: aDecision() },
+        { ...request, reverses: undefined, isFailOver, actor: "otto", ceiling: WIDE, decision: aDecision() },
         signal,
       );
       if (outcome.kind !== "requested") throw new Error(`asking for a move: ${outcome.kind}`);
@@ -173,14 +173,14 @@ export async function startHandOver(world: World, { isElsewhere = false } = {}):
     },
     worker(wrap = (port) => port) {
       const store = { moves: wrap(memory.moves), shards: wrap(memory.shards), intents: memory.intents };
-      const sights = wrap(createSights(hands.engine));
+      const observations = wrap(createObservations(hands.engine));
       const clusters = elsewhere?.clusters ?? createTargetClusters();
       return createMoveWorker({
         ...{ store, clock: time.clock, destination: DESTINATION, namespaces: NAMESPACES, log: silentLog, fenceMs: 2_000 },
-        sights: { of: async () => sights },
+        observations: { of: async () => observations },
         managed: wrap(managed),
-        grounds: wrap<Grounds>(reconciler.grounds),
-        registers: createEnvironmentRegisters({ store: memory, accounts: wrap<ClusterAccounts>(clusters) }),
+        unitPrerequisites: wrap<UnitPrerequisites>(reconciler.unitPrerequisites),
+        ownerBindings: createEnvironmentOwnerBindings({ store: memory, accounts: wrap<ClusterAccounts>(clusters) }),
         watch: { isHeard: () => false },
         unseen: createUnseenChanges(),
         meter: { entered() {} },
@@ -195,7 +195,7 @@ export async function startHandOver(world: World, { isElsewhere = false } = {}):
         await worker()
           .carryOn(id, signal)
           .catch(() => undefined);
-        await over.look();
+        await over.observe();
         time.pass(1_000);
         if ((await memory.moves.read(id, signal))?.endedAt !== undefined) return;
       }
@@ -207,12 +207,12 @@ export async function startHandOver(world: World, { isElsewhere = false } = {}):
       return page.items.map(({ metadata }) => metadata.name);
     },
     remove: ({ namespace }, name) => hands.engine.delete(APPLICATIONS, { namespace, name }, {}, signal),
-    sights: async (instance) => (await list(instance)).flatMap((raw) => parseSight(raw) ?? []),
-    async look() {
+    observations: async (instance) => (await list(instance)).flatMap((raw) => parseObservation(raw) ?? []),
+    async observe() {
       for (const instance of over.instances) {
         for (const raw of await list(instance)) {
-          const sight = parseSight(raw);
-          if (sight === undefined || sight.isPaused || !sight.awaitsRefresh) continue;
+          const observation = parseObservation(raw);
+          if (observation === undefined || observation.isPaused || !observation.awaitsRefresh) continue;
           const annotations = { "argocd.argoproj.io/refresh": null };
           const status = { ...STATUS, reconciledAt: new Date(time.clock.now()).toISOString() };
           const at = { namespace: instance.namespace, name: raw.metadata.name };

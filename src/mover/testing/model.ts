@@ -3,12 +3,12 @@ import type { InstanceId, MoveId, UnitId } from "../../domain/ids.ts";
 import type { Move, MovePhase } from "../../domain/move.ts";
 import type { Application } from "../../domain/workspace.ts";
 import { applyJsonPatch } from "../../runtime/kube/testing/json-patch.ts";
+import type { ApplicationPlacement } from "../../shard/application-placement.ts";
 import type { DesiredObject } from "../../shard/managed-object.ts";
-import { parseRegister, parseSight, type Sight } from "../../shard/parse-sight.ts";
+import { type ApplicationObservation, parseObservation, parseOwnerBinding } from "../../shard/parse-observation.ts";
 import { renderApplication } from "../../shard/render-application.ts";
 import { renderUnit } from "../../shard/render-unit.ts";
-import type { Seat } from "../../shard/seat.ts";
-import { aSeat, DESTINATION, NAMESPACES, type Stored, stored, TARGET } from "../../shard/testing/builders.ts";
+import { anApplicationPlacement, DESTINATION, NAMESPACES, type Stored, stored, TARGET } from "../../shard/testing/builders.ts";
 import type { MoveWorld } from "../next-step.ts";
 import type { Side, SidedWrite } from "../phases/object-step.ts";
 import type { Pair } from "../phases/pair.ts";
@@ -37,17 +37,17 @@ export function aMove(over: Partial<Move> = {}): Move {
   };
 }
 
-const SOURCE_SEAT = aSeat();
-const TARGET_SEAT: Seat = {
-  ...aSeat({ owner: "instance-2" as InstanceId, epoch: MOVE_EPOCH }),
+const SOURCE_PLACEMENT = anApplicationPlacement();
+const TARGET_PLACEMENT: ApplicationPlacement = {
+  ...anApplicationPlacement({ owner: "instance-2" as InstanceId, epoch: MOVE_EPOCH }),
   instance: { id: "instance-2" as InstanceId, namespace: "argocd-2", engineCluster: "engine" },
 };
 
-const registerOf = (seat: Seat): DesiredObject =>
-  renderUnit(seat, { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [], environments: [] }).register;
-const GRANTED = registerOf(TARGET_SEAT);
+const ownerBindingOf = (placement: ApplicationPlacement): DesiredObject =>
+  renderUnit(placement, { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [], environments: [] }).ownerBinding;
+const GRANTED = ownerBindingOf(TARGET_PLACEMENT);
 const desiredOn = (side: "source" | "target", application: Application): DesiredObject =>
-  renderApplication(side === "source" ? SOURCE_SEAT : TARGET_SEAT, application, TARGET);
+  renderApplication(side === "source" ? SOURCE_PLACEMENT : TARGET_PLACEMENT, application, TARGET);
 
 /** A status as Argo CD's controller leaves it. */
 const HEALTHY = {
@@ -62,17 +62,17 @@ function standing(application: Application): Stored {
   return { ...stored(desiredOn("source", application), `uid-${application.argoName}`), status: structuredClone(HEALTHY) };
 }
 
-export function sightOf(raw: Stored): Sight {
-  return parseSight(raw) as Sight;
+export function observationOf(raw: Stored): ApplicationObservation {
+  return parseObservation(raw) as ApplicationObservation;
 }
 
 /** The two instances and the register of one unit, as far as a move and Argo CD's controllers touch them. */
 export interface Model {
   readonly objects: Record<"source" | "target", Map<string, Stored>>;
-  register: Stored | undefined;
+  ownerBinding: Stored | undefined;
   now: Millis;
   /** What can be decided from, at this moment. */
-  look(move: Move, over?: Partial<MoveWorld>): MoveWorld;
+  observe(move: Move, over?: Partial<MoveWorld>): MoveWorld;
   /** Carries a write out as an API server does; false when its tests do not hold. */
   carry(each: SidedWrite): boolean;
   /** Something Argo CD does by itself with an Application that is not paused. */
@@ -83,27 +83,28 @@ export function createModel(applications: readonly Application[]): Model {
   let version = 100;
   const next = (): string => String(++version);
   const touch = (object: Stored): Stored => ({ ...object, metadata: { ...object.metadata, resourceVersion: next() } });
-  const list = (side: "source" | "target"): readonly Sight[] => [...model.objects[side].values()].map(sightOf);
+  const list = (side: "source" | "target"): readonly ApplicationObservation[] => [...model.objects[side].values()].map(observationOf);
 
   const put = (side: Side, name: string, object: Stored | undefined): void => {
     const finalizers = object?.metadata["finalizers"] as readonly string[] | undefined;
     const isOver = object === undefined || (object.metadata["deletionTimestamp"] !== undefined && (finalizers?.length ?? 0) === 0);
-    if (side === "register") model.register = isOver ? undefined : object;
+    if (side === "ownerBinding") model.ownerBinding = isOver ? undefined : object;
     else if (isOver) model.objects[side].delete(name);
     else model.objects[side].set(name, object);
   };
-  const get = (side: Side, name: string): Stored | undefined => (side === "register" ? model.register : model.objects[side].get(name));
+  const get = (side: Side, name: string): Stored | undefined =>
+    side === "ownerBinding" ? model.ownerBinding : model.objects[side].get(name);
 
   const model: Model = {
     objects: { source: new Map(applications.map((each) => [each.argoName, standing(each)])), target: new Map() },
-    register: stored(registerOf(SOURCE_SEAT), "register-1"),
+    ownerBinding: stored(ownerBindingOf(SOURCE_PLACEMENT), "register-1"),
     now: NOW,
-    look(move, over = {}) {
+    observe(move, over = {}) {
       const pairs = applications.map(
         (each): Pair => ({
           name: each.argoName,
           desired: desiredOn("target", each),
-          isAbroad: each.spec.destination.environment !== undefined,
+          isRemote: each.spec.destination.environment !== undefined,
           isLeaving: each.deletedAt !== undefined,
           ...sourceOf(
             move,
@@ -115,7 +116,12 @@ export function createModel(applications: readonly Application[]): Model {
       return {
         ...{ now: model.now, pairs, onSource: move.isFailOver ? [] : list("source"), onTarget: list("target") },
         isSourceAway: move.isFailOver,
-        ...{ register: model.register && parseRegister(model.register), isHomeGone: false, granted: GRANTED, groundWaits: [] },
+        ...{
+          ownerBinding: model.ownerBinding && parseOwnerBinding(model.ownerBinding),
+          isNamespaceGone: false,
+          granted: GRANTED,
+          prerequisiteWaits: [],
+        },
         ...{ isRefusalProven: false, answer: undefined, askedAt: undefined, visits: [], isSourceStopped: false, enteredFreely: undefined },
         ...over,
         ...(move.phase === "GRANT" && over.answer === undefined ? { answer: holderOf(model) === "target" ? "allowed" : "refused" } : {}),
@@ -143,7 +149,7 @@ export function createModel(applications: readonly Application[]): Model {
     },
     act(side, name, what) {
       const object = model.objects[side].get(name);
-      if (object === undefined || sightOf(object).isPaused) return;
+      if (object === undefined || observationOf(object).isPaused) return;
       put(side, name, touch(acted(structuredClone(object), what, model.now)));
     },
   };
@@ -151,22 +157,25 @@ export function createModel(applications: readonly Application[]): Model {
 }
 
 /** What a move sees of its source. One that does not go there knows what was last recorded: here as it is. */
-function sourceOf({ isFailOver }: Move, sight: Sight | undefined): Pick<Pair, "source" | "isSourceUnknown" | "before"> {
-  return { source: isFailOver ? undefined : sight, isSourceUnknown: isFailOver, before: sight?.report?.status };
+function sourceOf(
+  { isFailOver }: Move,
+  observation: ApplicationObservation | undefined,
+): Pick<Pair, "source" | "isSourceUnknown" | "before"> {
+  return { source: isFailOver ? undefined : observation, isSourceUnknown: isFailOver, before: observation?.report?.status };
 }
 
 /** Who the register lets write. */
-export function holderOf({ register }: Pick<Model, "register">): "source" | "target" | "nobody" | "others" {
-  const subjects = register === undefined ? [] : (parseRegister(register)?.subjects ?? []);
+export function holderOf({ ownerBinding }: Pick<Model, "ownerBinding">): "source" | "target" | "nobody" | "others" {
+  const subjects = ownerBinding === undefined ? [] : (parseOwnerBinding(ownerBinding)?.subjects ?? []);
   if (subjects.length === 0) return "nobody";
   const nameIn = (desired: DesiredObject): unknown => (desired.content["subjects"] as readonly { readonly name: string }[])[0]?.name;
   if (subjects.length > 1) return "others";
-  if (subjects[0] === nameIn(registerOf(SOURCE_SEAT))) return "source";
+  if (subjects[0] === nameIn(ownerBindingOf(SOURCE_PLACEMENT))) return "source";
   return subjects[0] === nameIn(GRANTED) ? "target" : "others";
 }
 
 function acted(object: Stored, what: Parameters<Model["act"]>[2], now: Millis): Stored {
-  const sight = sightOf(object);
+  const observation = observationOf(object);
   const status = object["status"] as Record<string, unknown> | undefined;
   switch (what) {
     case "look": {
@@ -175,13 +184,13 @@ function acted(object: Stored, what: Parameters<Model["act"]>[2], now: Millis): 
       return { ...object, metadata: { ...object.metadata, annotations }, status: seen };
     }
     case "begin":
-      if (!sight.isAutomated || sight.sync.operation !== undefined) return object;
+      if (!observation.isAutomated || observation.sync.operation !== undefined) return object;
       return { ...object, operation: { sync: {} }, status: { ...status, operationState: { phase: "Running", operation: { sync: {} } } } };
     case "end":
     case "fail": {
       const { operation, ...rest } = object;
       if (operation === undefined) return object;
-      const phase = what === "end" && sight.sync.state?.phase !== "Terminating" ? "Succeeded" : "Failed";
+      const phase = what === "end" && observation.sync.state?.phase !== "Terminating" ? "Succeeded" : "Failed";
       return { ...rest, metadata: object.metadata, status: { ...status, operationState: { phase, operation, finishedAt: rfc3339(now) } } };
     }
     case "hook":

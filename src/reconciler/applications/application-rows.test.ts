@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { ApplicationId, UnitId } from "../../domain/ids.ts";
 import { repositoryKey } from "../../domain/repository-credential.ts";
 import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
-import type { Lack } from "../../shard/lack.ts";
+import type { MissingPrerequisite } from "../../shard/missing-prerequisite.ts";
 import { anApplication } from "../../shard/testing/builders.ts";
 import { createApplicationRows, createWaitingRows, OLD_MS, type WaitingRows } from "./application-rows.ts";
 
@@ -79,7 +79,11 @@ describe("rows at hand", () => {
     environment: undefined,
     unitAppliedRevision,
   });
-  const lack: Lack = { kind: "repository", url: "any", urlKey: repositoryKey(anApplication().spec.source.repoUrl) };
+  const missingPrerequisite: MissingPrerequisite = {
+    kind: "repository",
+    url: "any",
+    urlKey: repositoryKey(anApplication().spec.source.repoUrl),
+  };
 
   it("are those that were kept, until the run that has its row", () => {
     const rows = createApplicationRows<ReturnType<typeof row>>(clock);
@@ -107,7 +111,7 @@ describe("rows at hand", () => {
   it("wait on while they need what the unit lacks, and no longer than until their row is read", () => {
     const rows = createApplicationRows<ReturnType<typeof row>>(clock);
     rows.wait(row());
-    expect(rows.release("ours" as UnitId, 1, [lack])).toEqual([]);
+    expect(rows.release("ours" as UnitId, 1, [missingPrerequisite])).toEqual([]);
     expect(rows.release("ours" as UnitId, 1, [])).toEqual(["one"]);
     rows.wait(row());
     rows.remove("one" as ApplicationId);

@@ -2,7 +2,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { Environment } from "../../domain/environment.ts";
 import type { ApplicationId, UnitId } from "../../domain/ids.ts";
 import type { Application } from "../../domain/workspace.ts";
-import { type Lack, lackOf } from "../../shard/lack.ts";
+import { type MissingPrerequisite, missingPrerequisiteOf } from "../../shard/missing-prerequisite.ts";
 
 interface Row {
   readonly application: { readonly id: ApplicationId };
@@ -29,7 +29,7 @@ export interface ApplicationRows<T extends FullRow> {
    * The prerequisites stand at this revision, but for what lacks. Returns the applications that may go on. Their rows are kept for them, unless
    * these are old.
    */
-  release(unitId: UnitId, revision: number, lacks: readonly Lack[]): readonly ApplicationId[];
+  release(unitId: UnitId, revision: number, missingPrerequisites: readonly MissingPrerequisite[]): readonly ApplicationId[];
 }
 
 export function createApplicationRows<T extends FullRow>(clock: Pick<Clock, "monotonicMs">): ApplicationRows<T> {
@@ -43,8 +43,8 @@ export function createApplicationRows<T extends FullRow>(clock: Pick<Clock, "mon
       waiting.remove(id);
     },
     wait: waiting.add,
-    release(unitId, revision, lacks) {
-      const released = waiting.release(unitId, (row) => lackOf(row, lacks) === undefined);
+    release(unitId, revision, missingPrerequisites) {
+      const released = waiting.release(unitId, (row) => missingPrerequisiteOf(row, missingPrerequisites) === undefined);
       for (const { row, isOld } of released) {
         if (!isOld && !kept.has(row.application.id)) kept.set(row.application.id, { ...row, unitAppliedRevision: revision });
       }

@@ -2,11 +2,11 @@ import type { Clock } from "../../domain/clock.ts";
 import type { ApplicationId } from "../../domain/ids.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import { acknowledgementOf, type Standing } from "../../shard/acknowledge.ts";
+import { type ApplicationPlacement, applicationFence, type Destination } from "../../shard/application-placement.ts";
 import { mayWait } from "../../shard/may-wait.ts";
 import type { ObservedApplication } from "../../shard/parse-application.ts";
 import { type ApplicationAction, deletionOf, planAbsence, planApplication } from "../../shard/plan-application.ts";
 import { renderApplication, type Target, targetOf } from "../../shard/render-application.ts";
-import { applicationFence, type Destination, type Seat } from "../../shard/seat.ts";
 import type { DesiredApplication } from "../../store/shard/port.ts";
 import { describeSpan } from "../../telemetry/tracing.ts";
 import { type ObjectWriter, type Settlement, UNSURE_AGAIN_MS } from "../apply-object.ts";
@@ -82,13 +82,13 @@ export function createApplyApplication(deps: ApplyApplicationDeps) {
 
   const apply = async ({ row, host }: Placed, target: Target, signal: AbortSignal): Promise<WorkResult | void> => {
     const { application, unit, workspace } = row;
-    const seat = { unit, workspace, instance: host.instance };
+    const placement = { unit, workspace, instance: host.instance };
     const { uid, desiredRevision } = application;
     describeSpan({ "argosy.application.uid": uid, "argosy.revision": desiredRevision, "argosy.epoch": unit.epoch });
-    const desired = renderApplication(seat, application, target);
-    const wish = timeouts.of(application);
-    const plan: Plan = (observed) => planApplication(desired, wish, observed);
-    if (wish.deletion === "none" && !mayBegin({ row, host }, plan)) return progress.waits(application, waits.turn, signal);
+    const desired = renderApplication(placement, application, target);
+    const request = timeouts.of(application);
+    const plan: Plan = (observed) => planApplication(desired, request, observed);
+    if (request.deletion === "none" && !mayBegin({ row, host }, plan)) return progress.waits(application, waits.turn, signal);
     const end = await deps.writer.apply({ objects: host.engine.applications, at: desired.at, plan, name: "application" }, signal);
     if (end.kind === "await-rest") return { ...(await progress.waits(application, waits.rest, signal)), requeueAfterMs: REST_AGAIN_MS };
     if (end.kind === "unsure") return waitUnsure(row, signal);
@@ -96,7 +96,7 @@ export function createApplyApplication(deps: ApplyApplicationDeps) {
     if (end.kind === "await-end") return progress.ends(row, end.observed, signal);
     progress.done(application.id);
     if (end.kind === "gone") await rows.forget(application.id, signal);
-    if (end.kind === "settled") return acknowledge(row, { seat, desired, observed: end.observed }, signal);
+    if (end.kind === "settled") return acknowledge(row, { placement, desired, observed: end.observed }, signal);
   };
 
   /** Whether the next step may be taken now. If not, pacing has put it in line, and queues this key again when its turn comes. */
@@ -112,13 +112,13 @@ export function createApplyApplication(deps: ApplyApplicationDeps) {
    */
   const acknowledge = async (
     { application, unit, acknowledged }: DesiredApplication,
-    { seat, ...standing }: Pick<Standing, "desired" | "observed"> & { readonly seat: Seat },
+    { placement, ...standing }: Pick<Standing, "desired" | "observed"> & { readonly placement: ApplicationPlacement },
     signal: AbortSignal,
   ): Promise<void> => {
     const what = { kind: "application", subject: application.id, ...standing } as const;
-    const news = acknowledgementOf(seat, what, acknowledged === undefined ? [] : [acknowledged]);
-    if (news === undefined) return;
-    await rows.acknowledge(news, signal);
+    const notifications = acknowledgementOf(placement, what, acknowledged === undefined ? [] : [acknowledged]);
+    if (notifications === undefined) return;
+    await rows.acknowledge(notifications, signal);
     if (application.spec.type === "manual") deps.requests.requestSync(application.id, unit.id);
   };
 

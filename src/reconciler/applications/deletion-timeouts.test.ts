@@ -6,19 +6,19 @@ import { createDeletionTimeouts } from "./deletion-timeouts.ts";
 test("a cascade may wait for half a minute from the first time it had to, each for itself, and anew once it is forgotten", () => {
   let nowMs = 1000;
   const timeouts = createDeletionTimeouts({ now: () => millis(7), monotonicMs: () => nowMs });
-  const wish = (id: string) => timeouts.of({ id: id as ApplicationId, deletion: "cascade", deletedAt: millis(1) });
-  expect(wish("a")).toEqual({ deletion: "cascade", now: 7, isPatient: true });
+  const request = (id: string) => timeouts.of({ id: id as ApplicationId, deletion: "cascade", deletedAt: millis(1) });
+  expect(request("a")).toEqual({ deletion: "cascade", now: 7, mayWait: true });
   nowMs += 29_999;
-  expect([wish("a").isPatient, wish("b").isPatient]).toEqual([true, true]);
+  expect([request("a").mayWait, request("b").mayWait]).toEqual([true, true]);
   nowMs += 1;
-  expect([wish("a").isPatient, wish("b").isPatient]).toEqual([false, true]);
+  expect([request("a").mayWait, request("b").mayWait]).toEqual([false, true]);
   timeouts.forget("a" as ApplicationId);
-  expect(wish("a").isPatient).toBe(true);
+  expect(request("a").mayWait).toBe(true);
 });
 
 test("nothing else waits", () => {
   const timeouts = createDeletionTimeouts({ now: () => millis(7), monotonicMs: () => 0 });
   const application = { id: "a" as ApplicationId, deletedAt: undefined };
-  expect(timeouts.of({ ...application, deletion: "cascade" })).toMatchObject({ deletion: "none", isPatient: false });
-  expect(timeouts.of({ ...application, deletion: "orphan", deletedAt: millis(1) })).toMatchObject({ deletion: "orphan", isPatient: false });
+  expect(timeouts.of({ ...application, deletion: "cascade" })).toMatchObject({ deletion: "none", mayWait: false });
+  expect(timeouts.of({ ...application, deletion: "orphan", deletedAt: millis(1) })).toMatchObject({ deletion: "orphan", mayWait: false });
 });

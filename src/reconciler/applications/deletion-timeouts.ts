@@ -1,7 +1,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { ApplicationId } from "../../domain/ids.ts";
 import type { Application } from "../../domain/workspace.ts";
-import { type ApplicationWish, deletionOf } from "../../shard/plan-application.ts";
+import { type ApplicationRequest, deletionOf } from "../../shard/plan-application.ts";
 
 /**
  * How long a deletion waits until nothing is under way in its Application, in ms: a sync that is stopped ends within seconds. Where
@@ -12,7 +12,7 @@ const REST_TIMEOUT_MS = 30_000;
 /** What is to become of Applications, and how long their deletions have been waiting for rest. */
 export interface DeletionTimeouts {
   /** A cascade may wait for half a minute, counted from the first time it was asked for. */
-  of(application: Pick<Application, "id" | "deletion" | "deletedAt">): ApplicationWish;
+  of(application: Pick<Application, "id" | "deletion" | "deletedAt">): ApplicationRequest;
   forget(id: ApplicationId): void;
 }
 
@@ -27,7 +27,7 @@ export function createDeletionTimeouts(clock: Pick<Clock, "now" | "monotonicMs">
   return {
     of(application) {
       const deletion = deletionOf(application);
-      return { deletion, now: clock.now(), isPatient: deletion === "cascade" && mayWait(application.id) };
+      return { deletion, now: clock.now(), mayWait: deletion === "cascade" && mayWait(application.id) };
     },
     forget: (id) => void since.delete(id),
   };

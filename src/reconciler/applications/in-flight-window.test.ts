@@ -105,7 +105,7 @@ describe("how many at once", () => {
     for (let nowMs = eachMs; queue.length > 0; nowMs += eachMs) {
       sizes.push(queue.length);
       window.end(queue.shift() ?? "", nowMs);
-      queue.push(...window.next(nowMs).map((wish) => wish.replace("w", "a")));
+      queue.push(...window.next(nowMs).map((request) => request.replace("w", "a")));
     }
     return sizes;
   }
@@ -151,19 +151,19 @@ describe("whatever happens to a line", () => {
           if (now.kind === "pass") nowMs += now.ms;
           else if (now.kind === "leave") {
             window.leave(`w${now.which}`);
-            line = line.filter((wish) => wish !== `w${now.which}`);
+            line = line.filter((request) => request !== `w${now.which}`);
           } else if (now.kind === "end") {
             window.end(`a${now.which}`, nowMs);
             given.delete(`a${now.which}`);
           } else if (now.kind === "begin") window.begin(`a${now.which}`, nowMs);
           else if (window.admits(`w${now.which}`, `a${now.which}`, nowMs)) {
-            line = line.filter((wish) => wish !== `w${now.which}`);
+            line = line.filter((request) => request !== `w${now.which}`);
             given.set(`a${now.which}`, given.get(`a${now.which}`) ?? nowMs);
           } else if (!line.includes(`w${now.which}`)) line.push(`w${now.which}`);
           const named = window.next(nowMs);
           expect(named).toEqual(line.slice(0, named.length));
           line = line.slice(named.length);
-          for (const wish of named) given.set(wish.replace("w", "a"), given.get(wish.replace("w", "a")) ?? nowMs);
+          for (const request of named) given.set(request.replace("w", "a"), given.get(request.replace("w", "a")) ?? nowMs);
           expect(window.size().held).toBe(line.length);
           const fresh = [...given.values()].filter((sinceMs) => nowMs - sinceMs < IN_FLIGHT_TIMEOUT_MS);
           if (isAlone) expect(fresh.length).toBeLessThanOrEqual(share);

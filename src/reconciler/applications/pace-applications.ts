@@ -42,7 +42,7 @@ interface Known {
   readonly window: WindowKey;
   readonly engine: EngineShard;
   /** Put in line by the run that is under way. */
-  isNews: boolean;
+  isChange: boolean;
 }
 
 export function createPacing({ requests, unfinishedPerUnit, clock, metrics }: PacingDeps): Pacing {
@@ -72,12 +72,12 @@ export function createPacing({ requests, unfinishedPerUnit, clock, metrics }: Pa
     if (window.size().working + window.size().held === 0) windows.delete(key);
   };
 
-  /** Counts an Application as the watch shows it, and what was written since. `isNews`: it has just changed. */
-  const recount = (engine: EngineShard, key: WindowKey, at: ObjectAt, isNews: boolean): void => {
+  /** Counts an Application as the watch shows it, and what was written since. `isChange`: it has just changed. */
+  const recount = (engine: EngineShard, key: WindowKey, at: ObjectAt, isChange: boolean): void => {
     const seen = engine.applications.get(at);
     const isHere = seen !== undefined && windowOfObject(seen) === key;
     if (isHere && seen.isUnfinished) windowAt(key).begin(placeOf(at), clock.monotonicMs());
-    else if (isHere && isNews) windows.get(key)?.end(placeOf(at), clock.monotonicMs());
+    else if (isHere && isChange) windows.get(key)?.end(placeOf(at), clock.monotonicMs());
     else windows.get(key)?.drop(placeOf(at));
     advance(key);
   };
@@ -107,7 +107,7 @@ export function createPacing({ requests, unfinishedPerUnit, clock, metrics }: Pa
       const [name, window] = [nameOf(work), windowOf(instance.id, work.unit)];
       if (known.get(name)?.window !== window) withdraw(name);
       const isAdmitted = windowAt(window).admits(name, placeOf(work.at), clock.monotonicMs());
-      known.set(name, { work, window, engine, isNews: !isAdmitted });
+      known.set(name, { work, window, engine, isChange: !isAdmitted });
       advance(window);
       return isAdmitted;
     },
@@ -116,9 +116,9 @@ export function createPacing({ requests, unfinishedPerUnit, clock, metrics }: Pa
         return await run;
       } finally {
         const name = nameOf({ kind, id });
-        const paced = known.get(name)?.isNews === false ? withdraw(name) : known.get(name);
-        if (paced?.isNews === false) recount(paced.engine, paced.window, paced.work.at, false);
-        else if (paced !== undefined) paced.isNews = false;
+        const paced = known.get(name)?.isChange === false ? withdraw(name) : known.get(name);
+        if (paced?.isChange === false) recount(paced.engine, paced.window, paced.work.at, false);
+        else if (paced !== undefined) paced.isChange = false;
       }
     },
     stop() {

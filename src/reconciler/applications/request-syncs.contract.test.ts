@@ -1,27 +1,27 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { RunPhase } from "../../domain/sync-run.ts";
 import { APPLICATIONS } from "../adapters/kubernetes/types.ts";
+import { type Deployed, deploying } from "../testing/deploy.ts";
 import { type PlayedSyncs, playSyncs } from "../testing/play-syncs.ts";
-import { type Seated, seating } from "../testing/seat.ts";
 import { eventually } from "../testing/until.ts";
 import { startWorld, type World } from "../testing/world.ts";
 
 let world: World;
-let seated: Seated;
+let deployed: Deployed;
 let argo: PlayedSyncs;
-const { seat, applicationAt, isAcknowledged } = seating(() => world);
+const { deploy, applicationAt, isAcknowledged } = deploying(() => world);
 beforeEach(async () => {
   world = await startWorld();
-  seated = await seat();
-  argo = playSyncs(world, applicationAt(seated));
+  deployed = await deploy();
+  argo = playSyncs(world, applicationAt(deployed));
 });
 afterEach(() => world.close());
 
 /** The manual application stands. */
 async function stand(): Promise<void> {
-  await world.rows.changeSpec(seated.application, { type: "manual" });
+  await world.rows.changeSpec(deployed.application, { type: "manual" });
   await world.startReconciler();
-  await eventually("the application stands", () => isAcknowledged(seated));
+  await eventually("the application stands", () => isAcknowledged(deployed));
 }
 const phaseIs = (uid: string, phase: RunPhase) => async () => (await world.rows.run(uid))?.progress.phase === phase;
 const isAskedFor = (uid: string) => async () => (await argo.read())?.operation?.info?.[0]?.value === uid;
@@ -29,7 +29,10 @@ const isAskedFor = (uid: string) => async () => (await argo.read())?.operation?.
 describe("runs of syncs", () => {
   test("are carried out one after the other, in the order of their creation", async () => {
     await stand();
-    const [first, second] = [await world.rows.addRun(seated.application, { revision: "v1" }), await world.rows.addRun(seated.application)];
+    const [first, second] = [
+      await world.rows.addRun(deployed.application, { revision: "v1" }),
+      await world.rows.addRun(deployed.application),
+    ];
     for (const [index, uid] of [first, second].entries()) {
       await eventually(`${uid} is asked for`, isAskedFor(uid));
       expect((await argo.read())?.operation?.sync).toMatchObject({ revision: index === 0 ? "v1" : "main", prune: false });
@@ -44,34 +47,34 @@ describe("runs of syncs", () => {
   });
 
   test("wait until the application's latest change stands, and while somebody else's sync is under way", async () => {
-    const run = await world.rows.addRun(seated.application);
+    const run = await world.rows.addRun(deployed.application);
     await stand();
     await eventually("it is asked for", isAskedFor(run));
-    const other = await world.rows.addRun(seated.application);
+    const other = await world.rows.addRun(deployed.application);
     await argo.step();
     await argo.step();
     await eventually("the first has ended", phaseIs(run, "Succeeded"));
     await eventually("the second is asked for", isAskedFor(other));
     await world.hands.engine.mergePatch(
       APPLICATIONS,
-      applicationAt(seated),
+      applicationAt(deployed),
       { operation: { info: [{ value: "somebody" }] } },
       world.signal,
     );
     await eventually("the second is lost, and not asked for again", phaseIs(other, "Failed"));
-    const third = await world.rows.addRun(seated.application);
+    const third = await world.rows.addRun(deployed.application);
     await argo.step();
     await argo.step();
     expect(argo.begun).toEqual([run, "somebody"]);
-    world.rows.missHints();
+    world.rows.missNotifications();
     await eventually("the third is asked for when the way is free", isAskedFor(third));
   });
 
   test("are not carried out for an application that follows Git by itself, and are when it no longer does", async () => {
     await world.startReconciler();
-    await eventually("the application stands", () => isAcknowledged(seated));
-    const run = await world.rows.addRun(seated.application);
-    await world.rows.changeSpec(seated.application, { type: "manual", source: { ...seated.application.spec.source, path: "other" } });
+    await eventually("the application stands", () => isAcknowledged(deployed));
+    const run = await world.rows.addRun(deployed.application);
+    await world.rows.changeSpec(deployed.application, { type: "manual", source: { ...deployed.application.spec.source, path: "other" } });
     await eventually("it is asked for", isAskedFor(run));
     expect(await argo.read()).toMatchObject({ spec: { source: { path: "other" } } });
   });
@@ -79,9 +82,9 @@ describe("runs of syncs", () => {
   test("are terminated when they are cancelled under way, and never begin when they are cancelled before", async () => {
     await stand();
     const [first, second, third] = [
-      await world.rows.addRun(seated.application),
-      await world.rows.addRun(seated.application),
-      await world.rows.addRun(seated.application),
+      await world.rows.addRun(deployed.application),
+      await world.rows.addRun(deployed.application),
+      await world.rows.addRun(deployed.application),
     ];
     await eventually("the first is asked for", isAskedFor(first));
     await argo.step();
@@ -97,8 +100,8 @@ describe("runs of syncs", () => {
   test("of which every hint was lost are found by the sweep", async () => {
     await stand();
     world.rows.mute(true);
-    const run = await world.rows.addRun(seated.application);
-    world.rows.missHints();
+    const run = await world.rows.addRun(deployed.application);
+    world.rows.missNotifications();
     await eventually("it is asked for", isAskedFor(run));
     await argo.step();
     await argo.step();

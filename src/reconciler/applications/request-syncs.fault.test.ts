@@ -7,30 +7,30 @@ import { noMetrics } from "../../telemetry/metrics.ts";
 import { createHosts } from "../find-hosts.ts";
 import type { EngineShard } from "../port.ts";
 import { createRows } from "../read-and-record-rows.ts";
+import { type Deployed, deploying } from "../testing/deploy.ts";
 import { createFaultPoints, FAULT_MODES, type FaultMode } from "../testing/faults.ts";
 import { type PlayedSyncs, playSyncs } from "../testing/play-syncs.ts";
-import { type Seated, seating } from "../testing/seat.ts";
 import { eventually } from "../testing/until.ts";
 import { EVERYTHING_IS_MINE, startWorld, type World } from "../testing/world.ts";
 import { createPacing } from "./pace-applications.ts";
 import { createRequestSyncs } from "./request-syncs.ts";
 
 let world: World;
-let seated: Seated;
+let deployed: Deployed;
 let argo: PlayedSyncs;
 let engine: EngineShard;
 const faults = createFaultPoints();
-const { seat, applicationAt, isAcknowledged } = seating(() => world);
+const { deploy, applicationAt, isAcknowledged } = deploying(() => world);
 
 beforeAll(async () => {
   world = await startWorld();
-  seated = await seat();
-  await world.rows.changeSpec(seated.application, { type: "manual" });
+  deployed = await deploy();
+  await world.rows.changeSpec(deployed.application, { type: "manual" });
   const reconciler = await world.startReconciler();
-  await eventually("the application stands", () => isAcknowledged(seated));
+  await eventually("the application stands", () => isAcknowledged(deployed));
   await reconciler.stop();
   ({ engine } = await world.watch());
-  argo = playSyncs(world, applicationAt(seated));
+  argo = playSyncs(world, applicationAt(deployed));
 });
 afterAll(() => world.close());
 
@@ -53,7 +53,7 @@ function open() {
 
 async function isSeen(): Promise<void> {
   const version = (await argo.read())?.metadata.resourceVersion;
-  await eventually("the watch has caught up", () => engine.applications.get(applicationAt(seated))?.resourceVersion === version);
+  await eventually("the watch has caught up", () => engine.applications.get(applicationAt(deployed))?.resourceVersion === version);
 }
 
 /** Runs the key until it ends well, each time as a process that knows nothing. */
@@ -88,12 +88,12 @@ describe.each(FAULT_MODES)("a sync is begun once, and its end is known, when any
   test("from its request to its end", async () => {
     const broken = await breakEach(mode, async () => {
       const before = argo.begun.length;
-      const run = await world.rows.addRun(seated.application);
+      const run = await world.rows.addRun(deployed.application);
       for (let step = 0; step < 3; step += 1) {
-        await insist(seated.application);
+        await insist(deployed.application);
         await argo.step();
       }
-      await insist(seated.application);
+      await insist(deployed.application);
       expect(await phaseOf(run)).toBe("Succeeded");
       expect(argo.begun.slice(before)).toEqual([run]);
     });
@@ -105,18 +105,18 @@ describe.each(FAULT_MODES)("a sync is begun once, and its end is known, when any
   test("though it was over before anybody could record that it was asked for", async () => {
     await breakEach(mode, async () => {
       const before = argo.begun.length;
-      const run = await world.rows.addRun(seated.application);
+      const run = await world.rows.addRun(deployed.application);
       await isSeen();
       // Whatever breaks, the process dies with it.
-      await open()(seated.application.id, world.signal).catch(() => undefined);
+      await open()(deployed.application.id, world.signal).catch(() => undefined);
       await argo.step();
       await argo.step();
-      await insist(seated.application);
+      await insist(deployed.application);
       await argo.step();
-      await insist(seated.application);
+      await insist(deployed.application);
       await argo.step();
-      await insist(seated.application);
-      await insist(seated.application);
+      await insist(deployed.application);
+      await insist(deployed.application);
       expect(await phaseOf(run)).toBe("Succeeded");
       expect(argo.begun.slice(before)).toEqual([run]);
     });
@@ -125,14 +125,14 @@ describe.each(FAULT_MODES)("a sync is begun once, and its end is known, when any
   test("and it is terminated when it is cancelled", async () => {
     await breakEach(mode, async () => {
       const before = argo.begun.length;
-      const run = await world.rows.addRun(seated.application);
-      await insist(seated.application);
+      const run = await world.rows.addRun(deployed.application);
+      await insist(deployed.application);
       await argo.step();
       await world.rows.cancelRun(run);
-      await insist(seated.application);
+      await insist(deployed.application);
       expect((await argo.read())?.status?.operationState?.phase).toBe("Terminating");
       await argo.step();
-      await insist(seated.application);
+      await insist(deployed.application);
       expect(await phaseOf(run)).toBe("Terminated");
       expect(argo.begun.slice(before)).toEqual([run]);
     });
@@ -141,15 +141,15 @@ describe.each(FAULT_MODES)("a sync is begun once, and its end is known, when any
 
 test("of two processes that want to begin at once, one does", async () => {
   const before = argo.begun.length;
-  const run = await world.rows.addRun(seated.application);
+  const run = await world.rows.addRun(deployed.application);
   await isSeen();
   const other = await world.watch();
   const hosts = createHosts({ fleet: world.rows.store.fleet, engines: { get: async () => other.engine }, partition: EVERYTHING_IS_MINE });
   const late = createRequestSyncs({ ...common(), rows: createRows(world.rows.store), hosts });
-  await Promise.allSettled([open(), late].map((requestSyncs) => requestSyncs(seated.application.id, world.signal)));
+  await Promise.allSettled([open(), late].map((requestSyncs) => requestSyncs(deployed.application.id, world.signal)));
   for (let step = 0; step < 3; step += 1) {
     await argo.step();
-    await insist(seated.application);
+    await insist(deployed.application);
   }
   expect(await phaseOf(run)).toBe("Succeeded");
   expect(argo.begun.slice(before)).toEqual([run]);

@@ -1,7 +1,7 @@
 import type { InstanceId } from "../../domain/ids.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
+import type { Destination, OwnNamespaces } from "../../shard/application-placement.ts";
 import { renderClusterEntry, renderIdentity } from "../../shard/render-instance.ts";
-import type { Destination, OwnNamespaces } from "../../shard/seat.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { allOrFirstFailure, type ObjectWriter } from "../apply-object.ts";
 import { type Host, type Hosts, UNLISTED_AGAIN_MS } from "../find-hosts.ts";

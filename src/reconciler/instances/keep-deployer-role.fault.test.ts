@@ -12,10 +12,10 @@ afterEach(() => world.close());
 describe("the role that deployments are made under", () => {
   test.each([403, 500])("is looked at again after the API server answered %i, as one does that has just been started", async (status) => {
     const clock = createVirtualClock();
-    const looks = () =>
+    const observations = () =>
       world.apiServer.requests().filter(({ method, url }) => method === "GET" && url.endsWith("/clusterroles/argosy-deployer")).length;
     world.apiServer.faults.fail({ method: "GET", path: /\/clusterroles\/argosy-deployer$/, status });
     await world.startReconciler(undefined, { clock });
-    await passes({ clock, withinMs: 600_000 }, "it was looked at again and again", () => looks() >= 3);
+    await passes({ clock, withinMs: 600_000 }, "it was looked at again and again", () => observations() >= 3);
   });
 });

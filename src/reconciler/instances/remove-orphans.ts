@@ -1,11 +1,11 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { ApplicationId, InstanceId, UnitId } from "../../domain/ids.ts";
+import type { OwnNamespaces } from "../../shard/application-placement.ts";
 import { planRemoval } from "../../shard/diff-object.ts";
 import { judgeLeftovers, type LeftoverKind, type UnitObject, type Whereabouts } from "../../shard/leftovers.ts";
 import type { ObservedObject } from "../../shard/managed-object.ts";
+import { findOrphans, judgeOrphans, type Orphan, planOrphanEnd, type RowsOfOrphans, whyRevisit } from "../../shard/orphans.ts";
 import { applicationOf, holderOf, unitOf } from "../../shard/parse-application.ts";
-import type { OwnNamespaces } from "../../shard/seat.ts";
-import { findStrays, judgeStrays, planStrayEnd, type RowsOfStrays, type Stray, whyRevisit } from "../../shard/strays.ts";
 import type { OwnedUnit, ShardStore } from "../../store/shard/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
@@ -36,7 +36,7 @@ export interface OrphansDeps {
 }
 
 export function createOrphans({ shards, writer, takeIn, requests, clock, log, metrics }: OrphansDeps): Orphans {
-  const orphans = new Map<InstanceId, readonly Stray[]>();
+  const orphans = new Map<InstanceId, readonly Orphan[]>();
   const timeouts = createDeletionTimeouts(clock);
   metrics
     .gauge("argosy_reconciler_stray_applications", "Applications of ours that do not belong where they stand.", ["reason"])
@@ -51,7 +51,7 @@ export function createOrphans({ shards, writer, takeIn, requests, clock, log, me
     id: InstanceId,
     unknown: readonly ApplicationId[],
     signal: AbortSignal,
-  ): Promise<Omit<RowsOfStrays, "instance" | "belonging">> => {
+  ): Promise<Omit<RowsOfOrphans, "instance" | "belonging">> => {
     const rows = unknown.length === 0 ? [] : await shards.readApplications(unknown, signal);
     const existing = new Map(rows.map((row) => [row.application.id, row.unit]));
     const gone = unknown.filter((each) => !existing.has(each));
@@ -59,7 +59,7 @@ export function createOrphans({ shards, writer, takeIn, requests, clock, log, me
     return { existing, ended: new Map(ended.map((each) => [each.applicationId, each])) };
   };
 
-  const end = async ({ instance, engine }: Host, orphan: Stray, signal: AbortSignal): Promise<void> => {
+  const end = async ({ instance, engine }: Host, orphan: Orphan, signal: AbortSignal): Promise<void> => {
     const { reason, deletion, isRemovable } = orphan;
     const { at, uid, epoch } = orphan.observed;
     log.warn(
@@ -70,8 +70,8 @@ export function createOrphans({ shards, writer, takeIn, requests, clock, log, me
     const unitId = unitOf(orphan.observed);
     if (unitId !== undefined) requests.requestUnit(unitId);
     const id = applicationOf(orphan.observed) as ApplicationId;
-    const wish = timeouts.of({ id, deletion, deletedAt: clock.now() });
-    const plan = (now: typeof orphan.observed | undefined) => planStrayEnd(orphan, wish, now);
+    const request = timeouts.of({ id, deletion, deletedAt: clock.now() });
+    const plan = (now: typeof orphan.observed | undefined) => planOrphanEnd(orphan, request, now);
     const settlement = await writer.apply({ objects: engine.applications, at, plan, name: "stray" }, signal);
     if (settlement.kind !== "await-rest") timeouts.forget(id);
   };
@@ -82,10 +82,10 @@ export function createOrphans({ shards, writer, takeIn, requests, clock, log, me
       const observed = engine.applications.list(instance.namespace);
       const rows = await shards.listApplications(instance.id, signal);
       const belonging = new Set(rows.map((row) => row.applicationId));
-      const unknown = findStrays(observed, belonging).map((orphan) => orphan.id);
+      const unknown = findOrphans(observed, belonging).map((orphan) => orphan.id);
       const { existing, ended } = await readRows(instance.id, [...new Set(unknown)], signal);
       const before = new Set((orphans.get(instance.id) ?? []).map((orphan) => orphan.observed.uid));
-      const found = judgeStrays(observed, { instance: instance.id, belonging, existing, ended }, before);
+      const found = judgeOrphans(observed, { instance: instance.id, belonging, existing, ended }, before);
       orphans.set(instance.id, found);
       takeIn(
         rows

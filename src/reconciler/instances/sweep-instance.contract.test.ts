@@ -4,8 +4,8 @@ import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { accountName, environmentEntryName, projectName } from "../../shard/names.ts";
 import { CASCADE_FINALIZER } from "../../shard/plan-application.ts";
 import { APPLICATIONS, PROJECTS, ROLE_BINDINGS, SECRETS, SERVICE_ACCOUNTS } from "../adapters/kubernetes/types.ts";
+import { type Deployed, deploying, type Raw } from "../testing/deploy.ts";
 import { addEnvironment } from "../testing/environments.ts";
-import { type Raw, type Seated, seating } from "../testing/seat.ts";
 import { eventually, passes } from "../testing/until.ts";
 import { EVERYTHING_IS_MINE, startWorld, type World } from "../testing/world.ts";
 
@@ -15,51 +15,53 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-const { seat, isAcknowledged } = seating(() => world);
+const { deploy, isAcknowledged } = deploying(() => world);
 
 /** A unit with one object of each kind. */
-async function seatWithEverything(): Promise<Seated & { readonly environmentEntry: string }> {
-  const seated = await seat();
-  await world.rows.addCredential(seated.application, "a");
+async function deployWithEverything(): Promise<Deployed & { readonly environmentEntry: string }> {
+  const deployed = await deploy();
+  await world.rows.addCredential(deployed.application, "a");
   const environment = await addEnvironment(world);
   await environment.connect("token");
   await world.rows.addApplication("team-a", "elsewhere", { destination: { environment: "prod", namespace: "web" } });
-  return { ...seated, environmentEntry: environmentEntryName(environment.id) };
+  return { ...deployed, environmentEntry: environmentEntryName(environment.id) };
 }
 
 const writes = () => [...world.apiServer.requests(), ...world.engineServer.requests()].filter(({ method }) => method !== "GET").length;
 const reviews = () => world.rows.statements()["readUnit"] ?? 0;
-const isStanding = (seated: Seated) => async () => {
-  const desired = (await world.rows.unit(seated.unit.id))?.desiredRevision ?? 0;
-  return ((await world.rows.acknowledged("project", seated.unit.id))?.appliedRevision ?? -1) >= desired && (await isAcknowledged(seated));
+const isStanding = (deployed: Deployed) => async () => {
+  const desired = (await world.rows.unit(deployed.unit.id))?.desiredRevision ?? 0;
+  return (
+    ((await world.rows.acknowledged("project", deployed.unit.id))?.appliedRevision ?? -1) >= desired && (await isAcknowledged(deployed))
+  );
 };
 
 describe("a thorough sweep", () => {
   test("puts back whatever of a unit was deleted or edited while nobody watched", async () => {
-    const seated = await seatWithEverything();
+    const deployed = await deployWithEverything();
     const first = await world.startReconciler();
-    await eventually("everything stands", isStanding(seated));
+    await eventually("everything stands", isStanding(deployed));
     await first.idle();
     await first.stop();
 
     const { engine, api } = world.hands;
-    const { namespace } = seated.instance;
+    const { namespace } = deployed.instance;
     const repositories = async () =>
       (await engine.listPage<Raw>(SECRETS, { namespace, labelSelector: "argocd.argoproj.io/secret-type=repository" }, world.signal)).items;
     const [repository] = await repositories();
-    const account = { namespace: "argosy-accounts", name: accountName(seated.unit.id, seated.instance.id) };
-    const register = { namespace: "team-a", name: "argosy-deployer" };
-    const project = { namespace, name: projectName(seated.unit.id) };
-    const entry = { namespace, name: seated.environmentEntry };
+    const account = { namespace: "argosy-accounts", name: accountName(deployed.unit.id, deployed.instance.id) };
+    const ownerBinding = { namespace: "team-a", name: "argosy-deployer" };
+    const project = { namespace, name: projectName(deployed.unit.id) };
+    const entry = { namespace, name: deployed.environmentEntry };
     await engine.mergePatch(PROJECTS, project, { spec: { sourceRepos: ["*"] } }, world.signal);
     await engine.delete(SECRETS, { namespace, name: repository?.metadata.name ?? "" }, {}, world.signal);
     await engine.mergePatch(SECRETS, entry, { data: { project: null } }, world.signal);
     await api.delete(SERVICE_ACCOUNTS, account, {}, world.signal);
-    await api.delete(ROLE_BINDINGS, register, {}, world.signal);
+    await api.delete(ROLE_BINDINGS, ownerBinding, {}, world.signal);
 
     await world.startReconciler();
     await eventually("the account is back", async () => (await api.get(SERVICE_ACCOUNTS, account, world.signal)) !== undefined);
-    await eventually("the register is back", async () => (await api.get(ROLE_BINDINGS, register, world.signal)) !== undefined);
+    await eventually("the register is back", async () => (await api.get(ROLE_BINDINGS, ownerBinding, world.signal)) !== undefined);
     await eventually("the repository is back", async () => (await repositories()).length === 1);
     await eventually(
       "the project is as it was",
@@ -72,12 +74,12 @@ describe("a thorough sweep", () => {
   });
 
   test("writes nothing where it finds nothing, to no cluster and to no row", async () => {
-    const seated = await seatWithEverything();
+    const deployed = await deployWithEverything();
     const reconciler = await world.startReconciler();
-    await eventually("everything stands", isStanding(seated));
+    await eventually("everything stands", isStanding(deployed));
     await reconciler.idle();
     const [before, written, acknowledged] = [reviews(), writes(), world.rows.statements()["acknowledge"]];
-    world.rows.missHints();
+    world.rows.missNotifications();
     await eventually("the unit is compared", () => reviews() > before);
     await reconciler.idle();
     expect(writes()).toBe(written);
@@ -87,9 +89,9 @@ describe("a thorough sweep", () => {
 
   test("compares each unit at the start and every half hour, for that reads its row", async () => {
     const clock = createVirtualClock();
-    const seated = await seat();
+    const deployed = await deploy();
     const reconciler = await world.startReconciler(EVERYTHING_IS_MINE, { clock });
-    await passes({ clock, withinMs: 60_000 }, "everything stands", isStanding(seated));
+    await passes({ clock, withinMs: 60_000 }, "everything stands", isStanding(deployed));
     await reconciler.idle();
     const [before, sweeps, startMs] = [reviews(), world.rows.statements()["listOwned"] ?? 0, clock.monotonicMs()];
     await passes(
@@ -108,7 +110,7 @@ describe("a thorough sweep", () => {
     "argosy.dev/instance": instance,
   });
 
-  async function addLeftovers({ instance }: Seated, unit: string): Promise<() => Promise<readonly string[]>> {
+  async function addLeftovers({ instance }: Deployed, unit: string): Promise<() => Promise<readonly string[]>> {
     const { engine, api } = world.hands;
     const made: (() => Promise<KubeObject | undefined>)[] = [];
     const add = async (client: typeof api, type: ResourceType, metadata: KubeObject["metadata"], apiVersion: string) => {
@@ -131,44 +133,44 @@ describe("a thorough sweep", () => {
   }
 
   test("clears what stands for a unit that is gone: project, entry, repository and account", async () => {
-    const seated = await seat();
-    const left = await addLeftovers(seated, "nobody");
+    const deployed = await deploy();
+    const left = await addLeftovers(deployed, "nobody");
     await world.startReconciler();
-    await eventually("the unit stands", isStanding(seated));
+    await eventually("the unit stands", isStanding(deployed));
     await eventually("nothing is left of the other", async () => (await left()).length === 0);
-    await eventually("the unit stands as before", isStanding(seated));
+    await eventually("the unit stands as before", isStanding(deployed));
   });
 
   test("finds within six minutes what a creation left that landed after its row was gone, whatever it made (I9)", async () => {
     const clock = createVirtualClock();
-    const seated = await seat();
+    const deployed = await deploy();
     const reconciler = await world.startReconciler(EVERYTHING_IS_MINE, { clock });
-    await passes({ clock, withinMs: 60_000 }, "everything stands", isStanding(seated));
+    await passes({ clock, withinMs: 60_000 }, "everything stands", isStanding(deployed));
     await reconciler.idle();
 
-    const left = await addLeftovers(seated, "nobody");
-    const late = { namespace: seated.instance.namespace, name: "late" };
+    const left = await addLeftovers(deployed, "nobody");
+    const late = { namespace: deployed.instance.namespace, name: "late" };
     const application = {
       apiVersion: "argoproj.io/v1alpha1",
       kind: "Application",
-      metadata: { ...late, labels: { ...labels("nobody", seated.instance.id), "argosy.dev/application": "nothing" } },
+      metadata: { ...late, labels: { ...labels("nobody", deployed.instance.id), "argosy.dev/application": "nothing" } },
     };
     await world.hands.engine.create<KubeObject>(APPLICATIONS, application, world.signal);
     await passes({ clock, withinMs: 6 * 60_000 }, "the Application is gone", async () => {
       return (await world.hands.engine.get(APPLICATIONS, late, world.signal)) === undefined;
     });
     await passes({ clock, withinMs: 6 * 60_000 }, "so is everything else", async () => (await left()).length === 0);
-    expect(await isStanding(seated)()).toBe(true);
+    expect(await isStanding(deployed)()).toBe(true);
   });
 
   test("lets what a creation deployed that landed after its cascade had ended go with it, and nothing of one that is labelled like it", async () => {
     const clock = createVirtualClock();
-    const seated = await seat();
+    const deployed = await deploy();
     const doomed = await world.rows.addApplication("team-a", "doomed");
     const reconciler = await world.startReconciler(EVERYTHING_IS_MINE, { clock });
-    const at = { namespace: seated.instance.namespace, name: doomed.argoName };
-    await passes({ clock, withinMs: 60_000 }, "everything stands", isStanding(seated));
-    await passes({ clock, withinMs: 60_000 }, "so does what is doomed", isStanding({ ...seated, application: doomed }));
+    const at = { namespace: deployed.instance.namespace, name: doomed.argoName };
+    await passes({ clock, withinMs: 60_000 }, "everything stands", isStanding(deployed));
+    await passes({ clock, withinMs: 60_000 }, "so does what is doomed", isStanding({ ...deployed, application: doomed }));
     await reconciler.idle();
     const made = await world.hands.engine.get<Raw>(APPLICATIONS, at, world.signal);
     if (made === undefined) throw new Error("it was not made");
@@ -189,42 +191,42 @@ describe("a thorough sweep", () => {
     expect((await read(at.name))?.metadata.finalizers).toEqual([CASCADE_FINALIZER]);
     world.freezeEngine(false);
     await passes({ clock, withinMs: 60_000 }, "it is gone", async () => (await read(at.name)) === undefined);
-    expect(await isStanding(seated)()).toBe(true);
+    expect(await isStanding(deployed)()).toBe(true);
   });
 
   test("clears what stands for a unit that lives elsewhere, and leaves what Applications still need", async () => {
-    const seated = await seat();
+    const deployed = await deploy();
     const elsewhere = await world.rows.addInstance("two", { engineCluster: "another" });
     const moved = await world.rows.addApplication("team-b", "web");
     const unit = await world.rows.place(moved, elsewhere.id);
-    const left = await addLeftovers(seated, unit.id);
+    const left = await addLeftovers(deployed, unit.id);
     const application = {
       apiVersion: "argoproj.io/v1alpha1",
       kind: "Application",
       metadata: {
         name: "still-here",
-        namespace: seated.instance.namespace,
-        labels: { ...labels(unit.id, seated.instance.id), "argosy.dev/application": moved.id },
+        namespace: deployed.instance.namespace,
+        labels: { ...labels(unit.id, deployed.instance.id), "argosy.dev/application": moved.id },
       },
     };
     await world.hands.engine.create<KubeObject>(APPLICATIONS, application, world.signal);
     await world.startReconciler();
     await eventually("the credential is gone", async () => !(await left()).includes(`repository-of-${unit.id}`));
     expect((await left()).length).toBe(3);
-    await world.hands.engine.delete(APPLICATIONS, { namespace: seated.instance.namespace, name: "still-here" }, {}, world.signal);
+    await world.hands.engine.delete(APPLICATIONS, { namespace: deployed.instance.namespace, name: "still-here" }, {}, world.signal);
     await eventually("the rest is gone", async () => {
-      world.rows.missHints();
+      world.rows.missNotifications();
       return (await left()).length === 0;
     });
   });
 
   test("looks for what nobody wants as soon as a cluster is back that was away", async () => {
     const clock = createVirtualClock();
-    const seated = await seat();
+    const deployed = await deploy();
     const reconciler = await world.startReconciler(EVERYTHING_IS_MINE, { clock });
-    await passes({ clock, withinMs: 60_000 }, "everything stands", isStanding(seated));
+    await passes({ clock, withinMs: 60_000 }, "everything stands", isStanding(deployed));
     await reconciler.idle();
-    const left = await addLeftovers(seated, "nobody");
+    const left = await addLeftovers(deployed, "nobody");
     const sweeps = () => world.rows.statements()["listOwned"] ?? 0;
     const [before, startMs] = [sweeps(), clock.monotonicMs()];
 
@@ -236,9 +238,9 @@ describe("a thorough sweep", () => {
         apiVersion: "argoproj.io/v1alpha1",
         kind: "Application",
         metadata: {
-          namespace: seated.instance.namespace,
+          namespace: deployed.instance.namespace,
           name: "late",
-          labels: { ...labels("nobody", seated.instance.id), "argosy.dev/application": "nothing" },
+          labels: { ...labels("nobody", deployed.instance.id), "argosy.dev/application": "nothing" },
         },
       } as KubeObject,
       world.signal,

@@ -22,7 +22,7 @@ export interface TestEnvironment {
 }
 
 export async function addEnvironment(world: World, uid = "environment-uid-1", namespace = "team-a"): Promise<TestEnvironment> {
-  const { environments, credentials } = world.rows.door;
+  const { environments, credentials } = world.rows.users;
   const { signal } = world;
   const workspace = {
     plane: "kubernetes",

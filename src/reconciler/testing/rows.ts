@@ -38,7 +38,7 @@ export interface TestRows {
   deleteApplication(application: Application, deletion: Exclude<Deletion, "none">): Promise<void>;
   endWorkspace(application: Application): Promise<void>;
   /** What the users' door records of an environment. */
-  readonly door: Pick<Store, "environments" | "credentials">;
+  readonly users: Pick<Store, "environments" | "credentials">;
   /** Gives the application's workspace a credential, or changes the one of that name. Returns its uid. */
   addCredential(application: Application, name: string, over?: CredentialOver): Promise<string>;
   revokeCredential(uid: string): Promise<void>;
@@ -58,7 +58,7 @@ export interface TestRows {
   /** While muted no hint arrives. */
   mute(isMuted: boolean): void;
   /** Tells the reconciler that hints may have been lost. */
-  missHints(): void;
+  missNotifications(): void;
   /** While it is away every statement of the reconciler fails. */
   setAway(isAway: boolean): void;
 }
@@ -70,7 +70,7 @@ const SPEC: ApplicationSpec = {
   createNamespace: false,
 };
 const BEARER: RepositorySecret = { kind: "bearer", token: "t" };
-const ROOM: LoadVector = { applications: 1e9, clusterEntries: 1e9, cachedResources: 1e9, milliCpu: 1e9, gitPerMinute: 1e9 };
+const AMPLE: LoadVector = { applications: 1e9, clusterEntries: 1e9, cachedResources: 1e9, milliCpu: 1e9, gitPerMinute: 1e9 };
 const DECISION: Decision = { at: millis(0), subject: "test", kind: "fleet", verdict: "TEST", rule: "TEST", details: {} };
 const never = new AbortController().signal;
 
@@ -100,8 +100,8 @@ export function createTestRows(): TestRows {
     return `${what}-${count}`;
   };
 
-  type Wish = Pick<Application, "name" | "uid" | "generation" | "spec" | "argoName">;
-  const record = async (namespace: string, application: Wish, namespaceUid = `uid-of-${namespace}`) => {
+  type Request = Pick<Application, "name" | "uid" | "generation" | "spec" | "argoName">;
+  const record = async (namespace: string, application: Request, namespaceUid = `uid-of-${namespace}`) => {
     const ids = {
       workspaceId: next("workspace"),
       unitId: next("unit"),
@@ -135,7 +135,7 @@ export function createTestRows(): TestRows {
         ...memory.changes,
         subscribe(listener) {
           listeners.add(listener);
-          const end = memory.changes.subscribe((hints) => (isMuted ? undefined : listener(hints)));
+          const end = memory.changes.subscribe((notifications) => (isMuted ? undefined : listener(notifications)));
           return () => {
             listeners.delete(listener);
             end();
@@ -158,7 +158,7 @@ export function createTestRows(): TestRows {
         failsOver: false,
         revision: 1,
       } as const;
-      const instance: Instance = { id: next("instance") as InstanceId, name, ...place, ...version, ...life, capacity: ROOM, ...over };
+      const instance: Instance = { id: next("instance") as InstanceId, name, ...place, ...version, ...life, capacity: AMPLE, ...over };
       await memory.fleet.insertInstance(instance, DECISION, never);
       return need(await memory.fleet.readInstance(instance.id, never));
     },
@@ -170,19 +170,19 @@ export function createTestRows(): TestRows {
     },
     async addApplication(namespace, name, over = {}, namespaceUid) {
       const unique = next(`${namespace}-${name}`);
-      const wish = { name, uid: `uid-${unique}`, generation: 1, spec: { ...SPEC, ...over }, argoName: unique };
-      const id = await record(namespace, wish, namespaceUid);
+      const request = { name, uid: `uid-${unique}`, generation: 1, spec: { ...SPEC, ...over }, argoName: unique };
+      const id = await record(namespace, request, namespaceUid);
       return need(await rows.application(id));
     },
     async place({ unitId }, instanceId) {
       const { rowVersion } = need(await rows.unit(unitId));
-      await memory.placements.commitFirstPlacement({ unitId, rowVersion, instanceId, ceiling: ROOM, decision: DECISION }, never);
+      await memory.placements.commitFirstPlacement({ unitId, rowVersion, instanceId, ceiling: AMPLE, decision: DECISION }, never);
       return need(await rows.unit(unitId));
     },
     async beginMove({ id: unitId, epoch }, { id: to }) {
       const id = next("move") as MoveId;
       const why = { kind: "voluntary", reason: "FORCED", plan: undefined, reverses: undefined, isFailOver: false, actor: "otto" } as const;
-      await memory.moves.request({ id, unitId, to, epoch, ...why, ceiling: ROOM, decision: DECISION }, never);
+      await memory.moves.request({ id, unitId, to, epoch, ...why, ceiling: AMPLE, decision: DECISION }, never);
       await memory.moves.begin(id, never);
       return need(await memory.moves.read(id, never));
     },
@@ -194,7 +194,7 @@ export function createTestRows(): TestRows {
     async deleteApplication({ uid }, deletion) {
       await memory.intents.recordDeletions([{ uid, deletion, operationId: next("operation") as never }], never);
     },
-    door: memory,
+    users: memory,
     endWorkspace: ({ workspaceId }) => memory.intents.recordWorkspaceEnds([workspaceId], never),
     async addCredential({ id }, name, { url = SPEC.source.repoUrl, secret = BEARER, createdAt = "2026" } = {}) {
       const [row] = await memory.shards.readApplications([id], never);
@@ -236,7 +236,7 @@ export function createTestRows(): TestRows {
     mute(muted) {
       isMuted = muted;
     },
-    missHints: () => listeners.forEach((listener) => listener("missed")),
+    missNotifications: () => listeners.forEach((listener) => listener("missed")),
     setAway(away) {
       isAway = away;
     },

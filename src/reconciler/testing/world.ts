@@ -134,7 +134,7 @@ function playArgo(client: KubeClient, signal: AbortSignal): { freeze(isFrozen: b
       .mergePatch(APPLICATIONS, { namespace: metadata.namespace ?? "", name: metadata.name }, { metadata: { finalizers } }, signal)
       .catch(() => undefined);
   };
-  const look = (application: KubeObject): KubeObject => {
+  const observe = (application: KubeObject): KubeObject => {
     const { metadata } = application;
     const answer = { metadata: { annotations: { [REFRESH]: null } }, status: { reconciledAt: new Date().toISOString() } };
     void client
@@ -145,7 +145,7 @@ function playArgo(client: KubeClient, signal: AbortSignal): { freeze(isFrozen: b
   const seen = (application: KubeObject): KubeObject => {
     const { deletionTimestamp, finalizers = [], annotations, uid = "" } = application.metadata;
     if (!finalizers.some((finalizer) => finalizer.startsWith(CASCADE))) return application;
-    if (deletionTimestamp === undefined) return annotations?.[REFRESH] === undefined ? application : look(application);
+    if (deletionTimestamp === undefined) return annotations?.[REFRESH] === undefined ? application : observe(application);
     if (isFrozen) waiting.set(uid, application);
     else finish(application);
     return application;

@@ -3,15 +3,15 @@ import type { EnvironmentId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { ShardObject } from "../../domain/shard-object.ts";
 import { acknowledgementOf } from "../../shard/acknowledge.ts";
+import { type ApplicationPlacement, unitFence } from "../../shard/application-placement.ts";
 import { nameFreelyEntered } from "../../shard/freely-entered.ts";
-import type { Lack } from "../../shard/lack.ts";
 import type { DesiredObject } from "../../shard/managed-object.ts";
+import type { MissingPrerequisite } from "../../shard/missing-prerequisite.ts";
 import { parseCredential } from "../../shard/parse-credential.ts";
 import { renderEnvironmentEntry, superfluousEntries } from "../../shard/render-environment.ts";
-import { type Seat, unitFence } from "../../shard/seat.ts";
 import type { DesiredUnit, ShardStore } from "../../store/shard/port.ts";
 import { allOrFirstFailure, type ObjectWriter } from "../apply-object.ts";
-import { type PlacedUnit, seatOf } from "../find-hosts.ts";
+import { type PlacedUnit, placementOf } from "../find-hosts.ts";
 import type { Rows } from "../read-and-record-rows.ts";
 import { type BlockedBy, waits } from "../trouble.ts";
 import { type ReadCredentialDeps, readCredential } from "./read-credential.ts";
@@ -44,11 +44,15 @@ const NAME = "environment-entry";
 export function createClusterEntries(deps: ClusterEntriesDeps): ClusterEntries {
   const { shards, rows, writer } = deps;
 
-  const render = async (seat: Seat, environments: readonly Environment[], signal: AbortSignal): Promise<readonly Entry[]> => {
+  const render = async (
+    placement: ApplicationPlacement,
+    environments: readonly Environment[],
+    signal: AbortSignal,
+  ): Promise<readonly Entry[]> => {
     const rendered = environments.map(async (environment) => {
-      const key = entryCredentialKey(environment, { unitId: seat.unit.id, instanceId: seat.instance.id });
+      const key = entryCredentialKey(environment, { unitId: placement.unit.id, instanceId: placement.instance.id });
       const credential = await readCredential(deps, key, (text) => parseCredential(text, environment.apiUrl), signal);
-      return credential === undefined ? [] : [{ environment, desired: renderEnvironmentEntry(seat, environment, credential) }];
+      return credential === undefined ? [] : [{ environment, desired: renderEnvironmentEntry(placement, environment, credential) }];
     });
     return (await Promise.all(rendered)).flat();
   };
@@ -76,29 +80,29 @@ export function createClusterEntries(deps: ClusterEntriesDeps): ClusterEntries {
   return {
     async apply(placed, signal) {
       const { row, host } = placed;
-      const seat = seatOf(placed);
-      const entries = await render(seat, row.environments, signal);
+      const placement = placementOf(placed);
+      const entries = await render(placement, row.environments, signal);
       const ends = await allOrFirstFailure(
         entries.map(({ desired }) => writer.put({ objects: host.engine.entries, desired, name: NAME }, signal)),
       );
-      const news = entries.flatMap(({ environment, desired }, index): readonly ShardObject[] => {
+      const notifications = entries.flatMap(({ environment, desired }, index): readonly ShardObject[] => {
         const end = ends[index];
         if (end?.kind !== "settled") return [];
         const standing = { kind: "cluster-entry", subject: environment.id, desired, observed: end.observed } as const;
-        return [acknowledgementOf(seat, standing, row.acknowledged) ?? []].flat();
+        return [acknowledgementOf(placement, standing, row.acknowledged) ?? []].flat();
       });
-      await allOrFirstFailure(news.map((object) => rows.acknowledge(object, signal)));
+      await allOrFirstFailure(notifications.map((object) => rows.acknowledge(object, signal)));
       const going = entries.filter((_, index) => ends[index]?.kind !== "settled");
       return {
         waits: going.map(({ environment }) => waits.going(waits.environmentEntry(environment.name))),
-        lacks: lacksOf(row.environments, new Set(entries.map(({ environment }) => environment.id))),
+        missingPrerequisites: missingPrerequisitesOf(row.environments, new Set(entries.map(({ environment }) => environment.id))),
       };
     },
 
     async nameFreelyEntered(row, instance, signal) {
-      const seat = { unit: row.unit, workspace: row.workspace, instance };
+      const placement = { unit: row.unit, workspace: row.workspace, instance };
       const present = row.environments.filter(({ createsAccount }) => createsAccount);
-      const entries = await render(seat, present, signal);
+      const entries = await render(placement, present, signal);
       return nameFreelyEntered(row, instance.id, new Map(entries.map(({ environment: { id }, desired }) => [id, desired.contentHash])));
     },
 
@@ -108,7 +112,10 @@ export function createClusterEntries(deps: ClusterEntriesDeps): ClusterEntries {
 }
 
 /** Nothing that is wanted goes through an environment that is not connected: nobody misses its credential. */
-function lacksOf(environments: readonly Environment[], readable: ReadonlySet<EnvironmentId>): readonly Lack[] {
+function missingPrerequisitesOf(
+  environments: readonly Environment[],
+  readable: ReadonlySet<EnvironmentId>,
+): readonly MissingPrerequisite[] {
   return environments
     .filter(({ id, state }) => state === "connected" && !readable.has(id))
     .map(({ id, name }) => ({ kind: "environment", id, name }));

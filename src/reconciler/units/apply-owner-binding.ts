@@ -4,7 +4,7 @@ import { diffObject } from "../../shard/diff-object.ts";
 import type { DesiredObject } from "../../shard/managed-object.ts";
 import { unitOf } from "../../shard/parse-application.ts";
 import type { ObservedBinding } from "../../shard/parse-rights.ts";
-import { isBorneOutBy, judgeTampering, type Look } from "../../shard/tampering.ts";
+import { isBorneOutBy, judgeTampering, type TamperingObservation } from "../../shard/tampering.ts";
 import type { DesiredUnit, ShardStore } from "../../store/shard/port.ts";
 import type { ObjectWriter, Settlement } from "../apply-object.ts";
 import type { ApiCluster } from "../port.ts";
@@ -50,7 +50,7 @@ export function createApplyOwnerBinding({ shards, writer, apiCluster, repairs }:
 
   return async (row, desired, signal) => {
     await checkNamespace(row, desired, signal);
-    const seen: Look[] = [];
+    const seen: TamperingObservation[] = [];
     const forged = new Set<string>();
     const plan = (observed: ObservedBinding | undefined) => {
       const isForged = observed !== undefined && forged.has(observed.resourceVersion);

@@ -1,9 +1,9 @@
 import type { Instance } from "../../domain/instance.ts";
 import type { ShardKind } from "../../domain/shard-object.ts";
+import type { Destination, OwnNamespaces } from "../../shard/application-placement.ts";
 import type { DesiredObject, ObservedObject } from "../../shard/managed-object.ts";
 import { clusterEntryName } from "../../shard/names.ts";
 import { renderUnit, type UnitObjects } from "../../shard/render-unit.ts";
-import type { Destination, OwnNamespaces } from "../../shard/seat.ts";
 import type { DesiredUnit } from "../../store/shard/port.ts";
 import { allOrFirstFailure, type ObjectWriter, type Settlement } from "../apply-object.ts";
 import type { Host, PlacedUnit } from "../find-hosts.ts";
@@ -100,10 +100,10 @@ export function createPrerequisites(deps: PrerequisitesDeps): Prerequisites {
     },
     accountOf: (row, instance) => ({ kind: "account", desired: render(row, instance).account, objects: apiCluster.accounts }),
     partsOf({ row, host }) {
-      const { account, register, project } = render(row, host.instance);
+      const { account, ownerBinding, project } = render(row, host.instance);
       return {
         account: { kind: "account", desired: account, objects: apiCluster.accounts },
-        ownerBinding: { kind: "register", desired: register, objects: apiCluster.bindings },
+        ownerBinding: { kind: "register", desired: ownerBinding, objects: apiCluster.bindings },
         project: { kind: "project", desired: project, objects: host.engine.projects },
       };
     },
@@ -119,7 +119,7 @@ export function createPrerequisites(deps: PrerequisitesDeps): Prerequisites {
       return {
         ends,
         waits: [...going, ...credentials.waits, ...entries.waits],
-        lacks: [...credentials.lacks, ...entries.lacks],
+        missingPrerequisites: [...credentials.missingPrerequisites, ...entries.missingPrerequisites],
       };
     },
   };

@@ -5,11 +5,11 @@ import {
   type RepositoryCredential,
   readRepositorySecret,
 } from "../../domain/repository-credential.ts";
+import { unitFence } from "../../shard/application-placement.ts";
 import type { DesiredObject, ObservedObject } from "../../shard/managed-object.ts";
 import { renderRepository, superfluousRepositories } from "../../shard/render-repository.ts";
-import { unitFence } from "../../shard/seat.ts";
 import { allOrFirstFailure, type ObjectWriter, type Settlement } from "../apply-object.ts";
-import { type PlacedUnit, seatOf } from "../find-hosts.ts";
+import { type PlacedUnit, placementOf } from "../find-hosts.ts";
 import { type BlockedBy, waits } from "../trouble.ts";
 import { type ReadCredentialDeps, readCredential } from "./read-credential.ts";
 
@@ -48,7 +48,7 @@ export function createRepositorySecrets(deps: RepositorySecretsDeps): Repository
       throw new StaleError("reading a repository's secret that was revoked meanwhile", { code: "reconciler.secret-revoked", context });
     };
     const secret = await readCredential(deps, key, parse, signal);
-    return { credential, desired: secret && renderRepository(seatOf(placed), credential, secret) };
+    return { credential, desired: secret && renderRepository(placementOf(placed), credential, secret) };
   };
 
   const removeAllBut = (
@@ -73,7 +73,7 @@ export function createRepositorySecrets(deps: RepositorySecretsDeps): Repository
       ]);
       return {
         waits: ends.some((end) => end.kind === "await-end") ? [waits.going("a former repository Secret")] : [],
-        lacks: rendered.flatMap(({ credential: { url, urlKey }, desired }) =>
+        missingPrerequisites: rendered.flatMap(({ credential: { url, urlKey }, desired }) =>
           desired === undefined ? [{ kind: "repository" as const, url, urlKey }] : [],
         ),
       };

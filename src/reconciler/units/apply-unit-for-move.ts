@@ -1,11 +1,11 @@
 import { UnavailableError } from "../../domain/errors.ts";
 import { newerFence, planRemoval } from "../../shard/diff-object.ts";
-import type { Lack } from "../../shard/lack.ts";
 import type { ObservedObject } from "../../shard/managed-object.ts";
+import type { MissingPrerequisite } from "../../shard/missing-prerequisite.ts";
 import type { ShardStore } from "../../store/shard/port.ts";
 import { allOrFirstFailure, type ObjectWriter } from "../apply-object.ts";
 import type { PlacedUnit } from "../find-hosts.ts";
-import type { Engines, Ground, Grounds } from "../port.ts";
+import type { Engines, UnitPrerequisites, UnitToPrepare } from "../port.ts";
 import { waits } from "../trouble.ts";
 import type { ClusterEntries } from "./apply-cluster-entries.ts";
 import type { Prerequisites, UnitPart } from "./apply-prerequisites.ts";
@@ -23,11 +23,11 @@ export interface ApplyUnitForMoveDeps {
 }
 
 /** What live moves ask for: the prerequisites that the owner has, but for the owner binding, on the instance that a move names. */
-export function createApplyUnitForMove(deps: ApplyUnitForMoveDeps): Grounds {
+export function createApplyUnitForMove(deps: ApplyUnitForMoveDeps): UnitPrerequisites {
   const { prerequisites, clusterEntries } = deps;
 
   /** The unit's row as it would be if the instance owned the unit under the move's epoch; `undefined`: there is none any more. */
-  const readRow = async ({ unitId, instance, epoch }: Ground, signal: AbortSignal): Promise<PlacedUnit["row"] | undefined> => {
+  const readRow = async ({ unitId, instance, epoch }: UnitToPrepare, signal: AbortSignal): Promise<PlacedUnit["row"] | undefined> => {
     const row = await deps.shards.readUnit(unitId, signal);
     if (row === undefined) return undefined;
     const acknowledged = row.acknowledged.filter(({ kind, instanceId }) => kind === "cluster-entry" && instanceId === instance.id);
@@ -35,9 +35,9 @@ export function createApplyUnitForMove(deps: ApplyUnitForMoveDeps): Grounds {
   };
 
   /** `undefined`: there is no such unit any more, or nobody gets to the engine cluster. */
-  const place = async (ground: Ground, signal: AbortSignal): Promise<PlacedUnit | undefined> => {
-    const { instance } = ground;
-    const row = await readRow(ground, signal);
+  const place = async (unitToPrepare: UnitToPrepare, signal: AbortSignal): Promise<PlacedUnit | undefined> => {
+    const { instance } = unitToPrepare;
+    const row = await readRow(unitToPrepare, signal);
     const engine = row === undefined ? undefined : await deps.engines.get(instance.engineCluster);
     return row === undefined || engine === undefined ? undefined : { row, host: { instance, engine } };
   };
@@ -50,29 +50,30 @@ export function createApplyUnitForMove(deps: ApplyUnitForMoveDeps): Grounds {
   };
 
   return {
-    async raise(ground, signal) {
-      const placed = await place(ground, signal);
-      if (placed === undefined) return [`for engine cluster ${ground.instance.engineCluster}, which cannot be reached`];
+    async raise(unitToPrepare, signal) {
+      const placed = await place(unitToPrepare, signal);
+      if (placed === undefined) return [`for engine cluster ${unitToPrepare.instance.engineCluster}, which cannot be reached`];
       const unlisted = prerequisites.unlisted(placed.host);
       if (unlisted !== undefined) return [waits.unlisted(unlisted)];
       if (!prerequisites.hasApiClusterEntry(placed.host)) return [waits.entry];
       const { account, project } = prerequisites.partsOf(placed);
       const applied = await prerequisites.apply(placed, [account, project], signal);
-      const isMissed = (lack: Lack): boolean => lack.kind !== "environment" || ground.withoutEnvironments?.includes(lack.id) !== true;
-      return [...applied.waits, ...applied.lacks.filter(isMissed).map(waits.credential)];
+      const isMissed = (missingPrerequisite: MissingPrerequisite): boolean =>
+        missingPrerequisite.kind !== "environment" || unitToPrepare.withoutEnvironments?.includes(missingPrerequisite.id) !== true;
+      return [...applied.waits, ...applied.missingPrerequisites.filter(isMissed).map(waits.credential)];
     },
-    async enteredFreely(ground, signal) {
-      const row = await readRow(ground, signal);
-      return row && clusterEntries.nameFreelyEntered(row, ground.instance, signal);
+    async enteredFreely(unitToPrepare, signal) {
+      const row = await readRow(unitToPrepare, signal);
+      return row && clusterEntries.nameFreelyEntered(row, unitToPrepare.instance, signal);
     },
-    async clear(ground, signal) {
-      if (ground.isAway === true) {
-        const row = await readRow(ground, signal);
-        return row && void (await remove(prerequisites.accountOf(row, ground.instance), signal));
+    async clear(unitToPrepare, signal) {
+      if (unitToPrepare.isAway === true) {
+        const row = await readRow(unitToPrepare, signal);
+        return row && void (await remove(prerequisites.accountOf(row, unitToPrepare.instance), signal));
       }
-      const placed = await place(ground, signal);
+      const placed = await place(unitToPrepare, signal);
       if (placed === undefined) {
-        const context = { cluster: ground.instance.engineCluster };
+        const context = { cluster: unitToPrepare.instance.engineCluster };
         throw new UnavailableError("clearing what stood for a unit", { code: "reconciler.no-ground", context });
       }
       const { account, project } = prerequisites.partsOf(placed);

@@ -6,7 +6,7 @@ import type { ObservedObject } from "../../shard/managed-object.ts";
 import { unitOf } from "../../shard/parse-application.ts";
 import type { ShardStore } from "../../store/shard/port.ts";
 import { allOrFirstFailure, type ObjectWriter } from "../apply-object.ts";
-import { type Hosts, type PlacedUnit, seatOf, UNLISTED_AGAIN_MS } from "../find-hosts.ts";
+import { type Hosts, type PlacedUnit, placementOf, UNLISTED_AGAIN_MS } from "../find-hosts.ts";
 import type { Requests } from "../keys.ts";
 import type { KnownApplications, Rows } from "../read-and-record-rows.ts";
 import type { Progress, UnitResult } from "../report-progress.ts";
@@ -74,22 +74,24 @@ export function createApplyUnit(deps: ApplyUnitDeps) {
     const applied = await prerequisites.apply(placed, parts, signal);
     if (applied.waits.length > 0) return { waits: applied.waits };
     // The applications go on as soon as they can, before any of this is recorded.
-    for (const application of deps.applicationRows.release(unit.id, unit.desiredRevision, applied.lacks))
+    for (const application of deps.applicationRows.release(unit.id, unit.desiredRevision, applied.missingPrerequisites))
       requests.requestApplication(application, unit.id);
     // What is recorded as done is not compared again soon. So nothing may lack first, and what has to go must be gone.
     const left = await deps.clusterEntries.removeUnused(placed, signal);
-    if (left.length + applied.lacks.length > 0) return { waits: left, lacks: applied.lacks };
+    if (left.length + applied.missingPrerequisites.length > 0) return { waits: left, missingPrerequisites: applied.missingPrerequisites };
     await acknowledge(placed, parts, applied, signal);
     return isStanding ? { requeueAfterMs: STANDING_AGAIN_MS } : {};
   };
 
   const acknowledge = async (placed: PlacedUnit, parts: readonly UnitPart[], { ends }: Applied, signal: AbortSignal): Promise<void> => {
-    const news = parts.flatMap(({ kind, desired }, index) => {
+    const notifications = parts.flatMap(({ kind, desired }, index) => {
       const end = ends[index];
       const observed = end?.kind === "settled" ? end.observed : undefined;
-      return acknowledgementOf(seatOf(placed), { kind, subject: placed.row.unit.id, desired, observed }, placed.row.acknowledged) ?? [];
+      return (
+        acknowledgementOf(placementOf(placed), { kind, subject: placed.row.unit.id, desired, observed }, placed.row.acknowledged) ?? []
+      );
     });
-    await allOrFirstFailure(news.map((object) => deps.rows.acknowledge(object, signal)));
+    await allOrFirstFailure(notifications.map((object) => deps.rows.acknowledge(object, signal)));
   };
 
   /**

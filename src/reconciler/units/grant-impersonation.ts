@@ -2,11 +2,11 @@ import { StaleError } from "../../domain/errors.ts";
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { Batcher } from "../../runtime/batcher.ts";
 import { createBatcher } from "../../runtime/batcher.ts";
+import type { OwnNamespaces } from "../../shard/application-placement.ts";
 import { diffObject } from "../../shard/diff-object.ts";
 import { accountName, readAccountName } from "../../shard/names.ts";
 import type { ObservedRole } from "../../shard/parse-rights.ts";
 import { renderImpersonation } from "../../shard/render-instance.ts";
-import type { OwnNamespaces } from "../../shard/seat.ts";
 import type { ShardStore } from "../../store/shard/port.ts";
 import type { ApiCluster } from "../port.ts";
 

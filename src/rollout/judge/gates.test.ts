@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import { AT } from "../../store/testing/builders.ts";
-import { aCount, aSight, RESYNC_MS } from "../testing/facts.ts";
+import { aCount, anObservation, RESYNC_MS } from "../testing/facts.ts";
 import { GATES, type Gate, type GateFacts, LATE_MS, READY_MS, shutGate, type Upgraded } from "./gates.ts";
 
 const MINUTE = 60_000;
 const anUpgraded = (over: Partial<Upgraded> = {}): Upgraded => ({
-  ...{ name: "one", askedMsAgo: 20 * MINUTE, readyMsAgo: 19 * MINUTE, baseline: aCount(), sight: aSight(AT) },
+  ...{ name: "one", askedMsAgo: 20 * MINUTE, readyMsAgo: 19 * MINUTE, baseline: aCount(), observation: anObservation(AT) },
   ...over,
 });
 const factsOf = (...upgraded: readonly Upgraded[]): GateFacts => ({ version: "3.5.7", upgraded, resyncMs: RESYNC_MS });
-const seen = (over: Parameters<typeof aSight>[1]) => anUpgraded({ sight: aSight(AT, over) });
+const seen = (over: Parameters<typeof anObservation>[1]) => anUpgraded({ observation: anObservation(AT, over) });
 
 /** Of each gate what shuts it, and the nearest that does not. */
 const CASES: Readonly<Record<Gate, { readonly shut: Upgraded; readonly open: Upgraded; readonly text: RegExp }>> = {
@@ -34,7 +34,7 @@ const CASES: Readonly<Record<Gate, { readonly shut: Upgraded; readonly open: Upg
     text: /2 of 100 applications cannot be compared, before it were 0 of 100/,
   },
   STRAYED: { shut: seen({ strayed: 1, resynced: 1 }), open: seen({ strayed: 1 }), text: /2 of 100 applications differ/ },
-  FEWER_LOOKS: { shut: seen({ fresh: 49 }), open: seen({ fresh: 50 }), text: /49 of 100 applications are looked at in time/ },
+  FEWER_COMPARISONS: { shut: seen({ fresh: 49 }), open: seen({ fresh: 50 }), text: /49 of 100 applications are looked at in time/ },
 };
 
 describe("the gates of a release", () => {
@@ -45,41 +45,43 @@ describe("the gates of a release", () => {
   });
 
   it("say nothing of an instance that cannot be seen, but that it is not ready", () => {
-    expect(shutGate(factsOf(anUpgraded({ sight: undefined })))).toBeUndefined();
-    expect(shutGate(factsOf(anUpgraded({ sight: undefined, readyMsAgo: undefined })))?.gate).toBe("NOT_READY");
+    expect(shutGate(factsOf(anUpgraded({ observation: undefined })))).toBeUndefined();
+    expect(shutGate(factsOf(anUpgraded({ observation: undefined, readyMsAgo: undefined })))?.gate).toBe("NOT_READY");
   });
 
   it("measure shares over all instances of the wave, against what these were before", () => {
-    const bad = anUpgraded({ baseline: aCount({ faulty: 10 }), sight: aSight(AT, { faulty: 12 }) });
+    const bad = anUpgraded({ baseline: aCount({ faulty: 10 }), observation: anObservation(AT, { faulty: 12 }) });
     expect(shutGate(factsOf(bad))?.gate).toBe("CANNOT_COMPARE");
     expect(shutGate(factsOf(bad, anUpgraded(), anUpgraded()))).toBeUndefined();
   });
 
   it("let pass what is as bad as it was", () => {
     const baseline = aCount({ faulty: 40, strayed: 30, fresh: 20 });
-    expect(shutGate(factsOf(anUpgraded({ baseline, sight: aSight(AT, baseline) })))).toBeUndefined();
+    expect(shutGate(factsOf(anUpgraded({ baseline, observation: anObservation(AT, baseline) })))).toBeUndefined();
   });
 
   it("take one application more for a user's doing, however small the wave", () => {
     const few = { applications: 10, fresh: 10 };
     const gateOf = (faulty: number) =>
-      shutGate(factsOf(anUpgraded({ baseline: aCount(few), sight: aSight(AT, { ...few, faulty }) })))?.gate;
+      shutGate(factsOf(anUpgraded({ baseline: aCount(few), observation: anObservation(AT, { ...few, faulty }) })))?.gate;
     expect(gateOf(1)).toBeUndefined();
     expect(gateOf(2)).toBe("CANNOT_COMPARE");
   });
 
   it("give a controller that has just started the time of one resync to look at something", () => {
     const never = { newestReconciledAt: undefined, fresh: 0 };
-    expect(shutGate(factsOf(anUpgraded({ readyMsAgo: RESYNC_MS + LATE_MS, sight: aSight(AT, never) })))).toBeUndefined();
-    expect(shutGate(factsOf(anUpgraded({ readyMsAgo: RESYNC_MS + LATE_MS + 1, sight: aSight(AT, never) })))?.gate).toBe("FROZEN");
-    expect(shutGate(factsOf(anUpgraded({ sight: aSight(AT, { ...never, applications: 0 }) })))).toBeUndefined();
-    const few = (readyMsAgo: number) => factsOf(anUpgraded({ readyMsAgo, sight: aSight(AT, { ...never, applications: 19 }) }));
+    expect(shutGate(factsOf(anUpgraded({ readyMsAgo: RESYNC_MS + LATE_MS, observation: anObservation(AT, never) })))).toBeUndefined();
+    expect(shutGate(factsOf(anUpgraded({ readyMsAgo: RESYNC_MS + LATE_MS + 1, observation: anObservation(AT, never) })))?.gate).toBe(
+      "FROZEN",
+    );
+    expect(shutGate(factsOf(anUpgraded({ observation: anObservation(AT, { ...never, applications: 0 }) })))).toBeUndefined();
+    const few = (readyMsAgo: number) => factsOf(anUpgraded({ readyMsAgo, observation: anObservation(AT, { ...never, applications: 19 }) }));
     expect(shutGate(few(2 * RESYNC_MS + LATE_MS + 1))?.gate).toBe("FROZEN");
     expect(shutGate(few(2 * RESYNC_MS + LATE_MS))?.gate).not.toBe("FROZEN");
   });
 
   it("count at once where they name a pod or an instance, and after a minute where a restart alone may shut them", () => {
     const persistence = GATES.map((gate) => [gate, shutGate(factsOf(CASES[gate].shut))?.persistenceMs]);
-    expect(persistence.filter(([, ms]) => ms === MINUTE).map(([gate]) => gate)).toEqual(["CANNOT_COMPARE", "STRAYED", "FEWER_LOOKS"]);
+    expect(persistence.filter(([, ms]) => ms === MINUTE).map(([gate]) => gate)).toEqual(["CANNOT_COMPARE", "STRAYED", "FEWER_COMPARISONS"]);
   });
 });

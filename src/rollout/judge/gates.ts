@@ -1,4 +1,4 @@
-import type { InstanceSight, SightCounts } from "../../domain/rollout.ts";
+import type { InstanceObservation, ObservationCounts } from "../../domain/rollout.ts";
 
 export const GATES = [
   "CRASHING",
@@ -9,7 +9,7 @@ export const GATES = [
   "PRUNED",
   "CANNOT_COMPARE",
   "STRAYED",
-  "FEWER_LOOKS",
+  "FEWER_COMPARISONS",
 ] as const;
 export type Gate = (typeof GATES)[number];
 
@@ -28,9 +28,9 @@ export interface Upgraded {
   readonly askedMsAgo: number;
   /** Since all of its pods were first seen ready in the release; `undefined`: not yet. */
   readonly readyMsAgo: number | undefined;
-  readonly baseline: SightCounts;
+  readonly baseline: ObservationCounts;
   /** `undefined`: its cluster gave no answer, which says nothing about a release. */
-  readonly sight: InstanceSight | undefined;
+  readonly observation: InstanceObservation | undefined;
 }
 
 export interface GateFacts {
@@ -58,14 +58,16 @@ type Ask = (facts: GateFacts) => string | undefined;
 
 /** Each gate with what shuts it, in words; those that name pods and instances stand by themselves, shares have to last. */
 const RULES: Readonly<Record<Gate, { readonly persistenceMs: number; readonly ask: Ask }>> = {
-  CRASHING: { persistenceMs: 0, ask: each(({ sight }) => listed(sight?.crashes)) },
-  OUT_OF_MEMORY: { persistenceMs: 0, ask: each(({ sight }) => listed(sight?.outOfMemory)) },
+  CRASHING: { persistenceMs: 0, ask: each(({ observation }) => listed(observation?.crashes)) },
+  OUT_OF_MEMORY: { persistenceMs: 0, ask: each(({ observation }) => listed(observation?.outOfMemory)) },
   NOT_READY: { persistenceMs: 0, ask: each(whyNotReady) },
   CANARY_SLOW: { persistenceMs: 0, ask: each(whySlow) },
   FROZEN: { persistenceMs: 0, ask: each(whyFrozen) },
   PRUNED: {
     persistenceMs: 0,
-    ask: each(({ sight }) => ((sight?.pruned ?? 0) > 0 ? `it deleted what Git still holds of ${sight?.pruned} applications` : undefined)),
+    ask: each(({ observation }) =>
+      (observation?.pruned ?? 0) > 0 ? `it deleted what Git still holds of ${observation?.pruned} applications` : undefined,
+    ),
   },
   CANNOT_COMPARE: {
     persistenceMs: SETTLING_MS,
@@ -80,7 +82,7 @@ const RULES: Readonly<Record<Gate, { readonly persistenceMs: number; readonly as
         what: "differ from what the release before made of the same revision",
       }),
   },
-  FEWER_LOOKS: { persistenceMs: SETTLING_MS, ask: whyFewerLooks },
+  FEWER_COMPARISONS: { persistenceMs: SETTLING_MS, ask: whyFewerComparisons },
 };
 
 /** The first gate that is shut, in the order of {@link GATES}; `undefined`: all are open. */
@@ -112,41 +114,41 @@ function whyNotReady({ askedMsAgo, readyMsAgo }: Upgraded, { version }: GateFact
   return isLate ? `not all of its pods run ${version} after ${READY_MS / 60_000} minutes` : undefined;
 }
 
-function whySlow({ sight }: Upgraded): string | undefined {
-  const latencyMs = sight?.canaryLatencyMs ?? 0;
+function whySlow({ observation }: Upgraded): string | undefined {
+  const latencyMs = observation?.canaryLatencyMs ?? 0;
   return latencyMs < CANARY_MS ? undefined : `its canary waits for ${Math.round(latencyMs / 1000)} s`;
 }
 
 /** Argo CD's own probes stay green while it looks at nothing (argoproj/argo-cd#29476): only its applications show that. */
-function whyFrozen({ sight, readyMsAgo }: Upgraded, { resyncMs }: GateFacts): string | undefined {
-  if (sight === undefined || readyMsAgo === undefined || sight.applications === 0) return undefined;
+function whyFrozen({ observation, readyMsAgo }: Upgraded, { resyncMs }: GateFacts): string | undefined {
+  if (observation === undefined || readyMsAgo === undefined || observation.applications === 0) return undefined;
   const quietMs = Math.min(
     readyMsAgo,
-    sight.newestReconciledAt === undefined ? Number.POSITIVE_INFINITY : sight.at - sight.newestReconciledAt,
+    observation.newestReconciledAt === undefined ? Number.POSITIVE_INFINITY : observation.at - observation.newestReconciledAt,
   );
-  const dueMs = sight.applications < MANY ? 2 * resyncMs : resyncMs;
+  const dueMs = observation.applications < MANY ? 2 * resyncMs : resyncMs;
   return quietMs <= dueMs + LATE_MS ? undefined : `it has looked at no application for ${Math.round(quietMs / 1000)} s`;
 }
 
 interface Comparison {
-  readonly now: (sight: InstanceSight) => number;
-  readonly before: (baseline: SightCounts) => number;
+  readonly now: (observation: InstanceObservation) => number;
+  readonly before: (baseline: ObservationCounts) => number;
   readonly what: string;
 }
 
 function whyMore({ upgraded }: GateFacts, { now, before, what }: Comparison): string | undefined {
-  const seen = upgraded.flatMap(({ sight, baseline }) => (sight === undefined ? [] : [{ sight, baseline }]));
-  const [here, all] = [sum(seen, ({ sight }) => now(sight)), sum(seen, ({ sight }) => sight.applications)];
+  const seen = upgraded.flatMap(({ observation, baseline }) => (observation === undefined ? [] : [{ observation, baseline }]));
+  const [here, all] = [sum(seen, ({ observation }) => now(observation)), sum(seen, ({ observation }) => observation.applications)];
   const [was, of] = [sum(seen, ({ baseline }) => before(baseline)), sum(seen, ({ baseline }) => baseline.applications)];
   const isMore = all > 0 && here - was >= LEAST && here / all > (of === 0 ? 0 : was / of) + MARGIN;
   return isMore ? `${here} of ${all} applications ${what}, before it were ${was} of ${of}` : undefined;
 }
 
-function whyFewerLooks({ upgraded, resyncMs }: GateFacts): string | undefined {
-  const settled = upgraded.flatMap(({ sight, baseline, readyMsAgo }) =>
-    sight === undefined || readyMsAgo === undefined || readyMsAgo <= resyncMs + LATE_MS ? [] : [{ sight, baseline }],
+function whyFewerComparisons({ upgraded, resyncMs }: GateFacts): string | undefined {
+  const settled = upgraded.flatMap(({ observation, baseline, readyMsAgo }) =>
+    observation === undefined || readyMsAgo === undefined || readyMsAgo <= resyncMs + LATE_MS ? [] : [{ observation, baseline }],
   );
-  const [here, all] = [sum(settled, ({ sight }) => sight.fresh), sum(settled, ({ sight }) => sight.applications)];
+  const [here, all] = [sum(settled, ({ observation }) => observation.fresh), sum(settled, ({ observation }) => observation.applications)];
   const [was, of] = [sum(settled, ({ baseline }) => baseline.fresh), sum(settled, ({ baseline }) => baseline.applications)];
   const isFewer = all - here >= LEAST && of > 0 && here / all < was / of / 2;
   return isFewer ? `${here} of ${all} applications are looked at in time, before it were ${was} of ${of}` : undefined;

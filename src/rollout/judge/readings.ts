@@ -1,4 +1,4 @@
-import type { GateReading, InstanceSight, SightCounts, SyncCounts } from "../../domain/rollout.ts";
+import type { GateReading, InstanceObservation, ObservationCounts, SyncCounts } from "../../domain/rollout.ts";
 import { GATES, type Gate, type GateFacts, type Upgraded } from "./gates.ts";
 import { judgeSyncs } from "./sequential.ts";
 
@@ -18,10 +18,10 @@ const READERS: Readonly<Record<Gate, Reader>> = {
   OUT_OF_MEMORY: (all) => `${total(all, ({ outOfMemory }) => outOfMemory.length)} pods`,
   NOT_READY: (all) =>
     secondsOf(most(all, ({ askedMsAgo, readyMsAgo }) => (readyMsAgo === undefined ? undefined : askedMsAgo - readyMsAgo))),
-  CANARY_SLOW: (all) => secondsOf(most(all, ({ sight }) => sight?.canaryLatencyMs)),
+  CANARY_SLOW: (all) => secondsOf(most(all, ({ observation }) => observation?.canaryLatencyMs)),
   FROZEN: (all) =>
     secondsOf(
-      most(all, ({ sight }) => ageOf(sight)),
+      most(all, ({ observation }) => ageOf(observation)),
       " since a look",
     ),
   PRUNED: (all) => `${total(all, ({ pruned }) => pruned)} applications`,
@@ -32,21 +32,21 @@ const READERS: Readonly<Record<Gate, Reader>> = {
       ({ strayed }) => strayed,
       ({ resynced }) => resynced,
     ),
-  FEWER_LOOKS: (all) => `${shares(all, ({ fresh }) => fresh)} in time`,
+  FEWER_COMPARISONS: (all) => `${shares(all, ({ fresh }) => fresh)} in time`,
 };
 
 function shares(
   all: readonly Upgraded[],
-  of: (counts: SightCounts) => number,
-  further: (sight: InstanceSight) => number = () => 0,
+  of: (counts: ObservationCounts) => number,
+  further: (observation: InstanceObservation) => number = () => 0,
 ): string {
-  const now = `${total(all, (sight) => of(sight) + further(sight))} of ${total(all, ({ applications }) => applications)}`;
-  const sum = (pick: (counts: SightCounts) => number): number => all.reduce((before, { baseline }) => before + pick(baseline), 0);
+  const now = `${total(all, (observation) => of(observation) + further(observation))} of ${total(all, ({ applications }) => applications)}`;
+  const sum = (pick: (counts: ObservationCounts) => number): number => all.reduce((before, { baseline }) => before + pick(baseline), 0);
   return `${now}, before ${sum(of)} of ${sum(({ applications }) => applications)}`;
 }
 
-function total(all: readonly Upgraded[], of: (sight: InstanceSight) => number): number {
-  return all.reduce((sum, { sight }) => sum + (sight === undefined ? 0 : of(sight)), 0);
+function total(all: readonly Upgraded[], of: (observation: InstanceObservation) => number): number {
+  return all.reduce((sum, { observation }) => sum + (observation === undefined ? 0 : of(observation)), 0);
 }
 
 function most(all: readonly Upgraded[], of: (one: Upgraded) => number | undefined): number | undefined {
@@ -54,8 +54,8 @@ function most(all: readonly Upgraded[], of: (one: Upgraded) => number | undefine
   return known.length === 0 ? undefined : Math.max(...known);
 }
 
-function ageOf(sight: InstanceSight | undefined): number | undefined {
-  return sight?.newestReconciledAt === undefined ? undefined : sight.at - sight.newestReconciledAt;
+function ageOf(observation: InstanceObservation | undefined): number | undefined {
+  return observation?.newestReconciledAt === undefined ? undefined : observation.at - observation.newestReconciledAt;
 }
 
 function secondsOf(ms: number | undefined, what = ""): string {

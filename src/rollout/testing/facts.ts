@@ -1,6 +1,6 @@
 import { type Millis, millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
-import type { InstanceSight, Rollout, SightCounts } from "../../domain/rollout.ts";
+import type { InstanceObservation, ObservationCounts, Rollout } from "../../domain/rollout.ts";
 import { AT, aRollout, aWaveInstance } from "../../store/testing/builders.ts";
 import type { RolloutFacts } from "../waves.ts";
 
@@ -10,10 +10,16 @@ export const [A, B] = IDS;
 const C = IDS[2];
 const NAMES: Readonly<Record<string, string>> = { [A]: "one", [B]: "two", [C]: "three" };
 
-export const aCount = (over: Partial<SightCounts> = {}): SightCounts => ({ applications: 100, faulty: 0, strayed: 0, fresh: 100, ...over });
+export const aCount = (over: Partial<ObservationCounts> = {}): ObservationCounts => ({
+  applications: 100,
+  faulty: 0,
+  strayed: 0,
+  fresh: 100,
+  ...over,
+});
 
 /** An instance that runs 3.5.7 well, seen now. */
-export function aSight(now: Millis, over: Partial<InstanceSight> = {}): InstanceSight {
+export function anObservation(now: Millis, over: Partial<InstanceObservation> = {}): InstanceObservation {
   return {
     ...{ at: now, runs: "3.5.7", crashes: [], outOfMemory: [], newestReconciledAt: millis(now - 1_000) },
     ...{ syncs: { done: 0, failed: 0 }, resynced: 0, pruned: 0 },
@@ -41,7 +47,7 @@ export function someFacts(over: Partial<RolloutFacts> = {}): RolloutFacts {
   return {
     ...{ now, rollout: aPlannedRollout(), freeze: undefined, resyncMs: RESYNC_MS, units: new Map() },
     instances: new Map([A, B, C].map((id) => [id, serving] as const)),
-    sights: new Map([A, B, C].map((id) => [id, aSight(now, { runs: "3.5.6" })] as const)),
+    observations: new Map([A, B, C].map((id) => [id, anObservation(now, { runs: "3.5.6" })] as const)),
     ...over,
   };
 }

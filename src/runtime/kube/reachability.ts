@@ -40,19 +40,19 @@ export function createReachability({ cluster, clock }: { readonly cluster: strin
   const underWay = new Set<UnderWay>();
   let answeredAtMs = clock.monotonicMs();
   let failures = 0;
-  let cancelLook: (() => void) | undefined;
+  let cancelCheck: (() => void) | undefined;
 
   const away = (): UnavailableError => new UnavailableError("Reaching the API server", { code: "kube.away", context: { cluster } });
   const waitedMs = ({ sinceMs }: UnderWay): number => clock.monotonicMs() - Math.max(sinceMs, answeredAtMs);
 
   /** One look at a time, however many requests there are. */
   const watch = (): void => {
-    if (cancelLook !== undefined || underWay.size < SEVERAL) return;
+    if (cancelCheck !== undefined || underWay.size < SEVERAL) return;
     const longest = Math.max(...[...underWay].map(waitedMs));
-    cancelLook = clock.after(Math.max(1, SILENCE_MS - longest), look);
+    cancelCheck = clock.after(Math.max(1, SILENCE_MS - longest), observation);
   };
-  const look = (): void => {
-    cancelLook = undefined;
+  const observation = (): void => {
+    cancelCheck = undefined;
     const silent = [...underWay].filter((one) => waitedMs(one) >= SILENCE_MS);
     if (silent.length >= SEVERAL) {
       failures = FAILURES;
@@ -72,8 +72,8 @@ export function createReachability({ cluster, clock }: { readonly cluster: strin
         if (!underWay.delete(one)) return;
         note();
         if (underWay.size > 0) return;
-        cancelLook?.();
-        cancelLook = undefined;
+        cancelCheck?.();
+        cancelCheck = undefined;
       };
       return {
         signal: linked.signal,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RefusedError, UnavailableError } from "../../domain/errors.ts";
-import { maxAttempts, nextRetryMs, patienceMs } from "./retry.ts";
+import { maxAttempts, nextRetryMs, timeoutMs } from "./retry.ts";
 
 const unavailable = (status?: number, retryAfterMs?: number) =>
   new UnavailableError("Testing", { code: "test", context: { status }, retryAfterMs });
@@ -25,8 +25,8 @@ describe("nextRetryMs", () => {
   });
 
   it("adds its own back-off to what the server asked for, up to its patience", () => {
-    expect(nextRetryMs(unavailable(429, patienceMs), 0, 0)).toBe(patienceMs + 50);
-    expect(nextRetryMs(unavailable(429, patienceMs + 1), 0, 0)).toBeUndefined();
+    expect(nextRetryMs(unavailable(429, timeoutMs), 0, 0)).toBe(timeoutMs + 50);
+    expect(nextRetryMs(unavailable(429, timeoutMs + 1), 0, 0)).toBeUndefined();
   });
 
   it("stays between half a twentieth of a second and two seconds and ends after four attempts", () => {

@@ -49,11 +49,11 @@ export async function readWatchStream(options: WatchStreamOptions, signal: Abort
 /** One timer however many lines come: it looks when the last one was and comes back when the rest of the time is up. */
 function startWatchdog({ clock, idleMs }: WatchStreamOptions, onSilence: () => void) {
   let fedAt = clock.monotonicMs();
-  let cancel = clock.after(idleMs, look);
-  function look(): void {
+  let cancel = clock.after(idleMs, observe);
+  function observe(): void {
     const leftMs = fedAt + idleMs - clock.monotonicMs();
     if (leftMs <= 0) onSilence();
-    else cancel = clock.after(leftMs, look);
+    else cancel = clock.after(leftMs, observe);
   }
   return {
     feed() {

@@ -22,14 +22,14 @@ const TAKES: Readonly<Record<LoadDimension, readonly CalibrationBound[]>> = {
 const THOUSANDTHS: readonly LoadDimension[] = ["applications", "gitPerMinute"];
 
 /** Five minutes of looks: two resyncs of Argo CD, each with its wave of comparisons. */
-export const LEAST_LOOKS = 20;
+export const LEAST_OBSERVATIONS = 20;
 /** A line is believed up to three times as far as it was seen. */
 const LEAST_SHARE = 1 / 3;
 const LEAST_FIT = 0.5;
 /** Comparisons that wait so long are too many: what more load does then does not show in the workers any more. In s. */
 const SATURATED_S = 10;
 /** A burst that is over within fewer looks says little of what it bears. */
-const OVERLOADED_LOOKS = 3;
+const OVERLOADED_SAMPLES = 3;
 
 /**
  * Learns what an instance bears from looks at it under load: how much of its workers' time and of its controller's memory its applications took,
@@ -57,7 +57,7 @@ function readBound(bound: CalibrationBound, samples: readonly HealthSample[]): B
   if (line === undefined || line.slope === 0) return undefined;
   const among = points.map(({ x }) => x);
   return {
-    ...{ bound, limit, looks: points.length, highest: Math.max(...points.map(({ y }) => y)) },
+    ...{ bound, limit, observations: points.length, highest: Math.max(...points.map(({ y }) => y)) },
     applications: [Math.min(...among), Math.max(...among)],
     ...{ base: line.base, perApplication: line.slope, fit: line.fit, bears: Math.max(0, Math.floor((limit - line.base) / line.slope)) },
   };
@@ -92,7 +92,7 @@ function fittedCapacity({ load, capacity, readings, applications }: Fitting): Lo
 function doubtsOf(samples: readonly HealthSample[], first: BoundReading | undefined): readonly string[] {
   if (first === undefined)
     return ["no look told both how many applications there were and what they took: is the health role on, and is it loaded?"];
-  const { bound, looks, highest, limit, base, fit, bears } = first;
+  const { bound, observations, highest, limit, base, fit, bears } = first;
   const percent = (share: number): string => `${Math.round(share * 100)} %`;
   const tooMany = samples.flatMap(({ signals }) => (isOverloaded(signals) ? (signals.applications ?? []) : []));
   const fewestTooMany = Math.min(...tooMany);
@@ -100,12 +100,12 @@ function doubtsOf(samples: readonly HealthSample[], first: BoundReading | undefi
   return [
     bears < 1 &&
       `without any application ${percent(base)} of its ${bound} would be in use, and ${percent(limit)} is the most: give it more`,
-    looks < LEAST_LOOKS && `${looks} looks are too few: wait until there are ${LEAST_LOOKS}`,
+    observations < LEAST_OBSERVATIONS && `${observations} looks are too few: wait until there are ${LEAST_OBSERVATIONS}`,
     highest < limit * LEAST_SHARE &&
       `${bound} were seen at ${percent(highest)} at most, of ${percent(limit)}: load it to ${percent(limit * LEAST_SHARE)} at least`,
     fit !== undefined && fit < LEAST_FIT && `applications explain ${percent(fit)} of how ${bound} varied: something else took them`,
     bound === "workers" && highest > 1 && "its workers were all busy: what was seen is beyond what it bears",
-    tooMany.length >= OVERLOADED_LOOKS &&
+    tooMany.length >= OVERLOADED_SAMPLES &&
       fewestTooMany < bears &&
       `${fewestTooMany} applications were more than it can in ${tooMany.length} looks: what they do varies more than how many there are`,
     saturated > samples.length / 2 && `in ${saturated} of ${samples.length} looks it was being changed, or overloaded, which tells nothing`,

@@ -5,7 +5,7 @@ import { createSeededRng } from "../../runtime/rng.ts";
 import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
 import { aSpec, CLASS } from "../../store/testing/builders.ts";
-import { createWorld, type Seated, type World } from "../../store/testing/world.ts";
+import { createWorld, type Deployed, type World } from "../../store/testing/world.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
 import { createSampler, type Sampler } from "./controller.ts";
@@ -21,7 +21,7 @@ describe("sampling instances", () => {
   let clock: VirtualClock;
   let store: MemoryStore;
   let world: World;
-  let seated: Seated;
+  let deployed: Deployed;
   let sampler: Sampler;
   let page: () => readonly string[];
   let gitPage: () => readonly string[];
@@ -30,7 +30,7 @@ describe("sampling instances", () => {
     clock = createVirtualClock();
     store = createMemoryStore({ clock });
     world = createWorld(store);
-    seated = await world.seat();
+    deployed = await world.deploy();
     asked.splice(0);
     page = () => pageOf(0, 0);
     gitPage = () => [];
@@ -40,7 +40,7 @@ describe("sampling instances", () => {
   const pageOf = (cpuSeconds: number | string, requests: number): readonly string[] => [
     "process_start_time_seconds 5",
     `process_cpu_seconds_total ${cpuSeconds}`,
-    `argocd_app_k8s_request_total{project="of ${seated.unitId}"} ${requests}`,
+    `argocd_app_k8s_request_total{project="of ${deployed.unitId}"} ${requests}`,
     'argocd_cluster_api_resource_objects{server="https://a"} 700',
   ];
   const start = async (partition = EVERYTHING): Promise<void> => {
@@ -67,12 +67,12 @@ describe("sampling instances", () => {
   it("records counts with the first page and CPU with the second", async () => {
     page = () => pageOf(10, 100);
     await start();
-    expect(await loads()).toMatchObject([{ instanceId: seated.instanceId, cachedObjects: 700, total: { applications: 1000 } }]);
+    expect(await loads()).toMatchObject([{ instanceId: deployed.instanceId, cachedObjects: 700, total: { applications: 1000 } }]);
     expect((await loads())[0]?.observation).toBeUndefined();
     page = () => pageOf(22, 200);
     await again();
     await vi.waitFor(async () => expect((await loads())[0]?.observation).toMatchObject({ applications: 1 }));
-    const [unit] = await store.loads.countUnits(seated.instanceId, never);
+    const [unit] = await store.loads.countUnits(deployed.instanceId, never);
     expect(unit?.known?.recent.milliCpu).toBeGreaterThan(70);
     const fleet = await store.placements.readFleet(CLASS, never);
     expect(fleet.instances[0]?.load).toMatchObject({ applications: 1000, gitPerMinute: 500 });
@@ -81,7 +81,7 @@ describe("sampling instances", () => {
   it("charges two units of one instance by what Git was asked for, as far as repo-servers can be read", async () => {
     const other = { ...aSpec(), source: { ...aSpec().source, repoUrl: "https://git.example/other.git" } };
     const { id: otherId } = await world.unit((await world.record({ namespace: "other", spec: other })).applicationId);
-    await world.place(otherId, seated.instanceId);
+    await world.place(otherId, deployed.instanceId);
     const shared = (cpuSeconds: number, comparisons: number) => [
       ...pageOf(cpuSeconds, 0),
       `argocd_app_reconcile_sum{dest_server="https://shared"} ${comparisons / 10}`,
@@ -93,9 +93,9 @@ describe("sampling instances", () => {
       `argocd_git_request_total{repo="${other.source.repoUrl}",request_type="ls-remote"} ${others}`,
     ];
     const share = async (): Promise<number> => {
-      const units = await store.loads.countUnits(seated.instanceId, never);
+      const units = await store.loads.countUnits(deployed.instanceId, never);
       const cpuOf = (id: string) => units.find(({ unitId }) => unitId === id)?.known?.recent.milliCpu ?? 0;
-      return cpuOf(seated.unitId) / (cpuOf(seated.unitId) + cpuOf(otherId));
+      return cpuOf(deployed.unitId) / (cpuOf(deployed.unitId) + cpuOf(otherId));
     };
     [page, gitPage] = [() => shared(10, 0), () => git(0, 0)];
     await start();

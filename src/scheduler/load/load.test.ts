@@ -169,7 +169,7 @@ describe("dealing an instance's load to its units", () => {
     const requests = { slow: 10, fast: 10 };
     expect(cpuOf(units, { ...times(at(1_000, 20)), git: { requests, ms: { slow: 400, fast: 0, both: 200 } } })).toEqual({ b: 70, c: 30 });
     expect(cpuOf(units, { ...times(at(100, 20)), git: { requests, ms: { slow: 400, fast: 100 } } })).toEqual({ b: 80, c: 20 });
-    expect(cpuOf(units, { ...times(at(100, 20)), git: { requests, ms: { slow: 40, stray: 90 } } })).toEqual({ b: 70, c: 30 });
+    expect(cpuOf(units, { ...times(at(100, 20)), git: { requests, ms: { slow: 40, orphan: 90 } } })).toEqual({ b: 70, c: 30 });
   });
 
   it("gives each destination its share, by applications, of what was asked for all of a unit's", () => {

@@ -38,8 +38,11 @@ export function withVerdicts(
   since: Readonly<Record<string, Millis>>,
   verdicts: readonly Pick<InstanceVerdict, "instanceId" | "state" | "since">[],
 ): Readonly<Record<string, Millis>> {
-  const told = verdicts.filter(({ state }) => state === "overloaded");
-  const begun = told.map(({ instanceId, since: at }) => [instanceId, millis(Math.min(since[instanceId] ?? at, at - OVERLOAD.persistMs))]);
+  const reported = verdicts.filter(({ state }) => state === "overloaded");
+  const begun = reported.map(({ instanceId, since: at }) => [
+    instanceId,
+    millis(Math.min(since[instanceId] ?? at, at - OVERLOAD.persistMs)),
+  ]);
   return { ...since, ...Object.fromEntries(begun) };
 }
 
@@ -70,7 +73,7 @@ export function unrelieved<Verdict extends Pick<InstanceVerdict, "instanceId" | 
   const relieved = new Set([...leaving, ...left]);
   const meant = new Set(instances.map(({ id }) => id));
   return verdicts.filter(
-    ({ instanceId, at: lookedAt }) => at - lookedAt <= VERDICT_LASTS_MS && meant.has(instanceId) && !relieved.has(instanceId),
+    ({ instanceId, at: observedAt }) => at - observedAt <= VERDICT_LASTS_MS && meant.has(instanceId) && !relieved.has(instanceId),
   );
 }
 

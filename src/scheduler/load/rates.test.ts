@@ -27,8 +27,8 @@ const repoServer = (pod: string, atMs: number, git: readonly [number, number] | 
   };
   return [pod, { of: "repo-server", sums: git && sums, atMs }];
 };
-const look = (...pages: readonly (readonly [string, PageAt])[]): PagesAt => new Map(pages);
-const BEFORE = look(controller(0, SUMS), repoServer("r-1", 0, [100, 5]), repoServer("r-2", 0, [10, 1]));
+const observe = (...pages: readonly (readonly [string, PageAt])[]): PagesAt => new Map(pages);
+const BEFORE = observe(controller(0, SUMS), repoServer("r-1", 0, [100, 5]), repoServer("r-2", 0, [10, 1]));
 
 describe("two looks at one controller", () => {
   it("tell CPU, calls and comparisons of the time between them", () => {
@@ -38,7 +38,7 @@ describe("two looks at one controller", () => {
       ["c", 4],
     ]);
     const sums = { ...LATER, requests, reconcileSeconds: new Map([["https://a", 4.5]]), reconciliations: new Map([["https://a", 80]]) };
-    expect(ratesOf(BEFORE, look(controller(120_000, sums)))).toEqual({
+    expect(ratesOf(BEFORE, observe(controller(120_000, sums)))).toEqual({
       ...{
         milliCpu: 25,
         requestsPerMinute: { a: 30, b: 0, c: 2 },
@@ -50,7 +50,7 @@ describe("two looks at one controller", () => {
 
   it.each([
     ["the first", undefined, controller(120_000, LATER)],
-    ["one that was not read", look(controller(0, undefined)), controller(120_000, LATER)],
+    ["one that was not read", observe(controller(0, undefined)), controller(120_000, LATER)],
     ["another process", BEFORE, controller(120_000, { ...LATER, startedAt: 6 })],
     ["a process that does not say since when it runs", BEFORE, controller(120_000, { ...LATER, startedAt: undefined })],
     ["too near", BEFORE, controller(5_000, LATER)],
@@ -59,7 +59,7 @@ describe("two looks at one controller", () => {
     ["a counter of calls that went back", BEFORE, controller(120_000, { ...LATER, requests: new Map([["a", 99]]) })],
     ["a time that went back", BEFORE, controller(120_000, { ...LATER, reconcileSeconds: new Map([["https://a", 2]]) })],
     ["no CPU", BEFORE, controller(120_000, { ...LATER, cpuSeconds: undefined })],
-    ["a clock that went back", look(controller(200_000, SUMS)), controller(120_000, LATER)],
+    ["a clock that went back", observe(controller(200_000, SUMS)), controller(120_000, LATER)],
     [
       "one counter of two that went back",
       BEFORE,
@@ -73,11 +73,11 @@ describe("two looks at one controller", () => {
     ],
     [
       "processes that do not say since when they run",
-      look(controller(0, { ...SUMS, startedAt: undefined })),
+      observe(controller(0, { ...SUMS, startedAt: undefined })),
       controller(120_000, { ...LATER, startedAt: undefined }),
     ],
     ["none", BEFORE, repoServer("r-1", 120_000, [200, 9])],
-  ])("tell nothing after %s", (_what, first, second) => expect(ratesOf(first, look(second))).toBeUndefined());
+  ])("tell nothing after %s", (_what, first, second) => expect(ratesOf(first, observe(second))).toBeUndefined());
 });
 
 describe("the time between two looks", () => {
@@ -87,28 +87,28 @@ describe("the time between two looks", () => {
     [1_800_000, true],
     [1_800_001, false],
   ])("of %i ms tells something: %s", (atMs, tells) => {
-    expect(ratesOf(BEFORE, look(controller(atMs, LATER))) !== undefined).toBe(tells);
+    expect(ratesOf(BEFORE, observe(controller(atMs, LATER))) !== undefined).toBe(tells);
   });
 
   it("is that between them, whenever the first was", () => {
-    expect(ratesOf(look(controller(60_000, SUMS)), look(controller(180_000, LATER)))?.milliCpu).toBe(25);
+    expect(ratesOf(observe(controller(60_000, SUMS)), observe(controller(180_000, LATER)))?.milliCpu).toBe(25);
   });
 
   it("is none without CPU before, or with comparisons that went back", () => {
-    expect(ratesOf(look(controller(0, { ...SUMS, cpuSeconds: undefined })), look(controller(120_000, LATER)))).toBeUndefined();
+    expect(ratesOf(observe(controller(0, { ...SUMS, cpuSeconds: undefined })), observe(controller(120_000, LATER)))).toBeUndefined();
     const fewer = { ...LATER, reconciliations: new Map([["https://a", 19]]) };
-    expect(ratesOf(BEFORE, look(controller(120_000, fewer)))).toBeUndefined();
-    expect(ratesOf(BEFORE, look(controller(120_000, SUMS)))).toMatchObject({ milliCpu: 0, reconciliations: { "https://a": 0 } });
+    expect(ratesOf(BEFORE, observe(controller(120_000, fewer)))).toBeUndefined();
+    expect(ratesOf(BEFORE, observe(controller(120_000, SUMS)))).toMatchObject({ milliCpu: 0, reconciliations: { "https://a": 0 } });
   });
 
   it("is that of the controller, whatever other processes there are", () => {
-    const rates = ratesOf(BEFORE, look(repoServer("r-1", 60_000, [140, 5.5]), controller(120_000, LATER)));
+    const rates = ratesOf(BEFORE, observe(repoServer("r-1", 60_000, [140, 5.5]), controller(120_000, LATER)));
     expect(rates).toMatchObject({ milliCpu: 25, git: { requests: { "https://git/x": 40 }, ms: { "https://git/x": expect.closeTo(500) } } });
   });
 });
 
 describe("two looks at repo-servers", () => {
-  const gitOf = (...pages: readonly (readonly [string, PageAt])[]) => ratesOf(BEFORE, look(controller(120_000, LATER), ...pages))?.git;
+  const gitOf = (...pages: readonly (readonly [string, PageAt])[]) => ratesOf(BEFORE, observe(controller(120_000, LATER), ...pages))?.git;
 
   it("tell requests and their time of all together", () => {
     expect(gitOf(repoServer("r-1", 120_000, [140, 5.5]), repoServer("r-2", 120_000, [12, 1.1]))).toEqual({
@@ -125,6 +125,6 @@ describe("two looks at repo-servers", () => {
     ["a counter went back", [repoServer("r-1", 120_000, [99, 5.5]), repoServer("r-2", 120_000, [12, 1.1])]],
     ["a time went back", [repoServer("r-1", 120_000, [140, 4]), repoServer("r-2", 120_000, [12, 1.1])]],
   ])("tell nothing, and spoil nothing, where %s", (_what, pages) => {
-    expect(ratesOf(BEFORE, look(controller(120_000, LATER), ...pages))).toMatchObject({ milliCpu: 25, git: undefined });
+    expect(ratesOf(BEFORE, observe(controller(120_000, LATER), ...pages))).toMatchObject({ milliCpu: 25, git: undefined });
   });
 });

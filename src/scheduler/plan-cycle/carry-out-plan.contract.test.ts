@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
-import { createMoveDesk } from "../../mover/request-moves.ts";
+import { createMoveRequests } from "../../mover/request-moves.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { createUuidIds } from "../../runtime/ids.ts";
 import { createPostgresStore } from "../../store/adapters/postgres/postgres-store.ts";
@@ -13,20 +13,20 @@ import { noMetrics } from "../../telemetry/metrics.ts";
 import { describePlan } from "../plan/describe-plan.ts";
 import { reviewDecision, reviewPlan } from "../review.ts";
 import { type PlannedFleet, plannedFleet } from "../testing/fleet.ts";
-import { createPlanningDesk, type PlanningDesk } from "./carry-out-plan.ts";
+import { createPlanRequests, type PlanRequests } from "./carry-out-plan.ts";
 
 describe("the planning desk on PostgreSQL", () => {
   let server: TestServer;
   let store: Store;
   let fleet: PlannedFleet;
-  let desks: readonly PlanningDesk[];
+  let requestPorts: readonly PlanRequests[];
   beforeAll(async () => {
     server = await startTestServer();
     const { url } = await server.createMigrated();
     store = await createPostgresStore({ url, clock: systemClock, log: silentLog, metrics: noMetrics, poolSize: 8 });
     fleet = await plannedFleet(store, systemClock);
     const parts = { store, clock: systemClock, ids: createUuidIds(systemClock), log: silentLog };
-    desks = [1, 2].map(() => createPlanningDesk({ ...parts, moving: createMoveDesk(parts) }));
+    requestPorts = [1, 2].map(() => createPlanRequests({ ...parts, moving: createMoveRequests(parts) }));
   });
   afterAll(async () => {
     await store.close();
@@ -34,13 +34,13 @@ describe("the planning desk on PostgreSQL", () => {
   });
 
   it("keeps plans that can be read, described and asked again, and of two that carry out the same one each move is made once", async () => {
-    const [desk, other] = desks as readonly [PlanningDesk, PlanningDesk];
-    const made = await desk.plan(CLASS, { kind: "drain", instance: fleet.full, subject: "standard-1", actor: "otto" }, soon());
+    const [requests, other] = requestPorts as readonly [PlanRequests, PlanRequests];
+    const made = await requests.plan(CLASS, { kind: "drain", instance: fleet.full, subject: "standard-1", actor: "otto" }, soon());
     const plan = await store.plans.read(made.id, soon());
     expect(plan).toEqual(made);
     expect(reviewPlan(plan!)).toBe(true);
     expect(describePlan(plan!).join("\n")).toContain("shop-00: standard-1 → standard-2, FORCED");
-    const steps = (await Promise.all([desk, other].map(({ apply }) => apply(made.id, { actor: "anna" }, soon())))).flat();
+    const steps = (await Promise.all([requests, other].map(({ apply }) => apply(made.id, { actor: "anna" }, soon())))).flat();
     // Who finds a unit where it should go says that it was moved, whoever did it.
     expect(steps).toHaveLength(36);
     expect(steps.filter(({ outcome }) => !["moved", "dropped"].includes(outcome))).toEqual([]);

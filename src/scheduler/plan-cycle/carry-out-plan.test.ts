@@ -3,7 +3,7 @@ import { millis } from "../../domain/clock.ts";
 import type { InstanceId, MoveId, PlanId, UnitId } from "../../domain/ids.ts";
 import { ZERO_LOAD } from "../../domain/load.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
-import { createMoveDesk } from "../../mover/request-moves.ts";
+import { createMoveRequests } from "../../mover/request-moves.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
 import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
@@ -13,7 +13,7 @@ import type { MoveRecord } from "../plan/record.ts";
 import { reEvaluates } from "../plan/record.ts";
 import { proposalOf } from "../plan/stored-plan.ts";
 import { type PlannedFleet, plannedFleet } from "../testing/fleet.ts";
-import { createPlanningDesk, type PlanningDesk } from "./carry-out-plan.ts";
+import { createPlanRequests, type PlanRequests } from "./carry-out-plan.ts";
 
 const never = new AbortController().signal;
 
@@ -27,16 +27,16 @@ describe("the planning desk", () => {
   let clock: VirtualClock;
   let store: MemoryStore;
   let fleet: PlannedFleet;
-  let desk: PlanningDesk;
+  let requests: PlanRequests;
   beforeEach(async () => {
     clock = createVirtualClock();
     store = createMemoryStore({ clock });
     fleet = await plannedFleet(store, clock);
     const parts = { store, clock, ids: createCountingIds(), log: silentLog };
-    desk = createPlanningDesk({ ...parts, moving: createMoveDesk(parts) });
+    requests = createPlanRequests({ ...parts, moving: createMoveRequests(parts) });
   });
 
-  const drain = () => desk.plan(CLASS, { kind: "drain", instance: fleet.full, subject: "standard-1", actor: "otto" }, never);
+  const drain = () => requests.plan(CLASS, { kind: "drain", instance: fleet.full, subject: "standard-1", actor: "otto" }, never);
   const ownerOf = async (name: string) => (await store.placements.readUnit(fleet.units.get(name)!, never))?.unit.owner;
 
   it("keeps a plan with what each choice rests on, and says in the journal who asked", async () => {
@@ -59,7 +59,7 @@ describe("the planning desk", () => {
     const pin = { kind: "instance", instance: fleet.full.id, actor: "vera", reason: "stay", at: clock.now() } as const;
     const decision = { at: clock.now(), subject: workspaceId, kind: "directive", verdict: "PINNED", rule: "COMMAND", details: {} } as const;
     await store.directives.direct({ workspaceId, change: { pin }, decision }, never);
-    const steps = await desk.apply(plan.id, { actor: "anna" }, never);
+    const steps = await requests.apply(plan.id, { actor: "anna" }, never);
     const left = steps.filter(({ outcome }) => outcome !== "moved").sort((a, b) => (a.unit < b.unit ? -1 : 1));
     expect(left).toMatchObject([
       { unit: deployed, name: "shop-03", outcome: "asked", why: "" },
@@ -87,8 +87,8 @@ describe("the planning desk", () => {
 
   it("makes nothing twice: carried out again it says what it came to, in one entry of the journal", async () => {
     const plan = await drain();
-    const first = await desk.apply(plan.id, { actor: "otto" }, never);
-    expect(await desk.apply(plan.id, { actor: "otto" }, never)).toEqual(first);
+    const first = await requests.apply(plan.id, { actor: "otto" }, never);
+    expect(await requests.apply(plan.id, { actor: "otto" }, never)).toEqual(first);
     expect(await store.decisions.list({ subject: plan.id, verdict: "APPLIED" }, 10, never)).toHaveLength(1);
     expect((await store.plans.readFacts(CLASS, millis(0), never)).moves).toHaveLength(18);
   });
@@ -96,12 +96,12 @@ describe("the planning desk", () => {
   it("keeps to a live move it asked for while that goes on, and asks anew once it was given up", async () => {
     for (const unit of fleet.units.values()) await deploy(store, fleet, unit);
     const plan = await drain();
-    const first = await desk.apply(plan.id, { actor: "otto" }, never);
+    const first = await requests.apply(plan.id, { actor: "otto" }, never);
     expect(first.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 18 }, () => "asked"));
-    expect(await desk.apply(plan.id, { actor: "otto" }, never)).toEqual(first);
+    expect(await requests.apply(plan.id, { actor: "otto" }, never)).toEqual(first);
     const [step] = first;
     await store.moves.abort(step!.move!, { message: "enough", decision: aDecision() }, never);
-    const again = await desk.apply(plan.id, { actor: "otto" }, never);
+    const again = await requests.apply(plan.id, { actor: "otto" }, never);
     expect(again.slice(1)).toEqual(first.slice(1));
     expect(again[0]).toMatchObject({ outcome: "asked", unit: step!.unit });
     expect(again[0]?.move).not.toBe(step!.move);
@@ -120,9 +120,9 @@ describe("the planning desk", () => {
       plan: undefined,
     } as const;
     const epoch = (await store.placements.readUnit(unit!, never))!.unit.epoch;
-    const wish = { ...asked, epoch, reverses: undefined, isFailOver: false, actor: "vera", ceiling: WIDE, decision: aDecision() };
-    expect(await store.moves.request(wish, never)).toEqual({ kind: "requested" });
-    const steps = await desk.apply(plan.id, { actor: "otto" }, never);
+    const constraints = { ...asked, epoch, reverses: undefined, isFailOver: false, actor: "vera", ceiling: WIDE, decision: aDecision() };
+    expect(await store.moves.request(constraints, never)).toEqual({ kind: "requested" });
+    const steps = await requests.apply(plan.id, { actor: "otto" }, never);
     expect(steps.filter(({ outcome }) => outcome !== "moved")).toMatchObject([
       { unit, outcome: "dropped", why: "it is being moved to standard-2" },
     ]);
@@ -130,31 +130,31 @@ describe("the planning desk", () => {
 
   it("moves with `only` what leaves that instance, and nothing else", async () => {
     const plan = await drain();
-    expect(await desk.apply(plan.id, { actor: "otto", only: fleet.roomy.id }, never)).toEqual([]);
+    expect(await requests.apply(plan.id, { actor: "otto", only: fleet.roomy.id }, never)).toEqual([]);
     expect((await store.fleet.countUnits(never)).get(fleet.full.id)).toBe(18);
   });
 
   it("fills nothing beyond its limit when two carry out plans at once", async () => {
     const plans = [await drain(), await drain()];
-    const steps = (await Promise.all(plans.map(({ id }) => desk.apply(id, { actor: "otto" }, never)))).flat();
+    const steps = (await Promise.all(plans.map(({ id }) => requests.apply(id, { actor: "otto" }, never)))).flat();
     expect(steps.filter(({ outcome }) => outcome === "moved")).toHaveLength(18);
     const { instances } = await store.placements.readFleet(CLASS, never);
     expect(Math.max(...instances.map(({ load }) => load.applications))).toBeLessThanOrEqual(18_000);
   });
 
   it("refuses a plan nobody knows, one that has expired, and one about a fleet that is not there", async () => {
-    await expect(desk.apply("nobody" as PlanId, { actor: "otto" }, never)).rejects.toMatchObject({ code: "plan.unknown" });
-    const supposed = await desk.plan(CLASS, { kind: "remove", instance: fleet.full, subject: "standard-1", actor: "otto" }, never);
-    await expect(desk.apply(supposed.id, { actor: "otto" }, never)).rejects.toMatchObject({ code: "plan.supposed" });
+    await expect(requests.apply("nobody" as PlanId, { actor: "otto" }, never)).rejects.toMatchObject({ code: "plan.unknown" });
+    const supposed = await requests.plan(CLASS, { kind: "remove", instance: fleet.full, subject: "standard-1", actor: "otto" }, never);
+    await expect(requests.apply(supposed.id, { actor: "otto" }, never)).rejects.toMatchObject({ code: "plan.supposed" });
     const plan = await drain();
     await clock.advance(3_600_000);
-    await expect(desk.apply(plan.id, { actor: "otto" }, never)).rejects.toMatchObject({ code: "plan.expired" });
+    await expect(requests.apply(plan.id, { actor: "otto" }, never)).rejects.toMatchObject({ code: "plan.expired" });
     expect((await store.plans.readFacts(CLASS, millis(0), never)).moves).toEqual([]);
   });
 
   it("asks for the second half of an exchange once the first has changed its owner, and for nothing else that was left", async () => {
     const { world, full, roomy } = fleet;
-    const draft = await desk.draft(CLASS, { kind: "rebalance", subject: "", actor: "otto" }, never);
+    const draft = await requests.draft(CLASS, { kind: "rebalance", subject: "", actor: "otto" }, never);
     const applications = new Map(fleet.applications);
     const add = async (namespace: string, to: InstanceId): Promise<PlacementUnit> => {
       const { applicationId } = await world.record({ namespace });
@@ -189,9 +189,9 @@ describe("the planning desk", () => {
     const outcomes = async () =>
       new Map((await store.plans.listSteps({ plan: plan.id }, never)).map(({ unit, outcome, why }) => [unit, `${outcome} ${why}`]));
 
-    await desk.followUp(CLASS, "scheduler", never);
+    await requests.followUp(CLASS, "scheduler", never);
     expect(await outcomes()).toEqual(new Map());
-    const [first] = await desk.apply(plan.id, { actor: "otto" }, never);
+    const [first] = await requests.apply(plan.id, { actor: "otto" }, never);
     expect(await outcomes()).toEqual(
       new Map([
         [out.id, "asked "],
@@ -199,7 +199,7 @@ describe("the planning desk", () => {
         [gone.id, expect.stringContaining("dropped it was moved since")],
       ]),
     );
-    await desk.followUp(CLASS, "scheduler", never);
+    await requests.followUp(CLASS, "scheduler", never);
     expect((await outcomes()).get(back.id)).toContain("dropped");
 
     const id = first!.move!;
@@ -207,11 +207,11 @@ describe("the planning desk", () => {
     const phases = ["PREPARE", "FENCE", "QUIESCE", "REVOKE", "COMMIT"] as const;
     for (const [index, from] of phases.slice(0, -1).entries()) {
       await store.moves.advance(id, { from, to: phases[index + 1]!, message: "" }, never);
-      await desk.followUp(CLASS, "scheduler", never);
+      await requests.followUp(CLASS, "scheduler", never);
       expect((await outcomes()).get(back.id)).toContain("dropped");
     }
     await store.moves.commit(id, aDecision(), never);
-    await desk.followUp(CLASS, "scheduler", never);
+    await requests.followUp(CLASS, "scheduler", never);
     expect([(await outcomes()).get(back.id), (await outcomes()).get(gone.id)]).toEqual([
       "asked ",
       expect.stringContaining("dropped it was moved since"),
@@ -220,9 +220,9 @@ describe("the planning desk", () => {
       { unitId: back.id, to: full.id, reason: "SWAP", actor: "scheduler" },
       { unitId: out.id, to: roomy.id, reason: "SWAP", actor: "otto" },
     ]);
-    const told = () => store.decisions.list({ subject: plan.id, verdict: "APPLIED" }, 10, never);
-    expect(await told()).toMatchObject([{ rule: "EXCHANGE", details: { asked: 1, dropped: 0 } }, { rule: "COMMAND" }]);
-    await desk.followUp(CLASS, "scheduler", never);
-    expect(await told()).toHaveLength(2);
+    const reported = () => store.decisions.list({ subject: plan.id, verdict: "APPLIED" }, 10, never);
+    expect(await reported()).toMatchObject([{ rule: "EXCHANGE", details: { asked: 1, dropped: 0 } }, { rule: "COMMAND" }]);
+    await requests.followUp(CLASS, "scheduler", never);
+    expect(await reported()).toHaveLength(2);
   });
 });

@@ -37,7 +37,7 @@ export interface PlanningDeps {
 type Wanted = Goal & { readonly subject: string; readonly actor: string };
 
 /** Makes plans that people ask for, and carries out any plan. */
-export interface PlanningDesk {
+export interface PlanRequests {
   /** Makes a plan without keeping it; `subject` is what people call the instance or pool of the goal. */
   draft(className: string, wanted: Wanted, signal: AbortSignal): Promise<StoredPlan>;
   /** Makes and keeps a plan. */
@@ -59,12 +59,12 @@ const PLANS_FOLLOWED = 50;
 /** More than a plan has steps, each tried a few times. */
 const MOVES_READ = 100_000;
 
-export function createPlanningDesk(deps: PlanningDeps): PlanningDesk {
+export function createPlanRequests(deps: PlanningDeps): PlanRequests {
   const { approval, clock, ids } = deps;
   const { plans } = deps.store;
   const ringsOf = createRingMemo();
 
-  const draft: PlanningDesk["draft"] = async (className, { subject, actor, ...goal }, signal) => {
+  const draft: PlanRequests["draft"] = async (className, { subject, actor, ...goal }, signal) => {
     const at = clock.now();
     const made = makePlan(await readFacts(deps, className, at, signal), goal, { at, ringOf: ringsOf(className), approval });
     return storedPlanOf(made, { id: ids.next(), goal: goal.kind, subject, actor, at });

@@ -4,7 +4,7 @@ import type { InstanceVerdict } from "../../domain/health.ts";
 import type { PlanId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
 import { nextStarts } from "../../mover/next-starts.ts";
-import { createMoveDesk } from "../../mover/request-moves.ts";
+import { createMoveRequests } from "../../mover/request-moves.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
 import { createSeededRng } from "../../runtime/rng.ts";
 import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
@@ -15,9 +15,9 @@ import { aDecision, anObject, CLASS } from "../../store/testing/builders.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
 import { type PlannedFleet, plannedFleet } from "../testing/fleet.ts";
-import { createPlanningDesk } from "./carry-out-plan.ts";
+import { createPlanRequests } from "./carry-out-plan.ts";
 import { createPlanCycle, type PlanCycle } from "./controller.ts";
-import { createDrainingDesk } from "./empty-instance.ts";
+import { createDrainRequests } from "./empty-instance.ts";
 
 const never = new AbortController().signal;
 const EVERYTHING: Partition = { isMine: () => true, onChange: () => () => undefined };
@@ -39,16 +39,16 @@ describe("planning again and again", () => {
 
   const start = async (partition = EVERYTHING, relieves = false, timer?: typeof startCron): Promise<void> => {
     const parts = { store, clock, ids: createCountingIds(), log: silentLog };
-    const moving = createMoveDesk(parts);
-    const desk = createPlanningDesk({ ...parts, moving });
-    const followUp: typeof desk.followUp = async (name, actor, signal) => {
+    const moving = createMoveRequests(parts);
+    const requests = createPlanRequests({ ...parts, moving });
+    const followUp: typeof requests.followUp = async (name, actor, signal) => {
       followed.push(`${name} for ${actor}`);
-      await desk.followUp(name, actor, signal);
+      await requests.followUp(name, actor, signal);
     };
-    const planning = { ...desk, followUp };
+    const planning = { ...requests, followUp };
     cycle = createPlanCycle({
       ...(timer === undefined ? {} : { startCron: timer }),
-      ...{ planning, relieves, draining: createDrainingDesk({ ...parts, planning, moving }) },
+      ...{ planning, relieves, draining: createDrainRequests({ ...parts, planning, moving }) },
       ...{ store, partition, clock, rng: createSeededRng("plans"), ids: createCountingIds(), log: silentLog, metrics: noMetrics },
     });
     cycle.start(never);

@@ -79,10 +79,10 @@ export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
       signal.addEventListener("abort", () => void stop(), { once: true });
       every({ clock, rng, log, ms: CYCLE_MS, jitter: 0.1, run: surveySoon }, ending.signal);
       queues.forEach((queue) => queue.start());
-      unfollow = store.changes.subscribe((hints) => {
+      unfollow = store.changes.subscribe((notifications) => {
         // The next cycle sees what was missed.
-        if (hints === "missed") return;
-        for (const { kind, id } of hints) {
+        if (notifications === "missed") return;
+        for (const { kind, id } of notifications) {
           if (kind === "instance") stopped.add(id);
           if (kind === "verdict") judged.add(id);
         }

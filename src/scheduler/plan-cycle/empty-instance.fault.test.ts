@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { Instance } from "../../domain/instance.ts";
-import { createMoveDesk } from "../../mover/request-moves.ts";
+import { createMoveRequests } from "../../mover/request-moves.ts";
 import { createFaultPoints, FAULT_MODES, type FaultPoints } from "../../reconciler/testing/faults.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
 import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
@@ -8,8 +8,8 @@ import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory
 import { anObject } from "../../store/testing/builders.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { type PlannedFleet, plannedFleet } from "../testing/fleet.ts";
-import { createPlanningDesk } from "./carry-out-plan.ts";
-import { createDrainingDesk, type DrainingDesk } from "./empty-instance.ts";
+import { createPlanRequests } from "./carry-out-plan.ts";
+import { createDrainRequests, type DrainRequests } from "./empty-instance.ts";
 
 const never = new AbortController().signal;
 const CALLS = new Set([
@@ -36,7 +36,7 @@ describe("emptying an instance", () => {
     }
   }
 
-  const desk = (points?: FaultPoints): DrainingDesk => {
+  const requests = (points?: FaultPoints): DrainRequests => {
     const wrap = <T extends object>(port: T): T => points?.wrap(port) ?? port;
     const { plans, moves, shards, fleet: instances } = store;
     const parts = {
@@ -45,8 +45,8 @@ describe("emptying an instance", () => {
       ids,
       log: silentLog,
     };
-    const moving = createMoveDesk(parts);
-    return createDrainingDesk({ ...parts, moving, planning: createPlanningDesk({ ...parts, moving }) });
+    const moving = createMoveRequests(parts);
+    return createDrainRequests({ ...parts, moving, planning: createPlanRequests({ ...parts, moving }) });
   };
   const row = async (): Promise<Instance> => (await store.fleet.readInstance(fleet.full.id, never))!;
 
@@ -68,7 +68,7 @@ describe("emptying an instance", () => {
   }
 
   it("is carried out once whoever asks, and again changes nothing", async () => {
-    for (let count = 0; count < 3; count += 1) await desk().begin(await row(), { actor: "otto", reason: "test" }, never);
+    for (let count = 0; count < 3; count += 1) await requests().begin(await row(), { actor: "otto", reason: "test" }, never);
     await expectCarriedOut();
     expect(await store.plans.list({}, 100, never)).toHaveLength(1);
   });
@@ -77,14 +77,14 @@ describe("emptying an instance", () => {
     const { roomy } = fleet;
     const { id, revision, state, reason, attempt } = roomy;
     const release = "3.5.99";
-    await desk().handOver(await row(), release, "rollout 1", never);
+    await requests().handOver(await row(), release, "rollout 1", never);
     expect(await store.moves.list({}, 100, never)).toEqual([]);
     expect((await store.fleet.countUnits(never)).get(fleet.full.id)).toBe(18);
     await store.fleet.changeInstance(
       { id, revision, state, reason, cause: undefined, attempt, version: release, desiredVersion: release, decision: undefined },
       never,
     );
-    for (let count = 0; count < 2; count += 1) await desk().handOver(await row(), release, "rollout 1", never);
+    for (let count = 0; count < 2; count += 1) await requests().handOver(await row(), release, "rollout 1", never);
     const moves = await store.moves.list({}, 100, never);
     expect(moves.map(({ to, kind }) => [to, kind])).toEqual(Array(DEPLOYED).fill([id, "drain"]));
     expect((await store.fleet.countUnits(never)).get(fleet.full.id)).toBe(DEPLOYED);
@@ -96,12 +96,12 @@ describe("emptying an instance", () => {
     for (let index = 0; ; index += 1) {
       await begin();
       const points = createFaultPoints(CALLS);
-      const first = desk(points);
+      const first = requests(points);
       points.arm(index, mode);
       await first.begin(await row(), { actor: "otto", reason: "test" }, never).catch(() => undefined);
       const name = points.broke();
-      if ((await row()).state === "DRAINING") await desk().carryOn(await row(), "scheduler", never);
-      else await desk().begin(await row(), { actor: "otto", reason: "test" }, never);
+      if ((await row()).state === "DRAINING") await requests().carryOn(await row(), "scheduler", never);
+      else await requests().begin(await row(), { actor: "otto", reason: "test" }, never);
       await expectCarriedOut().catch((error: unknown) => {
         throw new Error(`call ${index}, ${name}`, { cause: error });
       });

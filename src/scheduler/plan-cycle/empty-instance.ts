@@ -10,11 +10,11 @@ import type { Log } from "../../telemetry/log.ts";
 import { homelessSteps, leaving } from "../plan/carried.ts";
 import { drainDecision, drainReason, haltDecision, haltReason, mayHalt, whyLast, whyNotDrain } from "../plan/drain.ts";
 import { interruptedOf, proposalOf, standingOf } from "../plan/stored-plan.ts";
-import type { PlanningDesk } from "./carry-out-plan.ts";
+import type { PlanRequests } from "./carry-out-plan.ts";
 
 export interface DrainingDeps {
   readonly store: Pick<Store, "plans" | "fleet">;
-  readonly planning: Pick<PlanningDesk, "draft" | "apply">;
+  readonly planning: Pick<PlanRequests, "draft" | "apply">;
   readonly moving: Pick<LiveMoves, "isHeldBySource" | "giveUp">;
   readonly clock: Clock;
   readonly log: Log;
@@ -30,7 +30,7 @@ interface DrainOrder {
 }
 
 /** Empties instances. */
-export interface DrainingDesk {
+export interface DrainRequests {
   /** The plan that emptying it would be carried out by; nothing is kept of it. */
   draft(instance: Instance, actor: string, signal: AbortSignal): Promise<StoredPlan>;
   /** What such a plan finds no other instance for. */
@@ -48,10 +48,10 @@ export interface DrainingDesk {
   handOver(instance: Instance, release: string, actor: string, signal: AbortSignal): Promise<void>;
 }
 
-const PLANS_LOOKED_AT = 50;
+const PLANS_READ = 50;
 
-export function createDrainingDesk({ store: { plans, fleet }, planning, moving, clock, log }: DrainingDeps): DrainingDesk {
-  const draft: DrainingDesk["draft"] = (instance, actor, signal) =>
+export function createDrainRequests({ store: { plans, fleet }, planning, moving, clock, log }: DrainingDeps): DrainRequests {
+  const draft: DrainRequests["draft"] = (instance, actor, signal) =>
     planning.draft(instance.class, { kind: "drain", instance, subject: instance.name, actor }, signal);
 
   const left = (plan: StoredPlan, id: InstanceId): readonly Pick<CarriedStep, "unit">[] => [
@@ -64,10 +64,10 @@ export function createDrainingDesk({ store: { plans, fleet }, planning, moving, 
     const { id, revision, state, attempt } = instance;
     if (instance.halt !== "none") return;
     const units = (await fleet.countUnits(signal)).get(id) ?? 0;
-    const seated = leaving(plan.moves, id);
-    if (seated.length !== units) return;
+    const deployed = leaving(plan.moves, id);
+    if (deployed.length !== units) return;
     const heldBySource: boolean[] = [];
-    for (const { unit, to } of seated) heldBySource.push(await moving.isHeldBySource(unit, to, signal));
+    for (const { unit, to } of deployed) heldBySource.push(await moving.isHeldBySource(unit, to, signal));
     if (!mayHalt(instance, { units, heldBySource })) return;
     const decision = haltDecision(instance, clock.now(), actor, units);
     await fleet.changeInstance(
@@ -79,7 +79,7 @@ export function createDrainingDesk({ store: { plans, fleet }, planning, moving, 
 
   /** Returns the plan that it is carried on by; `undefined`: nothing is left to be planned. */
   const carryOut = async (instance: Instance, actor: string, signal: AbortSignal, release?: string): Promise<StoredPlan | undefined> => {
-    const known = await plans.list({ class: instance.class }, PLANS_LOOKED_AT, signal);
+    const known = await plans.list({ class: instance.class }, PLANS_READ, signal);
     for (const { id } of interruptedOf(known, instance, clock.now())) await planning.apply(id, { actor, only: instance.id }, signal);
     const goal = { kind: "drain", instance, release, subject: instance.name, actor } as const;
     const fresh = await planning.draft(instance.class, goal, signal);
@@ -91,7 +91,7 @@ export function createDrainingDesk({ store: { plans, fleet }, planning, moving, 
     log.info({ instance: instance.name, plan: id, steps: steps.length }, "Carrying on with emptying an instance");
     return fresh;
   };
-  const carryOn: DrainingDesk["carryOn"] = async (instance, actor, signal) => {
+  const carryOn: DrainRequests["carryOn"] = async (instance, actor, signal) => {
     const plan = await carryOut(instance, actor, signal);
     if (plan !== undefined) await haltIfHeld(instance, plan, actor, signal);
   };

@@ -12,13 +12,13 @@ import { nextClassState } from "../plan/next-class-state.ts";
 import { proposalOf, proposedOf, SCHEDULER, storedPlanOf } from "../plan/stored-plan.ts";
 import type { RingSource } from "../ring-memo.ts";
 import { splitLarge } from "../split/record-splits.ts";
-import type { PlanningDeps, PlanningDesk } from "./carry-out-plan.ts";
-import type { DrainingDesk } from "./empty-instance.ts";
+import type { PlanningDeps, PlanRequests } from "./carry-out-plan.ts";
+import type { DrainRequests } from "./empty-instance.ts";
 
 export interface ClassPlanDeps extends Pick<PlanningDeps, "approval"> {
   readonly store: Pick<Store, "plans" | "loads" | "splits" | "health">;
-  readonly planning: Pick<PlanningDesk, "apply" | "followUp">;
-  readonly draining: Pick<DrainingDesk, "carryOn">;
+  readonly planning: Pick<PlanRequests, "apply" | "followUp">;
+  readonly draining: Pick<DrainRequests, "carryOn">;
   /** Whether what relieves an instance that its health says is overloaded is carried out without a person. */
   readonly relieves: boolean;
   /** Plans that were proposed, by class. */
@@ -31,7 +31,7 @@ export interface ClassPlanDeps extends Pick<PlanningDeps, "approval"> {
 type Facts = Awaited<ReturnType<Store["plans"]["readFacts"]>>;
 
 const DAY_MS = 24 * 60 * 60_000;
-const PLANS_LOOKED_AT = 20;
+const PLANS_READ = 20;
 
 /**
  * Plans for one class by its rows as they are: ends what was begun, remembers since when what was too full, splits what is too large, and
@@ -67,7 +67,7 @@ async function carryOnDraining({ draining }: ClassPlanDeps, read: () => Promise<
 
 /** Records the plan, unless the same moves are proposed already. Returns the plan that stands. */
 async function propose({ store, proposed, log }: ClassPlanDeps, fresh: StoredPlan, signal: AbortSignal): Promise<StoredPlan> {
-  const standing = proposedOf(await store.plans.list({ class: fresh.class }, PLANS_LOOKED_AT, signal), fresh);
+  const standing = proposedOf(await store.plans.list({ class: fresh.class }, PLANS_READ, signal), fresh);
   if (standing !== undefined) return standing;
   await store.plans.record(fresh, proposalOf(fresh), signal);
   proposed.add(1, { class: fresh.class });

@@ -46,7 +46,7 @@ describe("a snapshot made of rows", () => {
     ["overloaded", 0, undefined],
   ])("offers an instance that was %s %i ms ago as one that is %s", (state, ageMs, health) => {
     const verdicts = [{ instanceId: "i-b" as InstanceId, state, at: millis(NOON - ageMs) }];
-    expect(snapshotOf({ verdicts }).seats.map((seat) => seat.health)).toEqual([undefined, health]);
+    expect(snapshotOf({ verdicts }).candidates.map((candidate) => candidate.health)).toEqual([undefined, health]);
   });
 
   it("knows of moves that were given up, among those that were made", () => {
@@ -107,7 +107,7 @@ describe("a snapshot made of rows", () => {
     ["CORDONED", 0, false],
   ] as const)("fills an instance that has been %s for %i ms: %s", (state, ageMs, isFilling) => {
     const row = aRow("a", { state, stateSince: millis(NOON - ageMs) });
-    expect(assembleSnapshot(aFacts([row], []), NOON).seats[0]?.isFilling).toBe(isFilling);
+    expect(assembleSnapshot(aFacts([row], []), NOON).candidates[0]?.isFilling).toBe(isFilling);
   });
 
   it("is frozen by the freeze that holds longest, and by none before it begins or after it has ended", () => {

@@ -6,15 +6,15 @@ import type { Instance, InstanceState } from "../../domain/instance.ts";
 import { addLoad, type LoadVector, ZERO_LOAD } from "../../domain/load.ts";
 import type { MoveReason } from "../../domain/plan.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
+import { instanceTraits } from "../instance-traits.ts";
 import type { CpuObservation, CpuWeights } from "../load/cpu-weights.ts";
 import { type InstanceReport, judgeMetrics, negligibleFor } from "../load/judge-metrics.ts";
 import { isOverloaded, type PresentLoad } from "../load/next-overloaded.ts";
 import type { Reference } from "../load/next-reference.ts";
 import { type UnitLoad, wholeLoad } from "../load/planning-load.ts";
-import { seatTraits } from "../seat-traits.ts";
 import { unitNeeds } from "../unit-needs.ts";
 import { frozenUntil } from "./freeze-window.ts";
-import type { PlanSeat, PlanSnapshot, PlanUnit } from "./snapshot.ts";
+import type { PlanCandidate, PlanSnapshot, PlanUnit } from "./snapshot.ts";
 
 /** What the planner remembers of a class from one plan to the next. */
 export interface ClassState {
@@ -78,7 +78,7 @@ export function assembleSnapshot(facts: PlanningFacts, at: Millis): PlanSnapshot
   return {
     class: facts.class,
     at,
-    seats: facts.instances.map((instance) => seatOf(instance, facts, at)),
+    candidates: facts.instances.map((instance) => hostOf(instance, facts, at)),
     units: facts.units.map((unit) => planUnitOf(unit, facts, at)),
     metrics: judgeMetrics({
       ...{ now: at, reports: reportsOf(facts), negligible: negligibleOf(facts) },
@@ -136,14 +136,14 @@ export function freezeAt(freezes: readonly Freeze[], at: Millis): PlanSnapshot["
   return holding.sort((a, b) => b.until - a.until || (a.reason < b.reason ? -1 : 1))[0];
 }
 
-function seatOf(instance: Instance, { state: known, floor, verdicts }: PlanningFacts, at: Millis): PlanSeat {
+function hostOf(instance: Instance, { state: known, floor, verdicts }: PlanningFacts, at: Millis): PlanCandidate {
   const { id, name, state, capacity, weight, stateSince } = instance;
   const health = unfitState(
     verdicts.find(({ instanceId }) => instanceId === id),
     at,
   );
   return {
-    ...{ id, name, state, traits: seatTraits(instance, floor), capacity, weight },
+    ...{ id, name, state, traits: instanceTraits(instance, floor), capacity, weight },
     // Of one that nobody can judge a plan may still make use: where nobody can judge any, an instance could not be emptied otherwise.
     ...(health === undefined || health === "unknown" ? {} : { health }),
     isOverloaded: isOverloaded(known.overloadedSince[id], at),

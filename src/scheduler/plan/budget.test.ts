@@ -5,14 +5,14 @@ import { type Asked, openBudget } from "./budget.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
 import type { PlanSnapshot, PlanUnit } from "./snapshot.ts";
 
-const LOOSE: PlannerPolicy["brakes"] = {
+const LOOSE: PlannerPolicy["budgets"] = {
   ...{ movesPerPlan: 90, movesPerHour: 90, movesPerInstance: 90, movesPerCluster: 90, workspaces: 1_000_000 },
   ...{ hotFactor: 2, hotWorkspaces: 0, failures: 3, ofLast: 20 },
 };
 const UNITS = Array.from({ length: 10 }, (_, index) => aUnit(`u${index}`, "a", 1, { clusters: ["c", "c"] }));
 const [A, B] = ["a", "b"] as unknown as [InstanceId, InstanceId];
-const open = (brakes: Partial<PlannerPolicy["brakes"]>, more: Partial<PlanSnapshot> = {}, units: readonly PlanUnit[] = UNITS) =>
-  openBudget(aSnapshot([], units, more), { ...DEFAULT_PLANNER_POLICY, brakes: { ...LOOSE, ...brakes } });
+const open = (budgets: Partial<PlannerPolicy["budgets"]>, more: Partial<PlanSnapshot> = {}, units: readonly PlanUnit[] = UNITS) =>
+  openBudget(aSnapshot([], units, more), { ...DEFAULT_PLANNER_POLICY, budgets: { ...LOOSE, ...budgets } });
 const asked = (first: number, count = 1, from = A, to = B): readonly Asked[] => [{ units: UNITS.slice(first, first + count), from, to }];
 const recent = (unit: string, from = A, to = B) => ({ unit: unit as UnitId, from, to });
 
@@ -23,31 +23,31 @@ describe("what moves use up", () => {
     ["INSTANCE_MOVES", "a", { movesPerInstance: 3 }],
     ["CLUSTER_MOVES", "c", { movesPerCluster: 3 }],
     ["WORKSPACES", "", { workspaces: 390_000 }],
-  ] as const)("is counted against %s of %j", (brake, subject, brakes) => {
-    const budget = open(brakes);
+  ] as const)("is counted against %s of %j", (rule, subject, budgets) => {
+    const budget = open(budgets);
     expect(budget.whyNot(asked(0, 3), "voluntary")).toBeUndefined();
-    expect(budget.whyNot(asked(0, 4), "voluntary")).toEqual({ brake, subject, used: 0, asked: 4, limit: 3 });
+    expect(budget.whyNot(asked(0, 4), "voluntary")).toEqual({ rule, subject, used: 0, asked: 4, limit: 3 });
     budget.spend(asked(0, 2));
     expect(budget.whyNot(asked(2), "voluntary")).toBeUndefined();
-    expect(budget.whyNot(asked(2, 2), "voluntary")).toEqual({ brake, subject, used: 2, asked: 2, limit: 3 });
+    expect(budget.whyNot(asked(2, 2), "voluntary")).toEqual({ rule, subject, used: 2, asked: 2, limit: 3 });
     expect(budget.whyNot(asked(2, 4), "hot")).toBeUndefined();
-    expect(budget.whyNot(asked(2, 5), "hot")).toEqual({ brake, subject, used: 2, asked: 5, limit: 6 });
+    expect(budget.whyNot(asked(2, 5), "hot")).toEqual({ rule, subject, used: 2, asked: 5, limit: 6 });
   });
 
   it("is counted on both instances, the first by name named first, and on the fleet before any of them", () => {
-    expect(open({ movesPerInstance: 0 }).whyNot(asked(0, 1, B, A), "voluntary")).toMatchObject({ brake: "INSTANCE_MOVES", subject: "a" });
+    expect(open({ movesPerInstance: 0 }).whyNot(asked(0, 1, B, A), "voluntary")).toMatchObject({ rule: "INSTANCE_MOVES", subject: "a" });
     const budget = open({ movesPerInstance: 1 });
     budget.spend(asked(0, 1, "z" as InstanceId, B));
     expect(budget.whyNot(asked(1), "voluntary")).toMatchObject({ subject: "b", used: 1 });
-    expect(open({ movesPerInstance: 0, movesPerHour: 0 }).whyNot(asked(0), "voluntary")).toMatchObject({ brake: "HOUR_MOVES" });
+    expect(open({ movesPerInstance: 0, movesPerHour: 0 }).whyNot(asked(0), "voluntary")).toMatchObject({ rule: "HOUR_MOVES" });
   });
 
   it("counts two that change places together", () => {
     const pair = [...asked(0, 1, A, B), ...asked(1, 1, B, A)];
     expect(open({ movesPerInstance: 1 }).whyNot(pair, "voluntary")).toEqual({
-      ...{ brake: "INSTANCE_MOVES", subject: "a", used: 0, asked: 2, limit: 1 },
+      ...{ rule: "INSTANCE_MOVES", subject: "a", used: 0, asked: 2, limit: 1 },
     });
-    expect(open({ movesPerPlan: 1 }).whyNot(pair, "voluntary")).toMatchObject({ brake: "PLAN_MOVES", asked: 2 });
+    expect(open({ movesPerPlan: 1 }).whyNot(pair, "voluntary")).toMatchObject({ rule: "PLAN_MOVES", asked: 2 });
   });
 
   it("counts a workspace once, however many of its units move, and lets one move in any fleet", () => {
@@ -55,39 +55,40 @@ describe("what moves use up", () => {
     const budget = open({ workspaces: 1 }, {}, [...UNITS, ...parts]);
     budget.spend([{ units: parts.slice(0, 2), from: A, to: B }]);
     expect(budget.whyNot([{ units: parts.slice(2), from: A, to: B }], "voluntary")).toBeUndefined();
-    expect(budget.whyNot(asked(0), "voluntary")).toEqual({ brake: "WORKSPACES", subject: "", used: 1, asked: 1, limit: 1 });
+    expect(budget.whyNot(asked(0), "voluntary")).toEqual({ rule: "WORKSPACES", subject: "", used: 1, asked: 1, limit: 1 });
   });
 
   it("lets a few leave what is overloaded in any fleet, and no more of any other brake", () => {
-    const brake = (urgency: "voluntary" | "hot", count: number, hotWorkspaces = 5) =>
+    const blockedBy = (urgency: "voluntary" | "hot", count: number, hotWorkspaces = 5) =>
       open({ workspaces: 100_000, hotWorkspaces }).whyNot(asked(0, count), urgency);
-    expect(brake("hot", 5)).toBeUndefined();
-    expect(brake("hot", 6)).toEqual({ brake: "WORKSPACES", subject: "", used: 0, asked: 6, limit: 5 });
-    expect(brake("hot", 2, 1)).toBeUndefined();
-    expect(brake("hot", 3, 1)).toMatchObject({ limit: 2 });
-    expect(brake("voluntary", 2)).toMatchObject({ limit: 1 });
-    expect(open({ movesPerPlan: 1, hotWorkspaces: 5 }).whyNot(asked(0, 3), "hot")).toMatchObject({ brake: "PLAN_MOVES", limit: 2 });
+    expect(blockedBy("hot", 5)).toBeUndefined();
+    expect(blockedBy("hot", 6)).toEqual({ rule: "WORKSPACES", subject: "", used: 0, asked: 6, limit: 5 });
+    expect(blockedBy("hot", 2, 1)).toBeUndefined();
+    expect(blockedBy("hot", 3, 1)).toMatchObject({ limit: 2 });
+    expect(blockedBy("voluntary", 2)).toMatchObject({ limit: 1 });
+    expect(open({ movesPerPlan: 1, hotWorkspaces: 5 }).whyNot(asked(0, 3), "hot")).toMatchObject({ rule: "PLAN_MOVES", limit: 2 });
   });
 
   it("has what was moved in the last hour in it, except in the number of one plan", () => {
     const recentMoves = [recent("u0"), recent("u1"), recent("gone", B, A)];
-    const brake = (brakes: Partial<PlannerPolicy["brakes"]>, first = 5) => open(brakes, { recentMoves }).whyNot(asked(first), "voluntary");
-    expect(brake({ movesPerPlan: 1 })).toBeUndefined();
-    expect(brake({ movesPerHour: 3 })).toMatchObject({ used: 3 });
-    expect(brake({ movesPerInstance: 3 })).toMatchObject({ subject: "a", used: 3 });
-    expect(brake({ movesPerCluster: 2 })).toMatchObject({ subject: "c", used: 2 });
-    expect(brake({ workspaces: 300_000 })).toMatchObject({ used: 3, limit: 3 });
-    expect(brake({ workspaces: 300_000 }, 0)).toBeUndefined();
+    const blockedBy = (budgets: Partial<PlannerPolicy["budgets"]>, first = 5) =>
+      open(budgets, { recentMoves }).whyNot(asked(first), "voluntary");
+    expect(blockedBy({ movesPerPlan: 1 })).toBeUndefined();
+    expect(blockedBy({ movesPerHour: 3 })).toMatchObject({ used: 3 });
+    expect(blockedBy({ movesPerInstance: 3 })).toMatchObject({ subject: "a", used: 3 });
+    expect(blockedBy({ movesPerCluster: 2 })).toMatchObject({ subject: "c", used: 2 });
+    expect(blockedBy({ workspaces: 300_000 })).toMatchObject({ used: 3, limit: 3 });
+    expect(blockedBy({ workspaces: 300_000 }, 0)).toBeUndefined();
   });
 
   it("is all used when not one more may move", () => {
-    const full = (brakes: Partial<PlannerPolicy["brakes"]>, urgency: "voluntary" | "hot") => {
-      const budget = open(brakes);
+    const full = (budgets: Partial<PlannerPolicy["budgets"]>, urgency: "voluntary" | "hot") => {
+      const budget = open(budgets);
       budget.spend(asked(0, 2));
       return budget.spent(urgency);
     };
-    expect(full({ movesPerPlan: 2 }, "voluntary")).toEqual({ brake: "PLAN_MOVES", subject: "", used: 2, asked: 1, limit: 2 });
-    expect(full({ movesPerHour: 2 }, "voluntary")).toEqual({ brake: "HOUR_MOVES", subject: "", used: 2, asked: 1, limit: 2 });
+    expect(full({ movesPerPlan: 2 }, "voluntary")).toEqual({ rule: "PLAN_MOVES", subject: "", used: 2, asked: 1, limit: 2 });
+    expect(full({ movesPerHour: 2 }, "voluntary")).toEqual({ rule: "HOUR_MOVES", subject: "", used: 2, asked: 1, limit: 2 });
     expect(full({ movesPerHour: 2, movesPerPlan: 2 }, "hot")).toBeUndefined();
     expect(full({ movesPerHour: 3, movesPerPlan: 3, movesPerInstance: 0, workspaces: 0 }, "voluntary")).toBeUndefined();
   });
@@ -97,8 +98,8 @@ describe("the breaker", () => {
   const outcomes = (...ends: readonly ("done" | "failed")[]) => open({ failures: 2, ofLast: 3 }, { outcomes: ends }).gate("voluntary");
 
   it("opens for failures among the last moves, whatever was before", () => {
-    expect(outcomes("failed", "done", "failed", "failed")).toEqual({ brake: "BREAKER", failed: 2, of: 3, limit: 2 });
-    expect(outcomes("failed", "failed")).toEqual({ brake: "BREAKER", failed: 2, of: 2, limit: 2 });
+    expect(outcomes("failed", "done", "failed", "failed")).toEqual({ rule: "BREAKER", failed: 2, of: 3, limit: 2 });
+    expect(outcomes("failed", "failed")).toEqual({ rule: "BREAKER", failed: 2, of: 2, limit: 2 });
     expect(outcomes("failed", "done", "done", "failed")).toBeUndefined();
   });
 });

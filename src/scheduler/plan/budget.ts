@@ -7,14 +7,14 @@ import type { PlannerPolicy } from "./planner-policy.ts";
 import type { PlanSnapshot, PlanUnit } from "./snapshot.ts";
 
 /** What a plan was blocked by, with the numbers that show it. For counts: `used` + `asked` would be more than `limit`. */
-export type Brake =
-  | { readonly brake: "METRICS"; readonly verdict: MetricsVerdict }
-  | { readonly brake: "FREEZE"; readonly reason: string; readonly at: Millis; readonly until: Millis }
-  | { readonly brake: "BREAKER"; readonly failed: number; readonly of: number; readonly limit: number }
+export type BlockedBy =
+  | { readonly rule: "METRICS"; readonly verdict: MetricsVerdict }
+  | { readonly rule: "FREEZE"; readonly reason: string; readonly at: Millis; readonly until: Millis }
+  | { readonly rule: "BREAKER"; readonly failed: number; readonly of: number; readonly limit: number }
   /** The instance is above the bound, but not for long enough. */
-  | { readonly brake: "PERSISTENCE"; readonly instance: InstanceId; readonly forMs: number; readonly persistMs: number }
+  | { readonly rule: "PERSISTENCE"; readonly instance: InstanceId; readonly forMs: number; readonly persistMs: number }
   | {
-      readonly brake: "PLAN_MOVES" | "HOUR_MOVES" | "INSTANCE_MOVES" | "CLUSTER_MOVES" | "WORKSPACES";
+      readonly rule: "PLAN_MOVES" | "HOUR_MOVES" | "INSTANCE_MOVES" | "CLUSTER_MOVES" | "WORKSPACES";
       readonly subject: string;
       readonly used: number;
       readonly asked: number;
@@ -34,39 +34,39 @@ export type Urgency = "voluntary" | "hot";
 /** The budget of one plan. Every method but `spend` only asks; `undefined` means that nothing blocks the moves. */
 export interface Budget {
   /** What blocks all moves of this urgency: metrics that are not trusted, a freeze, or too many failed moves. */
-  gate(urgency: Urgency): Brake | undefined;
+  gate(urgency: Urgency): BlockedBy | undefined;
   /** What blocks these moves: the first limit that they would exceed. */
-  whyNot(asked: readonly Asked[], urgency: Urgency): Brake | undefined;
+  whyNot(asked: readonly Asked[], urgency: Urgency): BlockedBy | undefined;
   /** Counts these moves as planned. */
   spend(asked: readonly Asked[]): void;
   /** What blocks any further move, whichever it is: the limit of the plan or that of the hour is reached. */
-  spent(urgency: Urgency): Brake | undefined;
+  spent(urgency: Urgency): BlockedBy | undefined;
 }
 
 /**
  * Opens the budget of one plan. The voluntary moves of the last hour are counted first, towards every limit but that of
  * one plan. A workspace counts once, however many of its units move.
  */
-export function openBudget(snapshot: PlanSnapshot, { brakes }: PlannerPolicy): Budget {
+export function openBudget(snapshot: PlanSnapshot, { budgets }: PlannerPolicy): Budget {
   const recent = new Set<string>(snapshot.recentMoves.map(({ unit }) => unit));
   const units = new Map<string, PlanUnit>(snapshot.units.filter(({ id }) => recent.has(id)).map((unit) => [unit.id, unit]));
   const workspaces = countWorkspaces(snapshot.units);
-  const most: Readonly<Record<Count["brake"], number>> = {
-    PLAN_MOVES: brakes.movesPerPlan,
-    HOUR_MOVES: brakes.movesPerHour,
-    INSTANCE_MOVES: brakes.movesPerInstance,
-    CLUSTER_MOVES: brakes.movesPerCluster,
-    WORKSPACES: Math.max(1, Math.floor((workspaces * brakes.workspaces) / WHOLE)),
+  const most: Readonly<Record<Count["rule"], number>> = {
+    PLAN_MOVES: budgets.movesPerPlan,
+    HOUR_MOVES: budgets.movesPerHour,
+    INSTANCE_MOVES: budgets.movesPerInstance,
+    CLUSTER_MOVES: budgets.movesPerCluster,
+    WORKSPACES: Math.max(1, Math.floor((workspaces * budgets.workspaces) / WHOLE)),
   };
   // Hot moves get a multiple of each limit. A share of the workspaces is next to nothing in a small class, so there a
   // number holds too.
-  const hotLimit = (brake: Count["brake"]): number =>
-    Math.max(most[brake] * brakes.hotFactor, brake === "WORKSPACES" ? brakes.hotWorkspaces : 0);
+  const hotLimit = (rule: Count["rule"]): number =>
+    Math.max(most[rule] * budgets.hotFactor, rule === "WORKSPACES" ? budgets.hotWorkspaces : 0);
   const used = new Map<string, number>();
   const moved = new Set<string>();
   const charge = (asked: readonly Asked[], isPlan: boolean): void => {
-    for (const { brake, subject, asked: count } of countsOf(asked, moved))
-      if (isPlan || brake !== "PLAN_MOVES") used.set(`${brake} ${subject}`, (used.get(`${brake} ${subject}`) ?? 0) + count);
+    for (const { rule, subject, asked: count } of countsOf(asked, moved))
+      if (isPlan || rule !== "PLAN_MOVES") used.set(`${rule} ${subject}`, (used.get(`${rule} ${subject}`) ?? 0) + count);
     for (const { units: each } of asked) for (const { workspaceId } of each) moved.add(workspaceId);
   };
   // A unit that is not in the snapshot any more counts as if it had a workspace of its own.
@@ -76,26 +76,26 @@ export function openBudget(snapshot: PlanSnapshot, { brakes }: PlannerPolicy): B
       false,
     );
   }
-  const over = ({ brake, subject, asked }: Count, urgency: Urgency): Brake | undefined => {
-    const limit = urgency === "hot" ? hotLimit(brake) : most[brake];
-    const already = used.get(`${brake} ${subject}`) ?? 0;
-    return already + asked > limit ? { brake, subject, used: already, asked, limit } : undefined;
+  const over = ({ rule, subject, asked }: Count, urgency: Urgency): BlockedBy | undefined => {
+    const limit = urgency === "hot" ? hotLimit(rule) : most[rule];
+    const already = used.get(`${rule} ${subject}`) ?? 0;
+    return already + asked > limit ? { rule, subject, used: already, asked, limit } : undefined;
   };
-  const firstOver = (counts: readonly Count[], urgency: Urgency): Brake | undefined => {
+  const firstOver = (counts: readonly Count[], urgency: Urgency): BlockedBy | undefined => {
     for (const count of counts) {
-      const brake = over(count, urgency);
-      if (brake !== undefined) return brake;
+      const blockedBy = over(count, urgency);
+      if (blockedBy !== undefined) return blockedBy;
     }
     return undefined;
   };
   return {
-    gate: (urgency) => metricsBrake(snapshot, urgency) ?? freezeBrake(snapshot) ?? breaker(snapshot, brakes),
+    gate: (urgency) => blockedByMetrics(snapshot, urgency) ?? blockedByFreeze(snapshot) ?? breaker(snapshot, budgets),
     whyNot: (asked, urgency) => firstOver(countsOf(asked, moved), urgency),
     spent: (urgency) =>
       firstOver(
         [
-          { ...ONE, brake: "PLAN_MOVES" },
-          { ...ONE, brake: "HOUR_MOVES" },
+          { ...ONE, rule: "PLAN_MOVES" },
+          { ...ONE, rule: "HOUR_MOVES" },
         ],
         urgency,
       ),
@@ -111,7 +111,7 @@ export function countWorkspaces(units: readonly PlanUnit[]): number {
 }
 
 interface Count {
-  readonly brake: "PLAN_MOVES" | "HOUR_MOVES" | "INSTANCE_MOVES" | "CLUSTER_MOVES" | "WORKSPACES";
+  readonly rule: "PLAN_MOVES" | "HOUR_MOVES" | "INSTANCE_MOVES" | "CLUSTER_MOVES" | "WORKSPACES";
   readonly subject: string;
   readonly asked: number;
 }
@@ -124,14 +124,14 @@ const ONE = { subject: "", asked: 1 };
  */
 function countsOf(asked: readonly Asked[], moved: ReadonlySet<string>): readonly Count[] {
   const moves = asked.reduce((sum, { units }) => sum + units.length, 0);
-  const tally = (subjects: readonly string[], brake: Count["brake"]): readonly Count[] =>
-    [...new Set(subjects)].sort().map((subject) => ({ brake, subject, asked: subjects.filter((each) => each === subject).length }));
+  const tally = (subjects: readonly string[], rule: Count["rule"]): readonly Count[] =>
+    [...new Set(subjects)].sort().map((subject) => ({ rule, subject, asked: subjects.filter((each) => each === subject).length }));
   const each = asked.flatMap(({ units, from, to }) => units.map((unit) => ({ unit, from, to })));
   const fresh = new Set(each.map(({ unit }) => unit.workspaceId).filter((id) => !moved.has(id)));
   return [
-    { brake: "PLAN_MOVES", subject: "", asked: moves },
-    { brake: "HOUR_MOVES", subject: "", asked: moves },
-    { brake: "WORKSPACES", subject: "", asked: fresh.size },
+    { rule: "PLAN_MOVES", subject: "", asked: moves },
+    { rule: "HOUR_MOVES", subject: "", asked: moves },
+    { rule: "WORKSPACES", subject: "", asked: fresh.size },
     ...tally(
       each.flatMap(({ from, to }) => [from, to]),
       "INSTANCE_MOVES",
@@ -143,36 +143,36 @@ function countsOf(asked: readonly Asked[], moved: ReadonlySet<string>): readonly
   ];
 }
 
-function metricsBrake({ metrics }: PlanSnapshot, urgency: Urgency): Brake | undefined {
+function blockedByMetrics({ metrics }: PlanSnapshot, urgency: Urgency): BlockedBy | undefined {
   if (metrics.kind === "trusted") return undefined;
   // One tenant that floods an instance can make the fleet's total jump. That must not block the moves that relieve
   // this very instance.
-  return urgency === "hot" && metrics.rule === "JUMP" ? undefined : { brake: "METRICS", verdict: metrics };
+  return urgency === "hot" && metrics.rule === "JUMP" ? undefined : { rule: "METRICS", verdict: metrics };
 }
 
-function freezeBrake({ freeze, at }: PlanSnapshot): Brake | undefined {
-  return freeze !== undefined && freeze.until > at ? { brake: "FREEZE", reason: freeze.reason, at, until: freeze.until } : undefined;
+function blockedByFreeze({ freeze, at }: PlanSnapshot): BlockedBy | undefined {
+  return freeze !== undefined && freeze.until > at ? { rule: "FREEZE", reason: freeze.reason, at, until: freeze.until } : undefined;
 }
 
 /** Blocks all moves while too many of the last ones have failed. */
-function breaker({ outcomes }: PlanSnapshot, { failures, ofLast }: PlannerPolicy["brakes"]): Brake | undefined {
+function breaker({ outcomes }: PlanSnapshot, { failures, ofLast }: PlannerPolicy["budgets"]): BlockedBy | undefined {
   const last = outcomes.slice(0, ofLast);
   const failed = last.filter((outcome) => outcome === "failed").length;
-  return failed >= failures ? { brake: "BREAKER", failed, of: last.length, limit: failures } : undefined;
+  return failed >= failures ? { rule: "BREAKER", failed, of: last.length, limit: failures } : undefined;
 }
 
 /** Whether the numbers in a recorded brake really block. The review of recorded plans asks this. */
-export function reEvaluatesBrake(brake: Brake): boolean {
-  switch (brake.brake) {
+export function reEvaluatesBlockedBy(blockedBy: BlockedBy): boolean {
+  switch (blockedBy.rule) {
     case "METRICS":
-      return brake.verdict.kind === "distrusted";
+      return blockedBy.verdict.kind === "distrusted";
     case "FREEZE":
-      return brake.until > brake.at;
+      return blockedBy.until > blockedBy.at;
     case "BREAKER":
-      return brake.failed >= brake.limit;
+      return blockedBy.failed >= blockedBy.limit;
     case "PERSISTENCE":
-      return brake.forMs < brake.persistMs;
+      return blockedBy.forMs < blockedBy.persistMs;
     default:
-      return brake.used + brake.asked > brake.limit;
+      return blockedBy.used + blockedBy.asked > blockedBy.limit;
   }
 }

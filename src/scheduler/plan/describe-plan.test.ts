@@ -3,7 +3,7 @@ import { millis } from "../../domain/clock.ts";
 import type { InstanceId, PlanId, UnitId } from "../../domain/ids.ts";
 import { loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import type { MoveReason, PlanGoal, StoredPlan } from "../../domain/plan.ts";
-import { NO_WISH } from "../eligibility.ts";
+import { NO_CONSTRAINTS } from "../eligibility.ts";
 import { describePlan } from "./describe-plan.ts";
 import { causeText, describeMetrics } from "./reason-text.ts";
 import type { Cause, MoveRecord } from "./record.ts";
@@ -21,7 +21,7 @@ const CAUSES: readonly (readonly [Cause, string])[] = [
   [
     {
       rule: "MAY_NOT_STAY",
-      wish: NO_WISH,
+      constraints: NO_CONSTRAINTS,
       offer: { id: id("a"), state: "DRAINING" },
       ineligible: { instance: id("a"), rule: "STATE", state: "DRAINING" },
     },
@@ -37,7 +37,7 @@ const record = (unit: string, reason: MoveReason, cause: Cause, chosen: string |
   question: {
     key: unit,
     load: { ...ZERO_LOAD, applications: 3_000 },
-    wish: NO_WISH,
+    constraints: NO_CONSTRAINTS,
     preferred: undefined,
     bounds: [1],
     views: [],
@@ -58,16 +58,16 @@ const DOCUMENT: PlanDocument = {
   after: { worst: undefined, share: 0, overMean: 0, above: 0 },
   moves: { FORCED: 1, HOT: 0, SHED: 1, SWAP: 0, FILL: 0 },
   ...{ moved: 120_000, lowerBound: { load: 100_000, toTarget: 110_000, moves: 1 }, workspaces: { moved: 2, of: 9 }, approval: ["LOAD"] },
-  brakes: [
-    { brake: "METRICS", verdict: { kind: "distrusted", rule: "NONE" } },
-    { brake: "FREEZE", reason: "night: quiet", at: AT, until: millis(AT + 60_000) },
-    { brake: "BREAKER", failed: 3, of: 20, limit: 3 },
-    { brake: "PERSISTENCE", instance: id("a"), forMs: 60_000, persistMs: 3_600_000 },
-    { brake: "PLAN_MOVES", subject: "", used: 20, asked: 1, limit: 20 },
-    { brake: "INSTANCE_MOVES", subject: "b", used: 25, asked: 2, limit: 25 },
+  blockedBy: [
+    { rule: "METRICS", verdict: { kind: "distrusted", rule: "NONE" } },
+    { rule: "FREEZE", reason: "night: quiet", at: AT, until: millis(AT + 60_000) },
+    { rule: "BREAKER", failed: 3, of: 20, limit: 3 },
+    { rule: "PERSISTENCE", instance: id("a"), forMs: 60_000, persistMs: 3_600_000 },
+    { rule: "PLAN_MOVES", subject: "", used: 20, asked: 1, limit: 20 },
+    { rule: "INSTANCE_MOVES", subject: "b", used: 25, asked: 2, limit: 25 },
   ],
   unplaceable: [record("u-4", "FORCED", { rule: "UNPLACED" }, undefined)],
-  withoutSeat: [record("u-5", "SHED", above, undefined)],
+  withoutCandidate: [record("u-5", "SHED", above, undefined)],
   left: {
     shown: [
       { unit: "u-1" as UnitId, instance: id("a"), at: AT, rule: "COOL_DOWN", until: millis(AT + 60_000) },
@@ -134,7 +134,14 @@ describe("a plan as people read it", () => {
   });
 
   it("leaves out what there is nothing of", () => {
-    const nothing = { brakes: [], unplaceable: [], withoutSeat: [], left: { shown: [], count: 0 }, needsCapacity: [], approval: [] };
+    const nothing = {
+      blockedBy: [],
+      unplaceable: [],
+      withoutCandidate: [],
+      left: { shown: [], count: 0 },
+      needsCapacity: [],
+      approval: [],
+    };
     const even = { worst: id("a"), share: 500_000, overMean: 0, above: 0 };
     const lines = describePlan(aPlan({ moves: [], records: [] }, { ...nothing, before: even, after: even }));
     expect(lines.slice(1)).toEqual([

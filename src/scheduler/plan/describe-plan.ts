@@ -32,7 +32,7 @@ export function describePlan(plan: StoredPlan): readonly string[] {
     ...section("moves", movesOf(plan, records, document, names)),
     ...section(
       "blocked by",
-      document.brakes.map((brake) => blockedByText(brake, names.instance)),
+      document.blockedBy.map((blockedBy) => blockedByText(blockedBy, names.instance)),
     ),
     ...section("no instance has room for", homelessOf(document, names)),
     ...section(
@@ -100,8 +100,8 @@ function movesOf(
   });
 }
 
-function homelessOf({ unplaceable, withoutSeat }: PlanDocument, names: Names): readonly string[] {
-  return [...unplaceable, ...withoutSeat].flatMap(({ units, cause, answer }) => [
+function homelessOf({ unplaceable, withoutCandidate }: PlanDocument, names: Names): readonly string[] {
+  return [...unplaceable, ...withoutCandidate].flatMap(({ units, cause, answer }) => [
     `${units.map(names.unit).join(", ")}: ${causeText(cause, names.instance)}`,
     ...answer.refusals.map((refusal) => `  refused ${names.instance(refusal.instance)}: ${refusalText(refusal, names.instance)}`),
   ]);

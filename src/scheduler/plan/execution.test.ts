@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { PlannedMove } from "../../domain/plan.ts";
-import { NO_WISH } from "../eligibility.ts";
+import { NO_CONSTRAINTS } from "../eligibility.ts";
 import { apps, aUnit, NOON, ROOMY } from "../testing/snapshots.ts";
 import { cronExpressions, frozenUntil, parseSchedule } from "./freeze-window.ts";
 import { type CurrentRows, whyDropped } from "./validate-step.ts";
@@ -14,7 +14,7 @@ const MOVE: PlannedMove = { unit: "u" as UnitId, from: A, to: B, epoch: 1, reaso
 const ROWS: CurrentRows = {
   at: NOON,
   unit: aUnit("u", "a", 100),
-  wish: NO_WISH,
+  constraints: NO_CONSTRAINTS,
   target: { id: B, state: "ACTIVE", load: apps(800), capacity: ROOMY },
   hardLimit: 900_000,
   isFrozen: false,
@@ -49,7 +49,11 @@ describe("a move that is about to start", () => {
       { target: { ...ROWS.target!, load: apps(801) } },
       { rule: "REFUSED", refusal: { rule: "BOUND", would: 901_000 } },
     ],
-    ["it was pinned elsewhere", { wish: { ...NO_WISH, needs: [{ pinnedTo: [A] }] } }, { rule: "REFUSED", refusal: { rule: "PINNED" } }],
+    [
+      "it was pinned elsewhere",
+      { constraints: { ...NO_CONSTRAINTS, needs: [{ pinnedTo: [A] }] } },
+      { rule: "REFUSED", refusal: { rule: "PINNED" } },
+    ],
   ])("is dropped when %s", (_what, rows, dropped) => {
     expect(drop(rows)).toMatchObject(dropped);
   });

@@ -2,15 +2,15 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import { WHOLE } from "../policy.ts";
 import { createRingMemo } from "../ring-memo.ts";
-import { aSeat, aSnapshot, aUnit, NOON } from "../testing/snapshots.ts";
+import { aCandidate, aSnapshot, aUnit, NOON } from "../testing/snapshots.ts";
 import { planMoves } from "./plan-moves.ts";
 import { DEFAULT_PLANNER_POLICY } from "./planner-policy.ts";
-import type { PlanSeat, PlanUnit } from "./snapshot.ts";
+import type { PlanCandidate, PlanUnit } from "./snapshot.ts";
 
 const ringOf = createRingMemo()("eu/shared/public");
-const brakes = { ...DEFAULT_PLANNER_POLICY.brakes, workspaces: WHOLE };
-const SEATS = [aSeat("b"), aSeat("c"), aSeat("new", { isFilling: true })];
-const RING = ringOf(SEATS.map(({ id, weight }) => ({ id, weight })));
+const budgets = { ...DEFAULT_PLANNER_POLICY.budgets, workspaces: WHOLE };
+const CANDIDATES = [aCandidate("b"), aCandidate("c"), aCandidate("new", { isFilling: true })];
+const RING = ringOf(CANDIDATES.map(({ id, weight }) => ({ id, weight })));
 const isNatural = (unit: string): boolean => RING.preferred(unit) === "new";
 /** A unit that the ring would put on the new instance, or would not. */
 const unit = (owner: string, load: number, natural: boolean, more: Partial<PlanUnit> = {}): PlanUnit => {
@@ -18,8 +18,8 @@ const unit = (owner: string, load: number, natural: boolean, more: Partial<PlanU
   return aUnit(names.find((name) => isNatural(name) === natural) ?? "", owner, load, more);
 };
 const fixed = (owner: string, load: number) => unit(owner, load, true, { doNotMoveUntil: millis(NOON + 1) });
-const plan = (held: readonly PlanUnit[], seats: readonly PlanSeat[] = SEATS, more: Partial<typeof brakes> = {}) =>
-  planMoves(aSnapshot(seats, held), { policy: { ...DEFAULT_PLANNER_POLICY, brakes: { ...brakes, ...more } }, ringOf });
+const plan = (held: readonly PlanUnit[], candidates: readonly PlanCandidate[] = CANDIDATES, more: Partial<typeof budgets> = {}) =>
+  planMoves(aSnapshot(candidates, held), { policy: { ...DEFAULT_PLANNER_POLICY, budgets: { ...budgets, ...more } }, ringOf });
 /** Who moves, as owner and load. */
 const taken = (...asked: Parameters<typeof plan>) => plan(...asked).moves.map(({ unit: each }) => each.split("-").slice(0, 2).join(" "));
 
@@ -66,21 +66,21 @@ describe("what a new instance takes", () => {
   it("stops at a budget, and says which", () => {
     const held = [unit("b", 60, true), unit("b", 70, true), unit("b", 50, false), fixed("b", 420), fixed("c", 300)];
     expect(taken(held)).toEqual(["b 70", "b 60", "b 50"]);
-    const one = plan(held, SEATS, { movesPerInstance: 1 });
+    const one = plan(held, CANDIDATES, { movesPerInstance: 1 });
     expect(one.moves).toHaveLength(1);
-    expect(one.report.brakes).toMatchObject([{ brake: "INSTANCE_MOVES", subject: "b", used: 1, asked: 1, limit: 1 }]);
-    const none = plan(held, SEATS, { movesPerPlan: 0 });
-    expect([none.moves, none.report.brakes]).toMatchObject([[], [{ brake: "PLAN_MOVES", used: 0, limit: 0 }]]);
-    const two = plan(held, SEATS, { movesPerHour: 2 });
+    expect(one.report.blockedBy).toMatchObject([{ rule: "INSTANCE_MOVES", subject: "b", used: 1, asked: 1, limit: 1 }]);
+    const none = plan(held, CANDIDATES, { movesPerPlan: 0 });
+    expect([none.moves, none.report.blockedBy]).toMatchObject([[], [{ rule: "PLAN_MOVES", used: 0, limit: 0 }]]);
+    const two = plan(held, CANDIDATES, { movesPerHour: 2 });
     expect(two.moves).toHaveLength(2);
   });
 
   it("is shared with another that is new, each by itself", () => {
     const held = Array.from({ length: 60 }, (_, index) => aUnit(`u${index}`, index < 30 ? "b" : "c", 10));
-    const { moves, report } = plan(held, [...SEATS, aSeat("newer", { isFilling: true })]);
+    const { moves, report } = plan(held, [...CANDIDATES, aCandidate("newer", { isFilling: true })]);
     const to = (name: string) => moves.filter((move) => move.to === name).length;
     expect(report.mean).toBe(150_000);
     expect([to("new"), to("newer")]).toEqual([14, 6]);
-    expect(plan(held, [...SEATS, aSeat("newer", { isFilling: true })], { movesPerPlan: 100 }).moves.length).toBe(28);
+    expect(plan(held, [...CANDIDATES, aCandidate("newer", { isFilling: true })], { movesPerPlan: 100 }).moves.length).toBe(28);
   });
 });

@@ -1,12 +1,12 @@
 import type { InstanceId } from "../../domain/ids.ts";
 import { WHOLE } from "../policy.ts";
-import type { Bundle } from "./bundles.ts";
+import type { AffinityGroup } from "./affinity-groups.ts";
 import { NOWHERE } from "./ledger.ts";
-import { asVector, commit, movableOn, nameSeat, noteBrake, type Planning, preferredBy } from "./planning.ts";
+import { asVector, commit, movableOn, nameCandidate, noteBlockedBy, type Planning, preferredBy } from "./planning.ts";
 import type { Cause } from "./record.ts";
 
 interface Filling {
-  readonly seat: number;
+  readonly candidate: number;
   /** Utilisation to be filled up to, ppm; nobody gives who would fall below it. */
   readonly goal: number;
   readonly cause: Cause;
@@ -19,60 +19,60 @@ interface Filling {
 export function planFill(planning: Planning): void {
   const { book, policy } = planning;
   const goal = Math.floor((book.limits.mean * (WHOLE - policy.fillShort)) / WHOLE);
-  for (const [seat, { id, state, isFilling }] of book.seats.entries()) {
-    const share = book.share(seat);
+  for (const [candidate, { id, state, isFilling }] of book.candidates.entries()) {
+    const share = book.share(candidate);
     if (state !== "ACTIVE" || !isFilling || share >= goal) continue;
     const gate = planning.budget.gate("voluntary");
-    const brake = gate ?? planning.budget.spent("voluntary");
-    if (brake !== undefined) return noteBrake(planning, brake);
-    const [load, capacity] = [asVector(book.loadOf(seat)), asVector(book.capacityOf(seat))];
-    const filling = { seat, goal, cause: { rule: "BELOW", instance: id, load, capacity, share, limit: goal } as const };
-    const stock = new Map<number, readonly Bundle[]>();
+    const blockedBy = gate ?? planning.budget.spent("voluntary");
+    if (blockedBy !== undefined) return noteBlockedBy(planning, blockedBy);
+    const [load, capacity] = [asVector(book.loadOf(candidate)), asVector(book.capacityOf(candidate))];
+    const filling = { candidate, goal, cause: { rule: "BELOW", instance: id, load, capacity, share, limit: goal } as const };
+    const stock = new Map<number, readonly AffinityGroup[]>();
     takeNatural(planning, filling, stock);
     takeLargest(planning, filling, stock);
   }
 }
 
 /** Units on donors that the ring would put on the new instance, largest first. */
-function takeNatural(planning: Planning, filling: Filling, stock: Map<number, readonly Bundle[]>): void {
+function takeNatural(planning: Planning, filling: Filling, stock: Map<number, readonly AffinityGroup[]>): void {
   const { book } = planning;
-  const natural: Bundle[] = [];
-  for (const donor of book.seats.keys()) {
+  const natural: AffinityGroup[] = [];
+  for (const donor of book.candidates.keys()) {
     if (!isDonor(planning, filling, donor)) continue;
     const movable = movableOn(planning, donor, "voluntary");
     stock.set(donor, movable);
-    for (const bundle of movable) if (preferredBy(planning, bundle) === filling.seat) natural.push(bundle);
+    for (const group of movable) if (preferredBy(planning, group) === filling.candidate) natural.push(group);
   }
-  for (const bundle of bySize(planning, natural)) {
-    if (book.share(filling.seat) >= filling.goal) return;
-    take(planning, filling, bundle);
+  for (const group of bySize(planning, natural)) {
+    if (book.share(filling.candidate) >= filling.goal) return;
+    take(planning, filling, group);
   }
 }
 
 /** The largest unit that fits from the most loaded donor, again and again, until the instance is full or nobody can give. */
-function takeLargest(planning: Planning, filling: Filling, stock: ReadonlyMap<number, readonly Bundle[]>): void {
+function takeLargest(planning: Planning, filling: Filling, stock: ReadonlyMap<number, readonly AffinityGroup[]>): void {
   const { book, moved } = planning;
-  const sorted = new Map<number, readonly Bundle[]>();
+  const sorted = new Map<number, readonly AffinityGroup[]>();
   // What is too large for the deficit or the surplus stays so: both only shrink.
-  const stockOf = (donor: number): readonly Bundle[] => {
-    const most = Math.min(-surplus(planning, filling.seat, filling.goal), surplus(planning, donor, filling.goal));
-    const fits = (bundle: Bundle): boolean => (bundle.load[book.limits.scarce] as number) <= most;
+  const stockOf = (donor: number): readonly AffinityGroup[] => {
+    const most = Math.min(-surplus(planning, filling.candidate, filling.goal), surplus(planning, donor, filling.goal));
+    const fits = (group: AffinityGroup): boolean => (group.load[book.limits.scarce] as number) <= most;
     const known = sorted.get(donor);
     return (
       known?.filter(fits) ??
       bySize(
         planning,
-        (stock.get(donor) ?? []).filter((bundle) => fits(bundle) && !moved.has(bundle)),
+        (stock.get(donor) ?? []).filter((group) => fits(group) && !moved.has(group)),
       )
     );
   };
   const spent = new Set<number>();
-  const shares = book.seats.map((_, seat) => book.share(seat));
-  while (book.share(filling.seat) < filling.goal && planning.budget.spent("voluntary") === undefined) {
+  const shares = book.candidates.map((_, candidate) => book.share(candidate));
+  while (book.share(filling.candidate) < filling.goal && planning.budget.spent("voluntary") === undefined) {
     const donor = mostLoaded(shares, filling, spent);
     if (donor === NOWHERE) return;
     const left = stockOf(donor);
-    const taken = left.findIndex((bundle) => take(planning, filling, bundle));
+    const taken = left.findIndex((group) => take(planning, filling, group));
     if (taken < 0) spent.add(donor);
     else sorted.set(donor, left.slice(taken + 1));
     shares[donor] = book.share(donor);
@@ -80,41 +80,41 @@ function takeLargest(planning: Planning, filling: Filling, stock: ReadonlyMap<nu
 }
 
 /** Moves one unit if it is no larger than what is missing and than what its instance has to give. */
-function take(planning: Planning, { seat, goal, cause }: Filling, bundle: Bundle): boolean {
+function take(planning: Planning, { candidate, goal, cause }: Filling, group: AffinityGroup): boolean {
   const { book } = planning;
-  const donor = book.seatOf(bundle);
-  const size = bundle.load[book.limits.scarce] as number;
-  if (size <= 0 || size > -surplus(planning, seat, goal) || size > surplus(planning, donor, goal)) return false;
+  const donor = book.hostOf(group);
+  const size = group.load[book.limits.scarce] as number;
+  if (size <= 0 || size > -surplus(planning, candidate, goal) || size > surplus(planning, donor, goal)) return false;
   const bounds = [book.limits.shedTo];
-  if (!book.roomFor(bundle, donor).admits(seat, book.limits.shedTo)) return false;
-  const asked = [{ units: bundle.units, from: book.seats[donor]?.id as InstanceId, to: book.seats[seat]?.id as InstanceId }];
-  const brake = planning.budget.whyNot(asked, "voluntary");
-  if (brake !== undefined) {
-    noteBrake(planning, brake);
+  if (!book.candidatesFor(group, donor).admits(candidate, book.limits.shedTo)) return false;
+  const asked = [{ units: group.units, from: book.candidates[donor]?.id as InstanceId, to: book.candidates[candidate]?.id as InstanceId }];
+  const blockedBy = planning.budget.whyNot(asked, "voluntary");
+  if (blockedBy !== undefined) {
+    noteBlockedBy(planning, blockedBy);
     return false;
   }
   planning.budget.spend(asked);
-  commit(planning, nameSeat(planning, { bundle, except: donor, cause, reason: "FILL", bounds }, seat));
+  commit(planning, nameCandidate(planning, { group, except: donor, cause, reason: "FILL", bounds }, candidate));
   return true;
 }
 
 /** Load above the goal in the dimension that is scarce; negative: what is missing. */
-function surplus({ book }: Planning, seat: number, goal: number): number {
-  return book.surplus(seat, book.limits.scarce, goal);
+function surplus({ book }: Planning, candidate: number, goal: number): number {
+  return book.surplus(candidate, book.limits.scarce, goal);
 }
 
-function isDonor({ book }: Planning, { seat, goal }: Filling, donor: number): boolean {
-  return donor !== seat && book.share(donor) > goal;
+function isDonor({ book }: Planning, { candidate, goal }: Filling, donor: number): boolean {
+  return donor !== candidate && book.share(donor) > goal;
 }
 
-function mostLoaded(shares: readonly number[], { seat, goal }: Filling, spent: ReadonlySet<number>): number {
+function mostLoaded(shares: readonly number[], { candidate, goal }: Filling, spent: ReadonlySet<number>): number {
   let most = NOWHERE;
   for (const [donor, share] of shares.entries())
-    if (donor !== seat && share > goal && !spent.has(donor) && (most === NOWHERE || share > (shares[most] as number))) most = donor;
+    if (donor !== candidate && share > goal && !spent.has(donor) && (most === NOWHERE || share > (shares[most] as number))) most = donor;
   return most;
 }
 
-function bySize({ book }: Planning, bundles: readonly Bundle[]): readonly Bundle[] {
+function bySize({ book }: Planning, groups: readonly AffinityGroup[]): readonly AffinityGroup[] {
   const { scarce } = book.limits;
-  return [...bundles].sort((a, b) => (b.load[scarce] as number) - (a.load[scarce] as number) || (a.key < b.key ? -1 : 1));
+  return [...groups].sort((a, b) => (b.load[scarce] as number) - (a.load[scarce] as number) || (a.key < b.key ? -1 : 1));
 }

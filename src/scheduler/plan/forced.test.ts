@@ -2,19 +2,20 @@ import { describe, expect, it } from "vitest";
 import type { InstanceId } from "../../domain/ids.ts";
 import { loadVector } from "../../domain/load.ts";
 import { createRingMemo } from "../ring-memo.ts";
-import { aSeat, aSnapshot, aUnit, TRAITS } from "../testing/snapshots.ts";
+import { aCandidate, aSnapshot, aUnit, TRAITS } from "../testing/snapshots.ts";
 import { planMoves } from "./plan-moves.ts";
 import { reEvaluates } from "./record.ts";
-import type { PlanSeat, PlanSnapshot, PlanUnit } from "./snapshot.ts";
+import type { PlanCandidate, PlanSnapshot, PlanUnit } from "./snapshot.ts";
 
 const ringOf = createRingMemo()("eu/shared/public");
 const plan = (snapshot: PlanSnapshot) => planMoves(snapshot, { ringOf });
-const SEATS = ["c", "b", "a"].map((name) => aSeat(name));
+const CANDIDATES = ["c", "b", "a"].map((name) => aCandidate(name));
 const together = { needs: { together: "t" } };
 /** A group that lives together, one member on each of these instances. */
 const group = (...owners: readonly (string | undefined)[]): readonly PlanUnit[] =>
   owners.map((owner, index) => aUnit(`u${index}`, owner, 10, together));
-const causeOf = (held: readonly PlanUnit[], seats: readonly PlanSeat[] = SEATS) => plan(aSnapshot(seats, held)).records[0]?.cause;
+const causeOf = (held: readonly PlanUnit[], candidates: readonly PlanCandidate[] = CANDIDATES) =>
+  plan(aSnapshot(candidates, held)).records[0]?.cause;
 const steps = (snapshot: PlanSnapshot) => plan(snapshot).moves.map(({ unit, to }) => `${unit} ${to}`);
 
 describe("why something has to move", () => {
@@ -35,31 +36,33 @@ describe("why something has to move", () => {
   });
 
   it("is nothing where a group is all on one instance that keeps it, or a member of it is on its way", () => {
-    expect(steps(aSnapshot(SEATS, group("b", "b", "b")))).toEqual([]);
+    expect(steps(aSnapshot(CANDIDATES, group("b", "b", "b")))).toEqual([]);
     const [first, ...others] = group("a", "b", "c") as [PlanUnit, ...PlanUnit[]];
-    expect(steps(aSnapshot(SEATS, [{ ...first, movingTo: "b" as InstanceId }, ...others]))).toEqual([]);
+    expect(steps(aSnapshot(CANDIDATES, [{ ...first, movingTo: "b" as InstanceId }, ...others]))).toEqual([]);
   });
 
   it("is nothing on an instance that is cordoned, for that keeps what it has", () => {
-    const seats = [aSeat("a", { state: "CORDONED" }), aSeat("b")];
-    expect(steps(aSnapshot(seats, [aUnit("u", "a", 10), aUnit("v", "a", 10, { needs: { pinnedTo: ["a" as InstanceId] } })]))).toEqual([]);
+    const candidates = [aCandidate("a", { state: "CORDONED" }), aCandidate("b")];
+    expect(steps(aSnapshot(candidates, [aUnit("u", "a", 10), aUnit("v", "a", 10, { needs: { pinnedTo: ["a" as InstanceId] } })]))).toEqual(
+      [],
+    );
   });
 });
 
 describe("a group that comes together", () => {
   it("does so where most of it is, among equals on the instance with the first id, and not where nobody is", () => {
-    expect(steps(aSnapshot(SEATS, group("a", "b", "b")))).toEqual(["u0 b"]);
-    expect(steps(aSnapshot(SEATS, group("c", "b")))).toEqual(["u0 b"]);
-    expect(steps(aSnapshot(SEATS, group("b", "c")))).toEqual(["u1 b"]);
+    expect(steps(aSnapshot(CANDIDATES, group("a", "b", "b")))).toEqual(["u0 b"]);
+    expect(steps(aSnapshot(CANDIDATES, group("c", "b")))).toEqual(["u0 b"]);
+    expect(steps(aSnapshot(CANDIDATES, group("b", "c")))).toEqual(["u1 b"]);
     // Also where the ring would put the group elsewhere.
-    for (const home of ["a", "b", "c"])
-      expect(steps(aSnapshot(SEATS, group(undefined, undefined, home)))).toEqual([`u0 ${home}`, `u1 ${home}`]);
+    for (const host of ["a", "b", "c"])
+      expect(steps(aSnapshot(CANDIDATES, group(undefined, undefined, host)))).toEqual([`u0 ${host}`, `u1 ${host}`]);
   });
 
   it("fills its home up to the hard limit, and says so", () => {
-    const seats = [aSeat("a"), aSeat("b")];
+    const candidates = [aCandidate("a"), aCandidate("b")];
     const [one, other] = group("a", "b") as [PlanUnit, PlanUnit];
-    const at = (rest: number) => plan(aSnapshot(seats, [aUnit("rest", "a", rest), one, other]));
+    const at = (rest: number) => plan(aSnapshot(candidates, [aUnit("rest", "a", rest), one, other]));
     const [record, ...more] = at(880).records;
     expect(at(880).moves).toMatchObject([{ unit: "u1", to: "a" }]);
     expect([record?.answer, more]).toEqual([{ chosen: "a", bound: 900_000, rule: "NAMED", refusals: [] }, []]);
@@ -68,7 +71,7 @@ describe("a group that comes together", () => {
   });
 
   it("that lost the instance of some of it is placed anew as a whole", () => {
-    const { records } = plan(aSnapshot(SEATS, group("a", "gone")));
+    const { records } = plan(aSnapshot(CANDIDATES, group("a", "gone")));
     expect(records).toMatchObject([{ units: ["u0", "u1"], cause: { rule: "OWNER_GONE" } }]);
     expect(records[0]?.answer.rule).not.toBe("NAMED");
   });
@@ -76,15 +79,15 @@ describe("a group that comes together", () => {
 
 describe("the order in which what has to move is placed", () => {
   /** Instances that take units have room for 2,000 in the mean: from 40 on a unit is big. The one that is emptied does not count. */
-  const seats = [
-    aSeat("old", { state: "DRAINING", capacity: loadVector(() => 90_000), traits: { ...TRAITS, isBelowFloor: true } }),
-    aSeat("x", { capacity: loadVector(() => 1_000) }),
-    aSeat("y", { capacity: loadVector(() => 3_000) }),
+  const candidates = [
+    aCandidate("old", { state: "DRAINING", capacity: loadVector(() => 90_000), traits: { ...TRAITS, isBelowFloor: true } }),
+    aCandidate("x", { capacity: loadVector(() => 1_000) }),
+    aCandidate("y", { capacity: loadVector(() => 3_000) }),
   ];
   const order = (sizes: readonly number[]) =>
     plan(
       aSnapshot(
-        seats,
+        candidates,
         sizes.map((size, index) => aUnit(`u${String(index).padStart(2, "0")}`, "old", size)),
       ),
     ).moves.map(({ unit }) => Number(unit.slice(1)));
@@ -105,7 +108,7 @@ describe("the order in which what has to move is placed", () => {
 
   it("goes by the dimension that a unit is largest in", () => {
     const wide = (name: string, milliCpu: number) => aUnit(name, "old", 1, { load: { ...loadVector(() => 1), milliCpu } });
-    const { moves } = plan(aSnapshot(seats, [wide("u0", 50), wide("u1", 70), wide("u2", 60), aUnit("u3", "old", 65)]));
+    const { moves } = plan(aSnapshot(candidates, [wide("u0", 50), wide("u1", 70), wide("u2", 60), aUnit("u3", "old", 65)]));
     expect(moves.map(({ unit }) => unit)).toEqual(["u1", "u3", "u2", "u0"]);
   });
 });

@@ -1,9 +1,9 @@
 import { sha256 } from "../../domain/hash.ts";
-import { NO_WISH, whyNotStay } from "../eligibility.ts";
+import { NO_CONSTRAINTS, whyNotStay } from "../eligibility.ts";
 import { shareOf } from "../utilisation.ts";
-import type { Bundle } from "./bundles.ts";
+import type { AffinityGroup } from "./affinity-groups.ts";
 import { NOTHING, NOWHERE } from "./ledger.ts";
-import { commit, type Found, findSeat, nameSeat, type Planning, type Search } from "./planning.ts";
+import { commit, type Found, findCandidate, nameCandidate, type Planning, type Search } from "./planning.ts";
 import type { Cause } from "./record.ts";
 
 /**
@@ -14,44 +14,48 @@ import type { Cause } from "./record.ts";
  * with their size: sorted by size throughout, some instances end with big units only, and a small excess later can be mended
  * by a big move only.
  */
-export function planForced(planning: Planning, forced: readonly Bundle[]): void {
+export function planForced(planning: Planning, forced: readonly AffinityGroup[]): void {
   const { book } = planning;
   const { tight, bound, hard } = book.limits;
-  for (const bundle of inOrder(planning, forced)) {
+  for (const group of inOrder(planning, forced)) {
     // Of two that live apart, one may stay once the other has left.
-    const cause = whyForced(planning, bundle);
+    const cause = whyForced(planning, group);
     if (cause === undefined) continue;
-    const search = { bundle, cause, reason: "FORCED", bounds: [...new Set([tight, bound, hard])], except: NOWHERE } as const;
-    const found = homecoming(planning, search) ?? findSeat(planning, search);
+    const search = { group, cause, reason: "FORCED", bounds: [...new Set([tight, bound, hard])], except: NOWHERE } as const;
+    const found = homecoming(planning, search) ?? findCandidate(planning, search);
     if (found !== undefined) commit(planning, found);
   }
 }
 
 /** What must not stay where it is, or is nowhere, as the book stands. */
-export function forcedOf(planning: Planning): readonly Bundle[] {
+export function forcedOf(planning: Planning): readonly AffinityGroup[] {
   const { book } = planning;
-  const keepsAnybody = book.seats.map((seat) => whyNotStay(NO_WISH, seat) === undefined);
-  const mayStay = (bundle: Bundle): boolean => bundle.isPlain && keepsAnybody[book.seatOf(bundle)] === true;
-  return book.bundles.filter((bundle) => !mayStay(bundle) && whyForced(planning, bundle) !== undefined);
+  const keepsAnybody = book.candidates.map((candidate) => whyNotStay(NO_CONSTRAINTS, candidate) === undefined);
+  const mayStay = (group: AffinityGroup): boolean => group.isPlain && keepsAnybody[book.hostOf(group)] === true;
+  return book.groups.filter((group) => !mayStay(group) && whyForced(planning, group) !== undefined);
 }
 
 /** Why a bundle may not stay as it is; `undefined` when it may, or when a move of it is under way and has to end first. */
-function whyForced({ book, snapshot }: Planning, bundle: Bundle): Cause | undefined {
-  if (bundle.units.some(({ movingTo }) => movingTo !== undefined)) return undefined;
-  if (bundle.units.length > 1 || book.seatOf(bundle) === NOWHERE) {
-    const cause = whyApart(snapshot, book.seatIndex, bundle);
+function whyForced({ book, snapshot }: Planning, group: AffinityGroup): Cause | undefined {
+  if (group.units.some(({ movingTo }) => movingTo !== undefined)) return undefined;
+  if (group.units.length > 1 || book.hostOf(group) === NOWHERE) {
+    const cause = whyApart(snapshot, book.candidateIndex, group);
     if (cause !== undefined) return cause;
   }
-  const offer = book.offer(book.seatOf(bundle), bundle);
-  const ineligible = whyNotStay(bundle.wish, offer);
-  return ineligible === undefined ? undefined : { rule: "MAY_NOT_STAY", wish: bundle.wish, offer, ineligible };
+  const offer = book.offer(book.hostOf(group), group);
+  const ineligible = whyNotStay(group.constraints, offer);
+  return ineligible === undefined ? undefined : { rule: "MAY_NOT_STAY", constraints: group.constraints, offer, ineligible };
 }
 
 /** Why the units of a bundle are not all on one instance of the class; `undefined` when they are. */
-function whyApart({ seats }: Planning["snapshot"], seatIndex: ReadonlyMap<string, number>, bundle: Bundle): Cause | undefined {
-  const owners = bundle.units.map(({ owner }) => owner);
-  const gone = owners.find((owner) => owner !== undefined && !seatIndex.has(owner));
-  if (gone !== undefined) return { rule: "OWNER_GONE", instance: gone, known: seats.map(({ id }) => id).sort() };
+function whyApart(
+  { candidates }: Planning["snapshot"],
+  candidateIndex: ReadonlyMap<string, number>,
+  group: AffinityGroup,
+): Cause | undefined {
+  const owners = group.units.map(({ owner }) => owner);
+  const gone = owners.find((owner) => owner !== undefined && !candidateIndex.has(owner));
+  if (gone !== undefined) return { rule: "OWNER_GONE", instance: gone, known: candidates.map(({ id }) => id).sort() };
   const known = [...new Set(owners.flatMap((owner) => owner ?? []))].sort();
   if (known.length === 0) return { rule: "UNPLACED" };
   if (known.length > 1) return { rule: "SPREAD", instances: known };
@@ -62,23 +66,23 @@ function whyApart({ seats }: Planning["snapshot"], seatIndex: ReadonlyMap<string
 /** A group of which a part is somewhere comes together where most of it is, if there is room: so the fewest move. */
 function homecoming(planning: Planning, search: Search): Found | undefined {
   const { book } = planning;
-  const { bundle, cause } = search;
+  const { group, cause } = search;
   if (cause.rule !== "SPREAD" && cause.rule !== "UNPLACED") return undefined;
-  const places = book.seatsOf(bundle).filter((seat) => seat !== NOWHERE);
-  const counts = [...new Set(places)].map((seat) => ({ seat, count: places.filter((each) => each === seat).length }));
-  const home = counts.sort((a, b) => b.count - a.count || a.seat - b.seat)[0]?.seat;
-  if (home === undefined || !book.roomFor(bundle).admits(home, book.limits.hard)) return undefined;
-  return nameSeat(planning, { ...search, bounds: [book.limits.hard] }, home);
+  const places = book.hostsOf(group).filter((candidate) => candidate !== NOWHERE);
+  const counts = [...new Set(places)].map((candidate) => ({ candidate, count: places.filter((each) => each === candidate).length }));
+  const host = counts.sort((a, b) => b.count - a.count || a.candidate - b.candidate)[0]?.candidate;
+  if (host === undefined || !book.candidatesFor(group).admits(host, book.limits.hard)) return undefined;
+  return nameCandidate(planning, { ...search, bounds: [book.limits.hard] }, host);
 }
 
-function inOrder({ book, policy }: Planning, forced: readonly Bundle[]): readonly Bundle[] {
-  const active = book.seats.flatMap(({ state }, seat) => (state === "ACTIVE" ? [book.capacityOf(seat)] : []));
+function inOrder({ book, policy }: Planning, forced: readonly AffinityGroup[]): readonly AffinityGroup[] {
+  const active = book.candidates.flatMap(({ state }, candidate) => (state === "ACTIVE" ? [book.capacityOf(candidate)] : []));
   const mean = NOTHING.map((_, d) =>
     Math.floor(active.reduce((sum, capacity) => sum + (capacity[d] as number), 0) / Math.max(1, active.length)),
   );
-  const sized = forced.map((bundle) => {
-    const size = Math.max(...bundle.load.map((amount, d) => shareOf(amount, mean[d] as number)));
-    return { bundle, size: size < policy.bigUnit ? 0 : size, tie: sha256(bundle.key) };
+  const sized = forced.map((group) => {
+    const size = Math.max(...group.load.map((amount, d) => shareOf(amount, mean[d] as number)));
+    return { group, size: size < policy.bigUnit ? 0 : size, tie: sha256(group.key) };
   });
-  return sized.sort((a, b) => b.size - a.size || (a.tie < b.tie ? -1 : 1)).map(({ bundle }) => bundle);
+  return sized.sort((a, b) => b.size - a.size || (a.tie < b.tie ? -1 : 1)).map(({ group }) => group);
 }

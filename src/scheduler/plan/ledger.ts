@@ -13,15 +13,15 @@ export const NOWHERE = -1;
  */
 export interface Ledger {
   /** Adds (1) or takes away (-1); NOWHERE carries nothing. */
-  add(seat: number, amounts: readonly number[], sign: 1 | -1): void;
-  loadOf(seat: number): readonly number[];
+  add(candidate: number, amounts: readonly number[], sign: 1 | -1): void;
+  loadOf(candidate: number): readonly number[];
   /** Load above a share of the capacity in one dimension; negative: what is missing up to there. */
-  surplus(seat: number, dimension: number, share: number): number;
-  capacityOf(seat: number): readonly number[];
+  surplus(candidate: number, dimension: number, share: number): number;
+  capacityOf(candidate: number): readonly number[];
   /** Utilisation in the fullest dimension with some more load, ppm. */
-  shareWith(seat: number, more: readonly number[]): number;
+  shareWith(candidate: number, more: readonly number[]): number;
   /** Whether the instance with some more load is within a bound in every dimension. */
-  fits(seat: number, more: readonly number[], bound: number): boolean;
+  fits(candidate: number, more: readonly number[], bound: number): boolean;
 }
 
 export const NOTHING: readonly number[] = LOAD_DIMENSIONS.map(() => 0);
@@ -29,29 +29,32 @@ export const NOTHING: readonly number[] = LOAD_DIMENSIONS.map(() => 0);
 export function openLedger(capacities: readonly (readonly number[])[]): Ledger {
   const capacity = Float64Array.from(capacities.flat());
   const load = new Float64Array(capacity.length);
-  const slice = (from: Float64Array, seat: number): readonly number[] => [...from.subarray(seat * WIDTH, seat * WIDTH + WIDTH)];
+  const slice = (from: Float64Array, candidate: number): readonly number[] => [
+    ...from.subarray(candidate * WIDTH, candidate * WIDTH + WIDTH),
+  ];
   return {
-    add(seat, amounts, sign) {
-      if (seat === NOWHERE) return;
-      for (let d = 0; d < WIDTH; d += 1) load[seat * WIDTH + d] = (load[seat * WIDTH + d] as number) + sign * (amounts[d] as number);
+    add(candidate, amounts, sign) {
+      if (candidate === NOWHERE) return;
+      for (let d = 0; d < WIDTH; d += 1)
+        load[candidate * WIDTH + d] = (load[candidate * WIDTH + d] as number) + sign * (amounts[d] as number);
     },
-    surplus(seat, dimension, share) {
-      const at = seat * WIDTH + dimension;
+    surplus(candidate, dimension, share) {
+      const at = candidate * WIDTH + dimension;
       return (load[at] as number) - Math.floor(((capacity[at] as number) * share) / WHOLE);
     },
-    loadOf: (seat) => slice(load, seat),
-    capacityOf: (seat) => slice(capacity, seat),
-    shareWith(seat, more) {
+    loadOf: (candidate) => slice(load, candidate),
+    capacityOf: (candidate) => slice(capacity, candidate),
+    shareWith(candidate, more) {
       let most = 0;
       for (let d = 0; d < WIDTH; d += 1) {
-        const share = shareOf((load[seat * WIDTH + d] as number) + (more[d] as number), capacity[seat * WIDTH + d] as number);
+        const share = shareOf((load[candidate * WIDTH + d] as number) + (more[d] as number), capacity[candidate * WIDTH + d] as number);
         if (share > most) most = share;
       }
       return most;
     },
-    fits(seat, more, bound) {
+    fits(candidate, more, bound) {
       for (let d = 0; d < WIDTH; d += 1) {
-        const at = seat * WIDTH + d;
+        const at = candidate * WIDTH + d;
         if (((load[at] as number) + (more[d] as number)) * WHOLE > (capacity[at] as number) * bound) return false;
       }
       return true;

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { aSeat, aSnapshot, aUnit, NOON } from "../testing/snapshots.ts";
+import { aCandidate, aSnapshot, aUnit, NOON } from "../testing/snapshots.ts";
 import { openBook } from "./book.ts";
 import { DEFAULT_PLANNER_POLICY } from "./planner-policy.ts";
 
 /** Limits of a class of two instances, of which the second is empty. */
-const limitsAt = (load: number, more: Parameters<typeof aSeat>[1] = {}) =>
-  openBook(aSnapshot([aSeat("a"), aSeat("b", more)], [aUnit("u", "a", load)], { at: NOON }), DEFAULT_PLANNER_POLICY).limits;
+const limitsAt = (load: number, more: Parameters<typeof aCandidate>[1] = {}) =>
+  openBook(aSnapshot([aCandidate("a"), aCandidate("b", more)], [aUnit("u", "a", load)], { at: NOON }), DEFAULT_PLANNER_POLICY).limits;
 
 describe("the bounds of a class", () => {
   it.each([
@@ -24,20 +24,20 @@ describe("the bounds of a class", () => {
 
   it("know the mean unit, that of none being nothing", () => {
     const held = [aUnit("u", "a", 100), aUnit("v", undefined, 50)];
-    expect(openBook(aSnapshot([aSeat("a")], held), DEFAULT_PLANNER_POLICY).limits.meanUnit).toEqual([75, 0, 0, 0, 0]);
-    expect(openBook(aSnapshot([aSeat("a")], []), DEFAULT_PLANNER_POLICY).limits.meanUnit).toEqual([0, 0, 0, 0, 0]);
+    expect(openBook(aSnapshot([aCandidate("a")], held), DEFAULT_PLANNER_POLICY).limits.meanUnit).toEqual([75, 0, 0, 0, 0]);
+    expect(openBook(aSnapshot([aCandidate("a")], []), DEFAULT_PLANNER_POLICY).limits.meanUnit).toEqual([0, 0, 0, 0, 0]);
   });
 
   it("count capacity that takes units only, and all load there is", () => {
     expect(limitsAt(300, { state: "DRAINING" }).mean).toBe(300_000);
     expect(limitsAt(300, { state: "CORDONED" }).mean).toBe(300_000);
-    const draining = aSnapshot([aSeat("a", { state: "DRAINING" }), aSeat("b")], [aUnit("u", "a", 300), aUnit("v", "b", 300)]);
+    const draining = aSnapshot([aCandidate("a", { state: "DRAINING" }), aCandidate("b")], [aUnit("u", "a", 300), aUnit("v", "b", 300)]);
     expect(openBook(draining, DEFAULT_PLANNER_POLICY).limits.mean).toBe(600_000);
   });
 
   it("leave out what waits and fits nowhere, and count what waits and fits", () => {
     const waiting = (load: number) =>
-      openBook(aSnapshot([aSeat("a")], [aUnit("u", undefined, load), aUnit("v", "a", 100)]), DEFAULT_PLANNER_POLICY).limits.mean;
+      openBook(aSnapshot([aCandidate("a")], [aUnit("u", undefined, load), aUnit("v", "a", 100)]), DEFAULT_PLANNER_POLICY).limits.mean;
     expect(waiting(901)).toBe(100_000);
     expect(waiting(900)).toBe(1_000_000);
   });
@@ -46,6 +46,6 @@ describe("the bounds of a class", () => {
     const unit = aUnit("u", "a", 100, {
       load: { applications: 100, clusterEntries: 0, cachedResources: 300, milliCpu: 200, gitPerMinute: 0 },
     });
-    expect(openBook(aSnapshot([aSeat("a")], [unit]), DEFAULT_PLANNER_POLICY).limits).toMatchObject({ mean: 300_000, scarce: 2 });
+    expect(openBook(aSnapshot([aCandidate("a")], [unit]), DEFAULT_PLANNER_POLICY).limits).toMatchObject({ mean: 300_000, scarce: 2 });
   });
 });

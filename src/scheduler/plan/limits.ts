@@ -1,9 +1,9 @@
 import { LOAD_DIMENSIONS } from "../../domain/load.ts";
 import { boundAt, shareOf } from "../utilisation.ts";
-import type { Bundle } from "./bundles.ts";
+import type { AffinityGroup } from "./affinity-groups.ts";
 import { NOTHING, NOWHERE, openLedger } from "./ledger.ts";
 import type { PlannerPolicy } from "./planner-policy.ts";
-import type { PlanSeat } from "./snapshot.ts";
+import type { PlanCandidate } from "./snapshot.ts";
 
 /** Bounds on dominant utilisation, ppm. Above `bound` an instance is too full; one that sheds goes down to `shedTo`. */
 export interface Limits {
@@ -19,9 +19,9 @@ export interface Limits {
 }
 
 export interface Occupancy {
-  readonly seats: readonly PlanSeat[];
+  readonly candidates: readonly PlanCandidate[];
   readonly capacities: readonly (readonly number[])[];
-  readonly bundles: readonly Bundle[];
+  readonly groups: readonly AffinityGroup[];
   /** Where the units of each bundle are. */
   readonly where: readonly (readonly number[])[];
 }
@@ -33,17 +33,18 @@ export interface Occupancy {
  * `shedTo` keeps its distance from `bound` also where both are held by the activity threshold or the hard limit: an instance
  * that was left at exactly the bound would be above it again with the next fluctuation.
  */
-export function limitsOf({ seats, capacities, bundles, where }: Occupancy, { placement }: PlannerPolicy): Limits {
-  const active = seats.flatMap(({ state }, seat) => (state === "ACTIVE" ? [seat] : []));
+export function limitsOf({ candidates, capacities, groups, where }: Occupancy, { placement }: PlannerPolicy): Limits {
+  const active = candidates.flatMap(({ state }, candidate) => (state === "ACTIVE" ? [candidate] : []));
   const empty = openLedger(capacities);
-  const isCounted = ({ index, load }: Bundle): boolean =>
-    where[index]?.some((seat) => seat !== NOWHERE) === true || active.some((seat) => empty.fits(seat, load, placement.hardLimit));
-  const loads = bundles.filter(isCounted).map(({ load }) => load);
+  const isCounted = ({ index, load }: AffinityGroup): boolean =>
+    where[index]?.some((candidate) => candidate !== NOWHERE) === true ||
+    active.some((candidate) => empty.fits(candidate, load, placement.hardLimit));
+  const loads = groups.filter(isCounted).map(({ load }) => load);
   const means = LOAD_DIMENSIONS.map((_, d) =>
     shareOf(
       sumOf(loads, d),
       sumOf(
-        active.map((seat) => capacities[seat] ?? NOTHING),
+        active.map((candidate) => capacities[candidate] ?? NOTHING),
         d,
       ),
     ),
@@ -52,7 +53,7 @@ export function limitsOf({ seats, capacities, bundles, where }: Occupancy, { pla
   const tight = boundAt(mean, placement.tight, placement);
   const bound = boundAt(mean, placement.loose, placement);
   const shedTo = Math.min(tight, Math.max(mean, Math.floor((bound * placement.tight) / placement.loose)));
-  const all = bundles.map(({ load }) => load);
+  const all = groups.map(({ load }) => load);
   const meanUnit = LOAD_DIMENSIONS.map((_, d) => sumOf(all, d) / Math.max(1, all.length));
   return { mean, scarce: means.indexOf(mean), tight, bound, shedTo, hard: placement.hardLimit, meanUnit };
 }

@@ -1,7 +1,7 @@
 import type { Millis } from "../../domain/clock.ts";
 import { WHOLE } from "../policy.ts";
+import type { AffinityGroup } from "./affinity-groups.ts";
 import type { Book } from "./book.ts";
-import type { Bundle } from "./bundles.ts";
 import { fewestFor } from "./cover.ts";
 import { persistenceOf } from "./limits.ts";
 import type { PlannerPolicy } from "./planner-policy.ts";
@@ -24,28 +24,28 @@ export interface Moment {
  * Reckoned on the fleet as the snapshot has it. Forced units move whatever happens, and what overfull instances have to give comes on
  * top. What new ones have to get may be all these same moves, so the larger of the two counts; a new one that is cordoned gets nothing.
  */
-export function lowerBoundOf(book: Book, forced: readonly Bundle[], { at, policy }: Moment): LowerBound {
+export function lowerBoundOf(book: Book, forced: readonly AffinityGroup[], { at, policy }: Moment): LowerBound {
   const { fillShort } = policy;
   const { scarce, bound, shedTo, mean } = book.limits;
   const isForced = new Set(forced);
   const goal = Math.floor((mean * (WHOLE - fillShort)) / WHOLE);
   let [given, shed, got] = [0, 0, 0];
   let moves = forced.reduce((sum, { units }) => sum + units.length, 0);
-  for (const [seat, { state, isFilling, isOverloaded, aboveSince }] of book.seats.entries()) {
+  for (const [candidate, { state, isFilling, isOverloaded, aboveSince }] of book.candidates.entries()) {
     if (state !== "ACTIVE" && state !== "CORDONED") continue;
-    const excess = book.surplus(seat, scarce, bound);
+    const excess = book.surplus(candidate, scarce, bound);
     if (excess > 0) {
-      const staying = book.bundlesOn(seat).filter((bundle) => !isForced.has(bundle));
+      const staying = book.groupsOn(candidate).filter((group) => !isForced.has(group));
       given += excess;
-      if (isOverloaded || (aboveSince !== undefined && at - aboveSince >= persistenceOf(book.share(seat), book.limits, policy)))
-        shed += book.surplus(seat, scarce, shedTo);
+      if (isOverloaded || (aboveSince !== undefined && at - aboveSince >= persistenceOf(book.share(candidate), book.limits, policy)))
+        shed += book.surplus(candidate, scarce, shedTo);
       moves += fewestFor(
-        staying.map((bundle) => bundle.load[scarce] as number).sort((a, b) => a - b),
+        staying.map((group) => group.load[scarce] as number).sort((a, b) => a - b),
         excess,
       );
     }
-    if (isFilling && state === "ACTIVE") got += Math.max(0, -book.surplus(seat, scarce, goal));
+    if (isFilling && state === "ACTIVE") got += Math.max(0, -book.surplus(candidate, scarce, goal));
   }
-  const load = forced.reduce((sum, bundle) => sum + (bundle.load[scarce] as number), 0);
+  const load = forced.reduce((sum, group) => sum + (group.load[scarce] as number), 0);
   return { load: Math.max(load + given, got), toTarget: Math.max(load + shed, got), moves };
 }

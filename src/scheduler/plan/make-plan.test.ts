@@ -6,7 +6,7 @@ import { loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { aFacts, aReport, aRow, aUnitRow, longAbove, unitRows } from "../testing/facts.ts";
 import { HOUR_MS, NOON } from "../testing/snapshots.ts";
 import type { PlanningFacts } from "./assemble.ts";
-import { reEvaluatesBrake } from "./budget.ts";
+import { reEvaluatesBlockedBy } from "./budget.ts";
 import { describePlan } from "./describe-plan.ts";
 import { type Goal, makePlan } from "./make-plan.ts";
 import { reEvaluates } from "./record.ts";
@@ -63,7 +63,7 @@ describe("plans made from rows", () => {
     const freeze: Freeze = { ...said, name: "launch", reason: "big day", schedule: undefined, durationMs: HOUR_MS };
     const frozen = { ...SKEWED, freezes: [{ ...freeze, name: "old", at: millis(NOON - 9 * HOUR_MS) }, freeze] };
     expect(make(frozen).plan.moves).toEqual([]);
-    expect(make(frozen).document.brakes).toContainEqual({ brake: "FREEZE", reason: "launch: big day", at: NOON, until: NOON + HOUR_MS });
+    expect(make(frozen).document.blockedBy).toContainEqual({ rule: "FREEZE", reason: "launch: big day", at: NOON, until: NOON + HOUR_MS });
     const roomy = { ...frozen, instances: [A, B, aRow("c")] };
     expect(make(roomy, { kind: "drain", instance: B }).plan.moves.map(({ reason }) => reason)).toEqual(["FORCED", "FORCED"]);
     const weekly = { ...freeze, schedule: "* * * * *", at: millis(0) };
@@ -74,7 +74,7 @@ describe("plans made from rows", () => {
   it("count what was moved in the last hour, and leave what was moved today", () => {
     const at = millis(NOON - HOUR_MS / 2);
     const moves = SKEWED.units.slice(0, 18).map(({ unit }) => ({ unit: unit.id, from: B.id, to: A.id, reason: "SHED" as const, at }));
-    expect(make({ ...SKEWED, moves }).document.brakes).toContainEqual(expect.objectContaining({ brake: "WORKSPACES", used: 18 }));
+    expect(make({ ...SKEWED, moves }).document.blockedBy).toContainEqual(expect.objectContaining({ rule: "WORKSPACES", used: 18 }));
     expect(
       make({ ...SKEWED, moves: moves.map((move) => ({ ...move, at: millis(NOON - 2 * HOUR_MS) })) }).plan.moves.length,
     ).toBeGreaterThan(0);
@@ -142,9 +142,9 @@ describe("bad input moves nobody who need not move, and is told", () => {
   it.each(cases)("metrics that are %s", (_what, facts, rule) => {
     expect(voluntary(SKEWED).length).toBeGreaterThan(0);
     expect(voluntary(facts)).toEqual([]);
-    const { brakes } = make(facts).document;
-    expect(brakes).toContainEqual(expect.objectContaining({ brake: "METRICS", verdict: expect.objectContaining({ rule }) }));
-    expect(brakes.every(reEvaluatesBrake)).toBe(true);
+    const { blockedBy } = make(facts).document;
+    expect(blockedBy).toContainEqual(expect.objectContaining({ rule: "METRICS", verdict: expect.objectContaining({ rule }) }));
+    expect(blockedBy.every(reEvaluatesBlockedBy)).toBe(true);
     expect(textOf(facts)).toContainEqual(expect.stringContaining("metrics are not trusted, so nothing moves that need not"));
   });
 

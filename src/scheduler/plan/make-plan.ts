@@ -2,8 +2,8 @@ import type { Millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { PlanGoal } from "../../domain/plan.ts";
+import { instanceTraits } from "../instance-traits.ts";
 import type { RingSource } from "../ring-memo.ts";
-import { seatTraits } from "../seat-traits.ts";
 import { assembleSnapshot, type PlanningFacts } from "./assemble.ts";
 import { type Plan, planMoves } from "./plan-moves.ts";
 import { type ApprovalLimits, DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
@@ -27,12 +27,12 @@ export interface MadePlan {
 /** Id of an instance that a plan supposes to be there. */
 const SUPPOSED = "(one more)" as InstanceId;
 
-const { brakes } = DEFAULT_PLANNER_POLICY;
+const { budgets } = DEFAULT_PLANNER_POLICY;
 const ANY = Number.MAX_SAFE_INTEGER;
 /** What an instance would take in the end, in however many plans: budgets of one of them say nothing about that. */
 const UNHURRIED: PlannerPolicy = {
   ...DEFAULT_PLANNER_POLICY,
-  brakes: { ...brakes, movesPerPlan: ANY, movesPerHour: ANY, movesPerInstance: ANY, movesPerCluster: ANY, workspaces: 1_000_000 },
+  budgets: { ...budgets, movesPerPlan: ANY, movesPerHour: ANY, movesPerInstance: ANY, movesPerCluster: ANY, workspaces: 1_000_000 },
 };
 
 interface PlanOptions {
@@ -49,18 +49,18 @@ export function makePlan(facts: PlanningFacts, goal: Goal, options: PlanOptions)
   const policy = { ...base, approval: options.approval ?? base.approval };
   const plan = planMoves(snapshot, options.ringOf === undefined ? { policy } : { policy, ringOf: options.ringOf });
   const moved = new Set(plan.moves.map(({ unit }) => unit));
-  const { left, unplaceable, withoutSeat } = plan.report;
+  const { left, unplaceable, withoutCandidate } = plan.report;
   const named = new Set<string>([
     ...moved,
     ...left.shown.map(({ unit }) => unit),
-    ...[...unplaceable, ...withoutSeat].flatMap(({ units }) => units),
+    ...[...unplaceable, ...withoutCandidate].flatMap(({ units }) => units),
   ]);
   const units = facts.units
     .filter(({ unit }) => named.has(unit.id))
     .map(({ unit, namespace }) => [unit.id, nameOf(unit.bucket, namespace)] as const);
   const document = {
     ...plan.report,
-    names: { units: Object.fromEntries(units), instances: Object.fromEntries(snapshot.seats.map(({ id, name }) => [id, name])) },
+    names: { units: Object.fromEntries(units), instances: Object.fromEntries(snapshot.candidates.map(({ id, name }) => [id, name])) },
     deployed: facts.units.filter(({ unit, isDeployed }) => isDeployed && moved.has(unit.id)).map(({ unit }) => unit.id),
   };
   return { snapshot, plan, document };
@@ -74,24 +74,26 @@ function nameOf(bucket: number, namespace: string): string {
 function withHosts(snapshot: PlanSnapshot, { instances }: PlanningFacts, { release }: Goal): PlanSnapshot {
   if (release === undefined) return snapshot;
   const hosts = new Set(instances.filter((one) => one.version === release && one.desiredVersion === release).map(({ id }) => id));
-  const seats = snapshot.seats.map((seat) =>
-    hosts.has(seat.id) || seat.state !== "ACTIVE" ? seat : { ...seat, state: "CORDONED" as const },
+  const candidates = snapshot.candidates.map((candidate) =>
+    hosts.has(candidate.id) || candidate.state !== "ACTIVE" ? candidate : { ...candidate, state: "CORDONED" as const },
   );
-  return { ...snapshot, seats };
+  return { ...snapshot, candidates };
 }
 
 /** The fleet as the goal supposes it to be. */
 function snapshotFor(snapshot: PlanSnapshot, { kind, instance }: Goal): PlanSnapshot {
   if (kind === "rebalance" || instance === undefined) return snapshot;
-  const { seats } = snapshot;
+  const { candidates } = snapshot;
   switch (kind) {
     case "drain":
       return {
         ...snapshot,
-        seats: seats.map((seat) => (seat.id === instance.id ? { ...seat, state: "DRAINING", isOverloaded: false } : seat)),
+        candidates: candidates.map((candidate) =>
+          candidate.id === instance.id ? { ...candidate, state: "DRAINING", isOverloaded: false } : candidate,
+        ),
       };
     case "remove":
-      return { ...snapshot, seats: seats.filter(({ id }) => id !== instance.id) };
+      return { ...snapshot, candidates: candidates.filter(({ id }) => id !== instance.id) };
     case "add": {
       const { capacity, weight, pool } = instance;
       const more = {
@@ -100,11 +102,11 @@ function snapshotFor(snapshot: PlanSnapshot, { kind, instance }: Goal): PlanSnap
         state: "ACTIVE",
         capacity,
         weight,
-        traits: seatTraits(instance, undefined),
+        traits: instanceTraits(instance, undefined),
         isOverloaded: false,
         isFilling: true,
       } as const;
-      return { ...snapshot, seats: [...seats, more] };
+      return { ...snapshot, candidates: [...candidates, more] };
     }
   }
 }

@@ -51,6 +51,6 @@ function keptFit({ weights, fittedAt }: ClassState): Pick<ClassState, "weights" 
  */
 export function nextAbove(snapshot: PlanSnapshot, policy: PlannerPolicy = DEFAULT_PLANNER_POLICY): ReadonlyMap<string, Millis> {
   const book = openBook(snapshot, policy);
-  const above = book.seats.filter((_, seat) => book.share(seat) > book.limits.bound);
+  const above = book.candidates.filter((_, candidate) => book.share(candidate) > book.limits.bound);
   return new Map(above.map(({ id, aboveSince }) => [id, aboveSince ?? snapshot.at]));
 }

@@ -4,8 +4,8 @@ import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import { LOAD_DIMENSIONS, loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { DEFAULT_POLICY, WHOLE } from "../policy.ts";
 import { createRingMemo } from "../ring-memo.ts";
-import { anySnapshot, apps, aSeat, aSnapshot, aUnit, LONG_ABOVE, NOON, ROOMY, TRAITS, units } from "../testing/snapshots.ts";
-import { reEvaluatesBrake } from "./budget.ts";
+import { aCandidate, anySnapshot, apps, aSnapshot, aUnit, LONG_ABOVE, NOON, ROOMY, TRAITS, units } from "../testing/snapshots.ts";
+import { reEvaluatesBlockedBy } from "./budget.ts";
 import { nextAbove } from "./next-class-state.ts";
 import { planMoves } from "./plan-moves.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
@@ -17,14 +17,16 @@ const ringOf = createRingMemo()("eu/shared/public");
 /** Budgets that a fleet of a few dozen units does not run into. */
 const LOOSE: PlannerPolicy = {
   ...DEFAULT_PLANNER_POLICY,
-  brakes: { ...DEFAULT_PLANNER_POLICY.brakes, workspaces: WHOLE, movesPerPlan: 1_000, movesPerHour: 1_000, movesPerInstance: 1_000 },
+  budgets: { ...DEFAULT_PLANNER_POLICY.budgets, workspaces: WHOLE, movesPerPlan: 1_000, movesPerHour: 1_000, movesPerInstance: 1_000 },
 };
 const plan = (snapshot: PlanSnapshot, policy = LOOSE) => planMoves(snapshot, { policy, ringOf });
 
 /** What each instance carries with its units, and with those on their way to it. */
 function loadsOf(snapshot: PlanSnapshot, owners: ReadonlyMap<string, string | undefined>) {
-  const on = (seat: string) => snapshot.units.filter(({ id, movingTo }) => owners.get(id) === seat || movingTo === seat);
-  return new Map(snapshot.seats.map(({ id }) => [id as string, loadVector((d) => on(id).reduce((sum, { load }) => sum + load[d], 0))]));
+  const on = (candidate: string) => snapshot.units.filter(({ id, movingTo }) => owners.get(id) === candidate || movingTo === candidate);
+  return new Map(
+    snapshot.candidates.map(({ id }) => [id as string, loadVector((d) => on(id).reduce((sum, { load }) => sum + load[d], 0))]),
+  );
 }
 const ownersOf = (snapshot: PlanSnapshot) => new Map<string, string | undefined>(snapshot.units.map(({ id, owner }) => [id, owner]));
 
@@ -39,7 +41,7 @@ describe("a plan", () => {
             .map(({ row }) => row);
         const again = plan({
           ...snapshot,
-          seats: shuffle(snapshot.seats).map((seat) => ({ ...seat, name: `called ${seat.id}` })),
+          candidates: shuffle(snapshot.candidates).map((candidate) => ({ ...candidate, name: `called ${candidate.id}` })),
           units: shuffle(snapshot.units),
         });
         expect(again).toEqual(plan(snapshot));
@@ -55,7 +57,7 @@ describe("a plan", () => {
         const renamed = (id: string | undefined) => (id === undefined ? undefined : (`z${id}` as InstanceId));
         const again: PlanSnapshot = {
           ...snapshot,
-          seats: snapshot.seats.map((seat) => ({ ...seat, id: renamed(seat.id) as InstanceId })),
+          candidates: snapshot.candidates.map((candidate) => ({ ...candidate, id: renamed(candidate.id) as InstanceId })),
           units: snapshot.units.map(({ needs, ...unit }) => ({
             ...unit,
             id: `z${unit.id}` as UnitId,
@@ -85,11 +87,12 @@ describe("a plan", () => {
         const owners = ownersOf(snapshot);
         for (const { unit, to } of plan(snapshot).moves) {
           owners.set(unit, to);
-          const seat = snapshot.seats.find(({ id }) => id === to);
+          const candidate = snapshot.candidates.find(({ id }) => id === to);
           // A group that comes together arrives unit by unit; the last of them decides.
           if (snapshot.units.find(({ id }) => id === unit)?.needs?.together !== undefined) continue;
           const load = loadsOf(snapshot, owners).get(to) ?? ZERO_LOAD;
-          for (const d of LOAD_DIMENSIONS) expect(load[d] * WHOLE).toBeLessThanOrEqual((seat?.capacity[d] ?? 0) * DEFAULT_POLICY.hardLimit);
+          for (const d of LOAD_DIMENSIONS)
+            expect(load[d] * WHOLE).toBeLessThanOrEqual((candidate?.capacity[d] ?? 0) * DEFAULT_POLICY.hardLimit);
         }
       }),
       RUNS,
@@ -101,8 +104,10 @@ describe("a plan", () => {
       fc.property(anySnapshot, (snapshot) => {
         const { moves, report } = plan(snapshot);
         const to = new Map<string, string>(moves.map((move) => [move.unit, move.to]));
-        const active = new Set<string>(snapshot.seats.filter(({ state }) => state === "ACTIVE").map(({ id }) => id));
-        const keeping = new Set<string>(snapshot.seats.filter(({ state }) => ["ACTIVE", "CORDONED"].includes(state)).map(({ id }) => id));
+        const active = new Set<string>(snapshot.candidates.filter(({ state }) => state === "ACTIVE").map(({ id }) => id));
+        const keeping = new Set<string>(
+          snapshot.candidates.filter(({ state }) => ["ACTIVE", "CORDONED"].includes(state)).map(({ id }) => id),
+        );
         const reported = new Set<string>(report.unplaceable.flatMap((record) => record.units));
         const inFlight = new Set(
           snapshot.units.filter(({ movingTo }) => movingTo !== undefined).map(({ needs, id }) => needs?.together ?? id),
@@ -155,19 +160,19 @@ describe("a plan", () => {
   });
 
   it("stays within every budget", () => {
-    const brakes = { ...DEFAULT_PLANNER_POLICY.brakes, movesPerPlan: 3, movesPerInstance: 2, workspaces: 100_000, hotFactor: 2 };
+    const budgets = { ...DEFAULT_PLANNER_POLICY.budgets, movesPerPlan: 3, movesPerInstance: 2, workspaces: 100_000, hotFactor: 2 };
     fc.assert(
       fc.property(anySnapshot, (snapshot) => {
-        const { moves } = plan(snapshot, { ...DEFAULT_PLANNER_POLICY, brakes });
+        const { moves } = plan(snapshot, { ...DEFAULT_PLANNER_POLICY, budgets });
         const voluntary = moves.filter(({ reason }) => reason === "SHED" || reason === "FILL");
         const workspaces = new Set(snapshot.units.map(({ workspaceId }) => workspaceId)).size;
         const moved = new Set(voluntary.map(({ unit }) => snapshot.units.find(({ id }) => id === unit)?.workspaceId));
-        expect(voluntary.length).toBeLessThanOrEqual(brakes.movesPerPlan);
+        expect(voluntary.length).toBeLessThanOrEqual(budgets.movesPerPlan);
         expect(moved.size).toBeLessThanOrEqual(Math.max(1, Math.floor(workspaces / 10)));
-        for (const { id } of snapshot.seats) {
-          expect(voluntary.filter(({ from, to }) => from === id || to === id).length).toBeLessThanOrEqual(brakes.movesPerInstance);
+        for (const { id } of snapshot.candidates) {
+          expect(voluntary.filter(({ from, to }) => from === id || to === id).length).toBeLessThanOrEqual(budgets.movesPerInstance);
           const all = moves.filter(({ reason, from, to }) => reason !== "FORCED" && (from === id || to === id));
-          expect(all.length).toBeLessThanOrEqual(brakes.movesPerInstance * brakes.hotFactor);
+          expect(all.length).toBeLessThanOrEqual(budgets.movesPerInstance * budgets.hotFactor);
         }
       }),
       RUNS,
@@ -180,9 +185,9 @@ describe("a plan", () => {
         const { records, moves, report } = JSON.parse(JSON.stringify(plan(snapshot))) as ReturnType<typeof plan>;
         const explained = new Set(records.flatMap((record) => record.units));
         for (const { unit } of moves) expect(explained).toContain(unit);
-        for (const record of [...records, ...report.unplaceable, ...report.withoutSeat]) expect(reEvaluates(record)).toBe(true);
+        for (const record of [...records, ...report.unplaceable, ...report.withoutCandidate]) expect(reEvaluates(record)).toBe(true);
         for (const stay of report.left.shown) expect(reEvaluatesStay(stay)).toBe(true);
-        for (const brake of report.brakes) expect(reEvaluatesBrake(brake)).toBe(true);
+        for (const blockedBy of report.blockedBy) expect(reEvaluatesBlockedBy(blockedBy)).toBe(true);
       }),
       RUNS,
     );
@@ -193,7 +198,7 @@ describe("a plan", () => {
       fc.property(anySnapshot, (snapshot) => {
         const calm: PlanSnapshot = {
           ...snapshot,
-          seats: snapshot.seats.map((seat) => ({ ...seat, isOverloaded: false, isFilling: false })),
+          candidates: snapshot.candidates.map((candidate) => ({ ...candidate, isOverloaded: false, isFilling: false })),
         };
         const first = plan(calm);
         const owners = new Map<string, InstanceId>(first.moves.map(({ unit, to }) => [unit, to]));
@@ -202,8 +207,11 @@ describe("a plan", () => {
           units: calm.units.map((unit) => ({ ...unit, owner: owners.get(unit.id) ?? unit.owner })),
         };
         const above = nextAbove(after, LOOSE);
-        const seats = after.seats.map((seat) => ({ ...seat, aboveSince: above.has(seat.id) ? seat.aboveSince : undefined }));
-        const again = plan({ ...after, seats }).moves.filter(({ reason }) => reason === "FORCED");
+        const candidates = after.candidates.map((candidate) => ({
+          ...candidate,
+          aboveSince: above.has(candidate.id) ? candidate.aboveSince : undefined,
+        }));
+        const again = plan({ ...after, candidates }).moves.filter(({ reason }) => reason === "FORCED");
         // What could not be placed may find room after others moved; what was placed stays.
         for (const { unit } of again) expect(owners.has(unit)).toBe(false);
       }),
@@ -215,15 +223,15 @@ describe("a plan", () => {
 describe("inside the band", () => {
   it("nothing moves, however uneven the instances are", () => {
     const uneven = [...units("a", 10, 60), ...units("b", 1, 10)];
-    expect(plan(aSnapshot([aSeat("a", LONG_ABOVE), aSeat("b", LONG_ABOVE)], uneven)).moves).toEqual([]);
+    expect(plan(aSnapshot([aCandidate("a", LONG_ABOVE), aCandidate("b", LONG_ABOVE)], uneven)).moves).toEqual([]);
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 600 }), { minLength: 1, maxLength: 8 }), (loads) => {
-        const seats = loads.map((_, index) => aSeat(`s${index}`, LONG_ABOVE));
+        const candidates = loads.map((_, index) => aCandidate(`s${index}`, LONG_ABOVE));
         const held = loads.flatMap((load, index) => [
           aUnit(`u${index}a`, `s${index}`, Math.floor(load / 2)),
           aUnit(`u${index}b`, `s${index}`, Math.ceil(load / 2)),
         ]);
-        expect(plan(aSnapshot(seats, held)).moves).toEqual([]);
+        expect(plan(aSnapshot(candidates, held)).moves).toEqual([]);
       }),
     );
   });
@@ -231,7 +239,7 @@ describe("inside the band", () => {
   it("nothing moves up to 1.10 × the mean above 60 %, and something does beyond", () => {
     const at = (full: number) =>
       aSnapshot(
-        [aSeat("a", LONG_ABOVE), ...["b", "c", "d", "e"].map((name) => aSeat(name))],
+        [aCandidate("a", LONG_ABOVE), ...["b", "c", "d", "e"].map((name) => aCandidate(name))],
         [...units("a", full / 10, 10), ...["b", "c", "d", "e"].flatMap((name) => units(name, 70, 10))],
       );
     expect(plan(at(780)).moves).toEqual([]);
@@ -239,9 +247,9 @@ describe("inside the band", () => {
   });
 
   it("leaves units where they are, although the ring would put most of them elsewhere (P5)", () => {
-    const seats = ["a", "b", "c"].map((name) => aSeat(name));
+    const candidates = ["a", "b", "c"].map((name) => aCandidate(name));
     const held = Array.from({ length: 30 }, (_, index) => aUnit(`u${index}`, "abc"[index % 3], 10));
-    expect(plan(aSnapshot(seats, held)).moves).toEqual([]);
+    expect(plan(aSnapshot(candidates, held)).moves).toEqual([]);
   });
 });
 
@@ -257,7 +265,7 @@ describe("a plan for a fleet that cannot be right", () => {
   });
 
   it("reports a unit whose pins contradict each other, with the demand that no instance meets", () => {
-    const seats = ["a", "b"].map((name) => aSeat(name));
+    const candidates = ["a", "b"].map((name) => aCandidate(name));
     const needs = [
       { pinnedTo: [] },
       { pinnedTo: ["a" as InstanceId], notOn: ["a" as InstanceId] },
@@ -266,7 +274,7 @@ describe("a plan for a fleet that cannot be right", () => {
     ];
     const { moves, report } = plan(
       aSnapshot(
-        seats,
+        candidates,
         needs.map((each, index) => aUnit(`u${index}`, undefined, 1, { needs: each })),
       ),
     );
@@ -284,21 +292,23 @@ describe("a plan for a fleet that cannot be right", () => {
   it("reports a group that should live together and apart at once", () => {
     const needs = { together: "t", apart: "x" };
     const held = [aUnit("u", undefined, 1, { needs }), aUnit("v", undefined, 1, { needs })];
-    const { moves, report } = plan(aSnapshot([aSeat("a"), aSeat("b")], held));
+    const { moves, report } = plan(aSnapshot([aCandidate("a"), aCandidate("b")], held));
     expect(moves).toEqual([]);
     expect(report.unplaceable).toMatchObject([{ units: ["u", "v"], answer: { rule: "NOTHING_FITS" } }]);
   });
 
   it("places nothing that needs room on an instance without capacity", () => {
-    const { moves, report } = plan(aSnapshot([aSeat("a", { capacity: ZERO_LOAD })], [aUnit("u", undefined, 1), aUnit("v", undefined, 0)]));
+    const { moves, report } = plan(
+      aSnapshot([aCandidate("a", { capacity: ZERO_LOAD })], [aUnit("u", undefined, 1), aUnit("v", undefined, 0)]),
+    );
     expect(moves.map(({ unit }) => unit)).toEqual(["v"]);
     expect(report.unplaceable).toMatchObject([{ units: ["u"] }]);
   });
 
   it("names twenty of a thousand instances of which none fits, and leaves the bound of the others alone", () => {
     // One point of the ring each: hashing a hundred thousand would take longer than all other tests.
-    const seats = Array.from({ length: 1_000 }, (_, index) => aSeat(`s${index}`, { weight: 0.01 }));
-    const { moves, report } = plan(aSnapshot(seats, [aUnit("huge", undefined, 5_000), aUnit("u", "s1", 10)]));
+    const candidates = Array.from({ length: 1_000 }, (_, index) => aCandidate(`s${index}`, { weight: 0.01 }));
+    const { moves, report } = plan(aSnapshot(candidates, [aUnit("huge", undefined, 5_000), aUnit("u", "s1", 10)]));
     expect(moves).toEqual([]);
     expect(report.unplaceable).toHaveLength(1);
     expect(report.unplaceable[0]?.question.views).toHaveLength(20);
@@ -307,26 +317,29 @@ describe("a plan for a fleet that cannot be right", () => {
 
   it("counts loads that cannot be as none, and moves the rest", () => {
     const impossible = [Number.NaN, -5, Number.POSITIVE_INFINITY, 1e300, 0.5];
-    const seats = [aSeat("a", { state: "DRAINING" }), aSeat("b", { capacity: loadVector(() => 1e9) })];
+    const candidates = [aCandidate("a", { state: "DRAINING" }), aCandidate("b", { capacity: loadVector(() => 1e9) })];
     const held = impossible.map((load, index) => aUnit(`u${index}`, "a", load));
-    const { moves, report } = plan(aSnapshot(seats, held));
+    const { moves, report } = plan(aSnapshot(candidates, held));
     expect(moves.map(({ unit }) => unit).sort()).toEqual(["u0", "u1", "u4"]);
     expect(report.unplaceable.flatMap(({ units: each }) => each).sort()).toEqual(["u2", "u3"]);
-    const strange = [aSeat("a", { capacity: { ...ROOMY, milliCpu: Number.NaN } }), aSeat("b", { capacity: { ...ROOMY, milliCpu: -1 } })];
+    const strange = [
+      aCandidate("a", { capacity: { ...ROOMY, milliCpu: Number.NaN } }),
+      aCandidate("b", { capacity: { ...ROOMY, milliCpu: -1 } }),
+    ];
     expect(() => plan(aSnapshot(strange, [aUnit("u", "a", 10, { recentLoad: apps(Number.NaN) })]))).not.toThrow();
   });
 
   it("does not trip over rows that name the same instance or unit twice", () => {
-    const seats = [aSeat("a"), aSeat("a"), aSeat("b", { state: "RETIRED" })];
-    expect(() => plan(aSnapshot(seats, [aUnit("u", "b", 1), aUnit("u", "b", 1)], { at: NOON }))).not.toThrow();
+    const candidates = [aCandidate("a"), aCandidate("a"), aCandidate("b", { state: "RETIRED" })];
+    expect(() => plan(aSnapshot(candidates, [aUnit("u", "b", 1), aUnit("u", "b", 1)], { at: NOON }))).not.toThrow();
   });
 
   it("gives an instance that is dedicated, below the floor or of another trust to nobody it is not for", () => {
-    const seats = [
-      aSeat("own", { traits: { ...TRAITS, dedication: "acme" } }),
-      aSeat("old", { traits: { ...TRAITS, isBelowFloor: true } }),
-      aSeat("inner", { traits: { ...TRAITS, trust: "internal", dedication: "ops" } }),
-      aSeat("free"),
+    const candidates = [
+      aCandidate("own", { traits: { ...TRAITS, dedication: "acme" } }),
+      aCandidate("old", { traits: { ...TRAITS, isBelowFloor: true } }),
+      aCandidate("inner", { traits: { ...TRAITS, trust: "internal", dedication: "ops" } }),
+      aCandidate("free"),
     ];
     const held = [
       aUnit("plain", undefined, 1),
@@ -335,7 +348,7 @@ describe("a plan for a fleet that cannot be right", () => {
       aUnit("stays", "old", 1),
       aUnit("intruder", "own", 1),
     ];
-    const to = Object.fromEntries(plan(aSnapshot(seats, held)).moves.map((move) => [move.unit, move.to]));
+    const to = Object.fromEntries(plan(aSnapshot(candidates, held)).moves.map((move) => [move.unit, move.to]));
     expect(to).toEqual({ plain: "free", acme: "own", ops: "inner", intruder: "free" });
   });
 });

@@ -4,7 +4,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /** How much voluntary moves may disturb. Forced moves are bounded by the executor alone. */
-export interface Brakes {
+export interface Budgets {
   readonly movesPerPlan: number;
   readonly movesPerHour: number;
   /** To or from one instance within an hour. */
@@ -44,7 +44,7 @@ export interface PlannerPolicy {
   readonly hotRelief: number;
   /** With how many of the least loaded instances an exchange is tried. */
   readonly swapTargets: number;
-  readonly brakes: Brakes;
+  readonly budgets: Budgets;
   readonly approval: ApprovalLimits;
 }
 
@@ -78,7 +78,7 @@ export const DEFAULT_PLANNER_POLICY: PlannerPolicy = {
   bigUnit: 20_000,
   hotRelief: 150_000,
   swapTargets: 12,
-  brakes: {
+  budgets: {
     movesPerPlan: 20,
     movesPerHour: 50,
     movesPerInstance: 25,

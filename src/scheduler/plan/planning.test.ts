@@ -3,20 +3,20 @@ import { millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import { WHOLE } from "../policy.ts";
 import { createRingMemo } from "../ring-memo.ts";
-import { aSeat, aSnapshot, aUnit, LONG_ABOVE, NOON, TRAITS, units } from "../testing/snapshots.ts";
+import { aCandidate, aSnapshot, aUnit, LONG_ABOVE, NOON, TRAITS, units } from "../testing/snapshots.ts";
 import { planMoves } from "./plan-moves.ts";
 import { DEFAULT_PLANNER_POLICY } from "./planner-policy.ts";
 import { reEvaluates } from "./record.ts";
-import type { PlanSeat, PlanSnapshot, PlanUnit } from "./snapshot.ts";
+import type { PlanCandidate, PlanSnapshot, PlanUnit } from "./snapshot.ts";
 
 const ringOf = createRingMemo()("eu/shared/public");
-const brakes = { ...DEFAULT_PLANNER_POLICY.brakes, workspaces: WHOLE };
-const plan = (snapshot: PlanSnapshot) => planMoves(snapshot, { policy: { ...DEFAULT_PLANNER_POLICY, brakes }, ringOf });
+const budgets = { ...DEFAULT_PLANNER_POLICY.budgets, workspaces: WHOLE };
+const plan = (snapshot: PlanSnapshot) => planMoves(snapshot, { policy: { ...DEFAULT_PLANNER_POLICY, budgets }, ringOf });
 const name = (index: number) => `s${String(index).padStart(2, "0")}`;
-const seats = (count: number, of: (index: number) => Partial<PlanSeat> = () => ({})) =>
-  Array.from({ length: count }, (_, index) => aSeat(name(index), of(index)));
-const BELOW: Partial<PlanSeat> = { traits: { ...TRAITS, isBelowFloor: true } };
-const walkOf = (all: readonly PlanSeat[], key: string) =>
+const candidates = (count: number, of: (index: number) => Partial<PlanCandidate> = () => ({})) =>
+  Array.from({ length: count }, (_, index) => aCandidate(name(index), of(index)));
+const BELOW: Partial<PlanCandidate> = { traits: { ...TRAITS, isBelowFloor: true } };
+const walkOf = (all: readonly PlanCandidate[], key: string) =>
   ringOf(all.map(({ id, weight }) => ({ id, weight }))).candidates(key, DEFAULT_PLANNER_POLICY.placement.candidates);
 
 describe("what is written down of a choice", () => {
@@ -32,10 +32,10 @@ describe("what is written down of a choice", () => {
   };
 
   it("is the ring's candidates up to the one that was chosen, and why those before it were refused", () => {
-    const all = seats(20);
+    const all = candidates(20);
     const walk = walkOf(all, "u");
     const passed = walk.slice(0, 3);
-    const closed = all.map((seat) => (passed.includes(seat.id) ? { ...seat, ...BELOW } : seat));
+    const closed = all.map((candidate) => (passed.includes(candidate.id) ? { ...candidate, ...BELOW } : candidate));
     const { record, ids, refused } = views(aSnapshot(closed, [aUnit("u", undefined, 10)]));
     expect(record?.answer).toMatchObject({ chosen: walk[3], rule: "SPILL", bound: 600_000 });
     expect([ids, refused]).toEqual([walk.slice(0, 4), passed]);
@@ -43,11 +43,11 @@ describe("what is written down of a choice", () => {
   });
 
   it("is of the least loaded all candidates, itself, and the eleven that are least loaded beside it, by id among equals", () => {
-    const all = seats(30);
+    const all = candidates(30);
     const walk = walkOf(all, "u");
     const others = all.map(({ id }) => id).filter((id) => !walk.includes(id));
     const [first, second, third] = others as [InstanceId, InstanceId, InstanceId, ...InstanceId[]];
-    const closed = all.map((seat) => (walk.includes(seat.id) ? { ...seat, ...BELOW } : seat));
+    const closed = all.map((candidate) => (walk.includes(candidate.id) ? { ...candidate, ...BELOW } : candidate));
     const load = (id: string): number => (id === third ? 1 : id === second ? 2 : id === first ? 90 : 5);
     const held = others.map((id) => aUnit(`of-${id}`, id, load(id)));
     const { record, ids } = views(aSnapshot(closed, [...held, aUnit("u", undefined, 10)]));
@@ -57,7 +57,7 @@ describe("what is written down of a choice", () => {
   });
 
   it("is all candidates and twelve more where nothing fits", () => {
-    const all = seats(30);
+    const all = candidates(30);
     const walk = walkOf(all, "u");
     const others = all.map(({ id }) => id).filter((id) => !walk.includes(id));
     const { record, ids, refused } = views(aSnapshot(all, [aUnit("u", undefined, 5_000)]));
@@ -69,7 +69,7 @@ describe("what is written down of a choice", () => {
   });
 
   it("leaves out the instance that is left, and counts nothing of the unit where it goes", () => {
-    const all = [aSeat("a", LONG_ABOVE), aSeat("b"), aSeat("c")];
+    const all = [aCandidate("a", LONG_ABOVE), aCandidate("b"), aCandidate("c")];
     const { records } = plan(aSnapshot(all, [...units("a", 80, 10), ...units("b", 10, 10), ...units("c", 10, 10)]));
     for (const { question, answer } of records) {
       expect(question.views.map(({ id }) => id)).not.toContain("a");
@@ -85,7 +85,7 @@ describe("who is looked at", () => {
   const full = (change: Partial<PlanUnit>, more: readonly PlanUnit[] = []) =>
     plan(
       aSnapshot(
-        [aSeat("a", LONG_ABOVE), aSeat("b"), aSeat("c")],
+        [aCandidate("a", LONG_ABOVE), aCandidate("b"), aCandidate("c")],
         [...units("a", 80, 10, change), ...more, ...units("b", 10, 10), ...units("c", 10, 10)],
       ),
     );
@@ -114,10 +114,13 @@ describe("who is looked at", () => {
 
   it("writes each brake down once, as it bit first", () => {
     const { report } = planMoves(
-      aSnapshot([aSeat("a", LONG_ABOVE), aSeat("b"), aSeat("c")], [...units("a", 80, 10, { clusters: ["k"] }), ...units("b", 10, 10)]),
-      { policy: { ...DEFAULT_PLANNER_POLICY, brakes: { ...brakes, movesPerCluster: 2 } }, ringOf },
+      aSnapshot(
+        [aCandidate("a", LONG_ABOVE), aCandidate("b"), aCandidate("c")],
+        [...units("a", 80, 10, { clusters: ["k"] }), ...units("b", 10, 10)],
+      ),
+      { policy: { ...DEFAULT_PLANNER_POLICY, budgets: { ...budgets, movesPerCluster: 2 } }, ringOf },
     );
-    expect(report.brakes).toEqual([{ brake: "CLUSTER_MOVES", subject: "k", used: 2, asked: 1, limit: 2 }]);
+    expect(report.blockedBy).toEqual([{ rule: "CLUSTER_MOVES", subject: "k", used: 2, asked: 1, limit: 2 }]);
     expect(report.moves.SHED).toBe(2);
   });
 });

@@ -2,16 +2,16 @@ import { type Millis, millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import { LOAD_DIMENSIONS, type LoadVector, loadVector } from "../../domain/load.ts";
 import type { MoveReason, PlannedMove } from "../../domain/plan.ts";
-import { type Choice, chooseSeat, type Room } from "../choose-seat.ts";
+import { type CandidateSet, type Choice, chooseCandidate } from "../choose-candidate.ts";
 import type { HashRing } from "../hash-ring.ts";
 import { type Held, ringNodes, whyNot } from "../place-unit.ts";
 import type { RingSource } from "../ring-memo.ts";
+import { type AffinityGroup, failedUntil } from "./affinity-groups.ts";
 import { type Book, openBook } from "./book.ts";
-import { type Brake, type Budget, openBudget, type Urgency } from "./budget.ts";
-import { type Bundle, failedUntil } from "./bundles.ts";
+import { type BlockedBy, type Budget, openBudget, type Urgency } from "./budget.ts";
 import { NOWHERE } from "./ledger.ts";
 import type { PlannerPolicy } from "./planner-policy.ts";
-import { type Cause, type MoveRecord, ruleFor, type SeatAnswer, type SeatQuestion, type StayRecord } from "./record.ts";
+import { type CandidateQuestion, type Cause, type MoveRecord, type PlacementAnswer, ruleFor, type StayRecord } from "./record.ts";
 import type { PlanSnapshot, PlanUnit } from "./snapshot.ts";
 
 /** What the steps of planning share: the fleet as it would be by now, what may still be spent, and what is written down. */
@@ -26,8 +26,8 @@ export interface Planning {
   readonly stays: Map<string, StayRecord>;
   /** Bundles that were to move and found no seat, by key. */
   readonly homeless: Map<string, MoveRecord>;
-  readonly brakes: Map<string, Brake>;
-  readonly moved: Set<Bundle>;
+  readonly blockedBy: Map<string, BlockedBy>;
+  readonly moved: Set<AffinityGroup>;
 }
 
 export function openPlanning(snapshot: PlanSnapshot, policy: PlannerPolicy, ringOf: RingSource): Planning {
@@ -37,45 +37,46 @@ export function openPlanning(snapshot: PlanSnapshot, policy: PlannerPolicy, ring
     policy,
     book,
     budget: openBudget(snapshot, policy),
-    ring: ringOf(ringNodes(book.seats)),
+    ring: ringOf(ringNodes(book.candidates)),
     moves: [],
     records: [],
     stays: new Map(),
     homeless: new Map(),
-    brakes: new Map(),
+    blockedBy: new Map(),
     moved: new Set(),
   };
 }
 
 /** The ring's candidates for a bundle, most preferred first. */
-function walkOf({ book, ring, policy }: Planning, bundle: Bundle): readonly number[] {
-  return ring.candidates(bundle.key, policy.placement.candidates).flatMap((id) => book.seatIndex.get(id) ?? []);
+function walkOf({ book, ring, policy }: Planning, group: AffinityGroup): readonly number[] {
+  return ring.candidates(group.key, policy.placement.candidates).flatMap((id) => book.candidateIndex.get(id) ?? []);
 }
 
-export function preferredBy({ book, ring }: Planning, bundle: Bundle): number {
-  return book.seatIndex.get(ring.preferred(bundle.key) ?? "") ?? NOWHERE;
+export function preferredBy({ book, ring }: Planning, group: AffinityGroup): number {
+  return book.candidateIndex.get(ring.preferred(group.key) ?? "") ?? NOWHERE;
 }
 
 /** Bundles of an instance that may be moved now and were not yet; those that may not are written down with the reason. */
-export function movableOn(planning: Planning, seat: number, urgency: Urgency): readonly Bundle[] {
+export function movableOn(planning: Planning, candidate: number, urgency: Urgency): readonly AffinityGroup[] {
   const { book, moved, stays, policy } = planning;
   const moment = { at: planning.snapshot.at, policy, urgency };
-  return book.bundlesOn(seat).filter((bundle) => {
-    if (moved.has(bundle) || book.seatOf(bundle) === NOWHERE) return false;
-    const stay = whyStays(bundle, moment);
+  return book.groupsOn(candidate).filter((group) => {
+    if (moved.has(group) || book.hostOf(group) === NOWHERE) return false;
+    const stay = whyStays(group, moment);
     if (stay !== undefined) stays.set(stay.unit, stay);
     return stay === undefined;
   });
 }
 
-/** Writes down a brake that bit, once for each thing it bit on. */
-export function noteBrake({ brakes }: Planning, brake: Brake): void {
-  const subject = "subject" in brake ? brake.subject : "instance" in brake ? brake.instance : "";
-  if (!brakes.has(`${brake.brake} ${subject}`)) brakes.set(`${brake.brake} ${subject}`, brake);
+/** Writes down what blocks moves, once for each thing that it blocks them for. */
+export function noteBlockedBy(planning: Planning, found: BlockedBy): void {
+  const subject = "subject" in found ? found.subject : "instance" in found ? found.instance : "";
+  const key = `${found.rule} ${subject}`;
+  if (!planning.blockedBy.has(key)) planning.blockedBy.set(key, found);
 }
 
 export interface Search {
-  readonly bundle: Bundle;
+  readonly group: AffinityGroup;
   readonly cause: Cause;
   readonly reason: MoveReason;
   readonly bounds: readonly number[];
@@ -90,41 +91,41 @@ export interface Found {
 }
 
 /** Looks for a seat by the rule of placement. What was not found is written down as homeless. */
-export function findSeat(planning: Planning, search: Search): Found | undefined {
+export function findCandidate(planning: Planning, search: Search): Found | undefined {
   const { book } = planning;
-  const { bundle, bounds, except } = search;
-  const full = walkOf(planning, bundle);
-  const walk = full.filter((seat) => seat !== except);
-  const room = book.roomFor(bundle, except);
-  const choice = chooseSeat(room, walk, bounds);
-  const seats = seatsToShow({ walk, choice, room, size: book.seats.length, except });
-  const preferred = book.seats[full[0] ?? NOWHERE]?.id ?? ("" as InstanceId);
+  const { group, bounds, except } = search;
+  const full = walkOf(planning, group);
+  const walk = full.filter((candidate) => candidate !== except);
+  const candidateSet = book.candidatesFor(group, except);
+  const choice = chooseCandidate(candidateSet, walk, bounds);
+  const candidates = candidatesToShow({ walk, choice, candidateSet, size: book.candidates.length, except });
+  const preferred = book.candidates[full[0] ?? NOWHERE]?.id ?? ("" as InstanceId);
   const shownWalk = Math.min(walk.length, choice === undefined || choice.rank < 0 ? walk.length : choice.rank + 1);
-  const question = questionOf(planning, search, { seats, walk: shownWalk, preferred });
+  const question = questionOf(planning, search, { candidates, walk: shownWalk, preferred });
   const record = recordOf(planning, search, { question, choice });
   if (choice === undefined) {
-    planning.homeless.set(bundle.key, record);
+    planning.homeless.set(group.key, record);
     return undefined;
   }
-  planning.homeless.delete(bundle.key);
-  return { search, to: choice.seat, record };
+  planning.homeless.delete(group.key);
+  return { search, to: choice.candidate, record };
 }
 
 /** A seat that the planner names itself: the place of the unit it changes with, the new instance that it fills. */
-export function nameSeat(planning: Planning, search: Search, to: number): Found {
-  const question = questionOf(planning, search, { seats: [to], walk: 1, preferred: undefined });
-  const choice = { seat: to, bound: search.bounds[0] as number, rank: 0 };
+export function nameCandidate(planning: Planning, search: Search, to: number): Found {
+  const question = questionOf(planning, search, { candidates: [to], walk: 1, preferred: undefined });
+  const choice = { candidate: to, bound: search.bounds[0] as number, rank: 0 };
   return { search, to, record: recordOf(planning, search, { question, choice }) };
 }
 
 /** Makes the move: in the book, in the list of moves, and among the records. */
 export function commit({ book, moves, records, moved }: Planning, { search, to, record }: Found): void {
-  const { bundle, reason } = search;
-  const target = book.seats[to]?.id as InstanceId;
-  for (const { id, owner, epoch } of bundle.units) if (owner !== target) moves.push({ unit: id, from: owner, to: target, epoch, reason });
-  book.move(bundle, to);
+  const { group, reason } = search;
+  const target = book.candidates[to]?.id as InstanceId;
+  for (const { id, owner, epoch } of group.units) if (owner !== target) moves.push({ unit: id, from: owner, to: target, epoch, reason });
+  book.move(group, to);
   records.push(record);
-  moved.add(bundle);
+  moved.add(group);
 }
 
 export const asVector = (amounts: readonly number[]): LoadVector =>
@@ -136,49 +137,53 @@ const OTHERS_SHOWN = 12;
 interface Shown {
   readonly walk: readonly number[];
   readonly choice: Choice | undefined;
-  readonly room: Room;
+  readonly candidateSet: CandidateSet;
   readonly size: number;
   readonly except: number;
 }
 
-function seatsToShow({ walk, choice, room, size, except }: Shown): readonly number[] {
+function candidatesToShow({ walk, choice, candidateSet, size, except }: Shown): readonly number[] {
   if (choice !== undefined && choice.rank >= 0) return walk.slice(0, choice.rank + 1);
-  const others = Array.from({ length: size }, (_, seat) => seat).filter((seat) => seat !== except && !walk.includes(seat));
+  const others = Array.from({ length: size }, (_, candidate) => candidate).filter(
+    (candidate) => candidate !== except && !walk.includes(candidate),
+  );
   if (choice === undefined) return [...walk, ...others.slice(0, OTHERS_SHOWN)];
-  const byShare = others.filter((seat) => seat !== choice.seat).map((seat) => ({ seat, share: room.shareWith(seat) }));
-  const nearest = byShare.sort((a, b) => a.share - b.share || a.seat - b.seat).slice(0, OTHERS_SHOWN - 1);
-  return [...new Set([...walk, choice.seat, ...nearest.map(({ seat }) => seat)])];
+  const byShare = others
+    .filter((candidate) => candidate !== choice.candidate)
+    .map((candidate) => ({ candidate, share: candidateSet.shareWith(candidate) }));
+  const nearest = byShare.sort((a, b) => a.share - b.share || a.candidate - b.candidate).slice(0, OTHERS_SHOWN - 1);
+  return [...new Set([...walk, choice.candidate, ...nearest.map(({ candidate }) => candidate)])];
 }
 
-interface Look {
-  readonly seats: readonly number[];
+interface Observation {
+  readonly candidates: readonly number[];
   readonly walk: number;
   readonly preferred: InstanceId | undefined;
 }
 
-function questionOf({ book }: Planning, { bundle, bounds }: Search, { seats, walk, preferred }: Look): SeatQuestion {
-  const views = seats.map(
-    (seat): Held => ({
-      ...book.offer(seat, bundle),
-      load: asVector(book.loadWithout(seat, bundle)),
-      capacity: asVector(book.capacityOf(seat)),
+function questionOf({ book }: Planning, { group, bounds }: Search, { candidates, walk, preferred }: Observation): CandidateQuestion {
+  const views = candidates.map(
+    (candidate): Held => ({
+      ...book.offer(candidate, group),
+      load: asVector(book.loadWithout(candidate, group)),
+      capacity: asVector(book.capacityOf(candidate)),
     }),
   );
-  return { key: bundle.key, load: asVector(bundle.load), wish: bundle.wish, preferred, bounds, views, walk };
+  return { key: group.key, load: asVector(group.load), constraints: group.constraints, preferred, bounds, views, walk };
 }
 
 interface Chosen {
-  readonly question: SeatQuestion;
+  readonly question: CandidateQuestion;
   readonly choice: Choice | undefined;
 }
 
-function recordOf({ book }: Planning, { bundle, cause, reason }: Search, { question, choice }: Chosen): MoveRecord {
-  const units = bundle.units.map(({ id }) => id);
+function recordOf({ book }: Planning, { group, cause, reason }: Search, { question, choice }: Chosen): MoveRecord {
+  const units = group.units.map(({ id }) => id);
   const bound = choice?.bound ?? (question.bounds.at(-1) as number);
   const passed = choice === undefined ? question.views : question.views.slice(0, choice.rank < 0 ? question.walk : choice.rank);
   const refusals = passed.flatMap((view) => whyNot(view, question, bound) ?? []);
-  const chosen = book.seats[choice?.seat ?? NOWHERE]?.id;
-  const answer: SeatAnswer =
+  const chosen = book.candidates[choice?.candidate ?? NOWHERE]?.id;
+  const answer: PlacementAnswer =
     choice === undefined || chosen === undefined
       ? { chosen: undefined, bound: undefined, rule: "NOTHING_FITS", refusals }
       : { chosen, bound: choice.bound, rule: ruleFor(chosen, question.preferred, choice.rank), refusals };
@@ -194,8 +199,8 @@ interface Moment {
 type Reason = Pick<StayRecord, "rule" | "until">;
 
 /** Why a bundle is left where it is, whatever its instance would wish; `undefined` when it may be moved. */
-function whyStays(bundle: Bundle, moment: Moment): StayRecord | undefined {
-  for (const unit of bundle.units) {
+function whyStays(group: AffinityGroup, moment: Moment): StayRecord | undefined {
+  for (const unit of group.units) {
     if (isUnbound(unit)) continue;
     const reason = reasonOf(unit, moment);
     if (reason !== undefined && unit.owner !== undefined) return { unit: unit.id, instance: unit.owner, at: moment.at, ...reason };

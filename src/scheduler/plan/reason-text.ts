@@ -3,7 +3,7 @@ import { amountOf } from "../amount-text.ts";
 import type { MetricsVerdict } from "../load/judge-metrics.ts";
 import { percent } from "../percent.ts";
 import { refusalText } from "../refusal-text.ts";
-import type { Brake } from "./budget.ts";
+import type { BlockedBy } from "./budget.ts";
 import type { Cause } from "./record.ts";
 
 /** Why a unit had to leave, or was asked to, for people. */
@@ -31,19 +31,19 @@ function minutes(ms: number): string {
 }
 
 /** Why moves are not made now that could wait, for people. */
-export function blockedByText(brake: Brake, instanceName: (id: string) => string): string {
-  switch (brake.brake) {
+export function blockedByText(blockedBy: BlockedBy, instanceName: (id: string) => string): string {
+  switch (blockedBy.rule) {
     case "METRICS":
-      return `METRICS: ${describeMetrics(brake.verdict)}`;
+      return `METRICS: ${describeMetrics(blockedBy.verdict)}`;
     case "FREEZE":
-      return `FREEZE: ${brake.reason}, until ${rfc3339(brake.until)}`;
+      return `FREEZE: ${blockedBy.reason}, until ${rfc3339(blockedBy.until)}`;
     case "BREAKER":
-      return `BREAKER: ${brake.failed} of the last ${brake.of} moves failed, ${brake.limit} are too many`;
+      return `BREAKER: ${blockedBy.failed} of the last ${blockedBy.of} moves failed, ${blockedBy.limit} are too many`;
     case "PERSISTENCE":
-      return `PERSISTENCE: ${instanceName(brake.instance)} has been too full for ${minutes(brake.forMs)}, ${minutes(brake.persistMs)} are needed`;
+      return `PERSISTENCE: ${instanceName(blockedBy.instance)} has been too full for ${minutes(blockedBy.forMs)}, ${minutes(blockedBy.persistMs)} are needed`;
     default: {
-      const about = brake.subject === "" ? "" : ` of ${instanceName(brake.subject)}`;
-      return `${brake.brake}${about}: ${brake.used} used, ${brake.asked} more asked for, ${brake.limit} allowed`;
+      const about = blockedBy.subject === "" ? "" : ` of ${instanceName(blockedBy.subject)}`;
+      return `${blockedBy.rule}${about}: ${blockedBy.used} used, ${blockedBy.asked} more asked for, ${blockedBy.limit} allowed`;
     }
   }
 }

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import { createRingMemo } from "../ring-memo.ts";
-import { aSeat, aSnapshot, aUnit, LONG_ABOVE, NOON, TRAITS, units } from "../testing/snapshots.ts";
-import { type Brake, reEvaluatesBrake } from "./budget.ts";
+import { aCandidate, aSnapshot, aUnit, LONG_ABOVE, NOON, TRAITS, units } from "../testing/snapshots.ts";
+import { type BlockedBy, reEvaluatesBlockedBy } from "./budget.ts";
 import { planMoves } from "./plan-moves.ts";
 import { holdsCause, type MoveRecord, reEvaluates, reEvaluatesStay, type StayRecord } from "./record.ts";
 import type { PlanSnapshot } from "./snapshot.ts";
@@ -12,10 +12,13 @@ const ringOf = createRingMemo()("eu/shared/public");
 const plan = (snapshot: PlanSnapshot) => planMoves(snapshot, { ringOf });
 const first = (snapshot: PlanSnapshot) => plan(snapshot).records[0] as MoveRecord;
 const shed = first(
-  aSnapshot([aSeat("a", LONG_ABOVE), aSeat("b"), aSeat("c")], [...units("a", 80, 10), ...units("b", 10, 10), ...units("c", 10, 10)]),
+  aSnapshot(
+    [aCandidate("a", LONG_ABOVE), aCandidate("b"), aCandidate("c")],
+    [...units("a", 80, 10), ...units("b", 10, 10), ...units("c", 10, 10)],
+  ),
 );
-const forced = first(aSnapshot([aSeat("a", { state: "DRAINING" }), aSeat("b")], [aUnit("u", "a", 10)]));
-const filled = first(aSnapshot([aSeat("new", { isFilling: true }), aSeat("b")], units("b", 50, 10)));
+const forced = first(aSnapshot([aCandidate("a", { state: "DRAINING" }), aCandidate("b")], [aUnit("u", "a", 10)]));
+const filled = first(aSnapshot([aCandidate("new", { isFilling: true }), aCandidate("b")], units("b", 50, 10)));
 
 describe("what is recorded with a move", () => {
   it("says why, where to, by which rule and under which bound", () => {
@@ -30,10 +33,13 @@ describe("what is recorded with a move", () => {
   });
 
   it("names the rule by which each seat was found", () => {
-    const seats = ["a", "b", "c"].map((name) => aSeat(name));
+    const candidates = ["a", "b", "c"].map((name) => aCandidate(name));
     const rules = Array.from({ length: 40 }, (_, index) => {
       const { answer, question } = first(
-        aSnapshot([...seats.slice(0, 2), aSeat("c", { traits: { ...TRAITS, isBelowFloor: true } })], [aUnit(`u${index}`, undefined, 1)]),
+        aSnapshot(
+          [...candidates.slice(0, 2), aCandidate("c", { traits: { ...TRAITS, isBelowFloor: true } })],
+          [aUnit(`u${index}`, undefined, 1)],
+        ),
       );
       expect(answer.rule).toBe(answer.chosen === question.preferred ? "PREFERRED" : "SPILL");
       expect(answer.refusals.every(({ instance }) => instance === "c")).toBe(true);
@@ -41,7 +47,7 @@ describe("what is recorded with a move", () => {
     });
     expect(new Set(rules)).toEqual(new Set(["PREFERRED", "SPILL"]));
     const many = Array.from({ length: 30 }, (_, index) =>
-      aSeat(`s${index}`, index === 9 ? {} : { traits: { ...TRAITS, isBelowFloor: true } }),
+      aCandidate(`s${index}`, index === 9 ? {} : { traits: { ...TRAITS, isBelowFloor: true } }),
     );
     const least = Array.from({ length: 30 }, (_, index) => first(aSnapshot(many, [aUnit(`u${index}`, undefined, 1)]))).filter(
       ({ answer }) => answer.rule === "LEAST_LOADED",
@@ -117,29 +123,29 @@ describe("what is recorded with a unit that stays, and with a brake", () => {
     expect(reEvaluatesStay({ ...stay, rule: "MOVING", until: undefined })).toBe(true);
   });
 
-  it.each<[Brake, Brake]>([
+  it.each<[BlockedBy, BlockedBy]>([
     [
-      { brake: "METRICS", verdict: { kind: "distrusted", rule: "NONE" } },
-      { brake: "METRICS", verdict: { kind: "trusted" } },
+      { rule: "METRICS", verdict: { kind: "distrusted", rule: "NONE" } },
+      { rule: "METRICS", verdict: { kind: "trusted" } },
     ],
     [
-      { brake: "FREEZE", reason: "", at: NOON, until: millis(NOON + 1) },
-      { brake: "FREEZE", reason: "", at: NOON, until: NOON },
+      { rule: "FREEZE", reason: "", at: NOON, until: millis(NOON + 1) },
+      { rule: "FREEZE", reason: "", at: NOON, until: NOON },
     ],
     [
-      { brake: "BREAKER", failed: 3, of: 9, limit: 3 },
-      { brake: "BREAKER", failed: 2, of: 9, limit: 3 },
+      { rule: "BREAKER", failed: 3, of: 9, limit: 3 },
+      { rule: "BREAKER", failed: 2, of: 9, limit: 3 },
     ],
     [
-      { brake: "PERSISTENCE", instance: "a" as InstanceId, forMs: 1, persistMs: 2 },
-      { brake: "PERSISTENCE", instance: "a" as InstanceId, forMs: 2, persistMs: 2 },
+      { rule: "PERSISTENCE", instance: "a" as InstanceId, forMs: 1, persistMs: 2 },
+      { rule: "PERSISTENCE", instance: "a" as InstanceId, forMs: 2, persistMs: 2 },
     ],
     [
-      { brake: "WORKSPACES", subject: "", used: 2, asked: 1, limit: 2 },
-      { brake: "WORKSPACES", subject: "", used: 1, asked: 1, limit: 2 },
+      { rule: "WORKSPACES", subject: "", used: 2, asked: 1, limit: 2 },
+      { rule: "WORKSPACES", subject: "", used: 1, asked: 1, limit: 2 },
     ],
   ])("%o bites, and %o does not", (biting, idle) => {
-    expect(reEvaluatesBrake(biting)).toBe(true);
-    expect(reEvaluatesBrake(idle)).toBe(false);
+    expect(reEvaluatesBlockedBy(biting)).toBe(true);
+    expect(reEvaluatesBlockedBy(idle)).toBe(false);
   });
 });

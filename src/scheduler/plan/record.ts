@@ -3,16 +3,16 @@ import { canonicalJson, sha256 } from "../../domain/hash.ts";
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { LoadVector } from "../../domain/load.ts";
 import type { MoveReason } from "../../domain/plan.ts";
-import { chooseSeat } from "../choose-seat.ts";
-import { type Ineligible, type Offer, type Wish, whyNotStay } from "../eligibility.ts";
+import { chooseCandidate } from "../choose-candidate.ts";
+import { type Ineligible, type Offer, type PlacementConstraints, whyNotStay } from "../eligibility.ts";
 import { type Held, type PlacementRule, type Refusal, shareWith, whyNot } from "../place-unit.ts";
 import { dominantShare } from "../utilisation.ts";
 
 /** Which instance a unit should go to, with all that the answer rests on. */
-export interface SeatQuestion {
+export interface CandidateQuestion {
   readonly key: string;
   readonly load: LoadVector;
-  readonly wish: Wish;
+  readonly constraints: PlacementConstraints;
   /** What the ring prefers; absent where the planner names the instance itself. */
   readonly preferred: InstanceId | undefined;
   /** In the order they were tried. */
@@ -23,7 +23,7 @@ export interface SeatQuestion {
   readonly walk: number;
 }
 
-export interface SeatAnswer {
+export interface PlacementAnswer {
   readonly chosen: InstanceId | undefined;
   readonly bound: number | undefined;
   readonly rule: PlacementRule | "NAMED" | "NOTHING_FITS";
@@ -36,7 +36,7 @@ export type Cause =
   | { readonly rule: "OWNER_GONE"; readonly instance: InstanceId; readonly known: readonly InstanceId[] }
   /** A group that lives together is on several instances. */
   | { readonly rule: "SPREAD"; readonly instances: readonly InstanceId[] }
-  | { readonly rule: "MAY_NOT_STAY"; readonly wish: Wish; readonly offer: Offer; readonly ineligible: Ineligible }
+  | { readonly rule: "MAY_NOT_STAY"; readonly constraints: PlacementConstraints; readonly offer: Offer; readonly ineligible: Ineligible }
   | {
       readonly rule: "ABOVE";
       readonly instance: InstanceId;
@@ -71,8 +71,8 @@ export interface MoveRecord {
   readonly units: readonly UnitId[];
   readonly reason: MoveReason;
   readonly cause: Cause;
-  readonly question: SeatQuestion;
-  readonly answer: SeatAnswer;
+  readonly question: CandidateQuestion;
+  readonly answer: PlacementAnswer;
 }
 
 /** A unit that was looked at and left where it is. */
@@ -85,30 +85,30 @@ export interface StayRecord {
 }
 
 /** Answers the question from what is recorded in it alone. */
-function answerOf(question: SeatQuestion): SeatAnswer {
+function answerOf(question: CandidateQuestion): PlacementAnswer {
   const { views, bounds, walk, preferred } = question;
   const refusal = (view: Held, bound: number): Refusal | undefined => whyNot(view, question, bound);
-  const room = {
+  const candidateSet = {
     size: views.length,
-    admits: (seat: number, bound: number) => refusal(views[seat] as Held, bound) === undefined,
-    shareWith: (seat: number) => shareWith(views[seat] as Held, question.load),
-    tie: (seat: number) => sha256(`${question.key}|${views[seat]?.id}`),
+    admits: (candidate: number, bound: number) => refusal(views[candidate] as Held, bound) === undefined,
+    shareWith: (candidate: number) => shareWith(views[candidate] as Held, question.load),
+    tie: (candidate: number) => sha256(`${question.key}|${views[candidate]?.id}`),
   };
-  const order = views.slice(0, walk).map((_, seat) => seat);
-  const choice = chooseSeat(room, order, bounds);
+  const order = views.slice(0, walk).map((_, candidate) => candidate);
+  const choice = chooseCandidate(candidateSet, order, bounds);
   if (choice === undefined) {
     const bound = bounds.at(-1) as number;
     const refusals = views.flatMap((view) => refusal(view, bound) ?? []);
     return { chosen: undefined, bound: undefined, rule: "NOTHING_FITS", refusals };
   }
   const passed = choice.rank < 0 ? order : order.slice(0, choice.rank);
-  const chosen = (views[choice.seat] as Held).id;
-  const refusals = passed.flatMap((seat) => refusal(views[seat] as Held, choice.bound) ?? []);
+  const chosen = (views[choice.candidate] as Held).id;
+  const refusals = passed.flatMap((candidate) => refusal(views[candidate] as Held, choice.bound) ?? []);
   return { chosen, bound: choice.bound, rule: ruleFor(chosen, preferred, choice.rank), refusals };
 }
 
 /** The rule by which an instance was chosen; `rank` is its place in the walk. */
-export function ruleFor(chosen: InstanceId, preferred: InstanceId | undefined, rank: number): SeatAnswer["rule"] {
+export function ruleFor(chosen: InstanceId, preferred: InstanceId | undefined, rank: number): PlacementAnswer["rule"] {
   if (preferred === undefined) return "NAMED";
   if (chosen === preferred) return "PREFERRED";
   return rank < 0 ? "LEAST_LOADED" : "SPILL";
@@ -124,7 +124,7 @@ export function holdsCause(cause: Cause): boolean {
     case "SPREAD":
       return new Set(cause.instances).size > 1;
     case "MAY_NOT_STAY":
-      return isSame(whyNotStay(cause.wish, cause.offer), cause.ineligible);
+      return isSame(whyNotStay(cause.constraints, cause.offer), cause.ineligible);
     case "ABOVE":
       return isShare(cause) && cause.share > cause.limit && cause.forMs >= cause.persistMs;
     case "OVERLOADED":

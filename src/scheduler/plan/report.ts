@@ -5,7 +5,7 @@ import { MOVE_REASONS, type MoveReason } from "../../domain/plan.ts";
 import type { MetricsVerdict } from "../load/judge-metrics.ts";
 import { WHOLE } from "../policy.ts";
 import type { Book } from "./book.ts";
-import { type Brake, countWorkspaces } from "./budget.ts";
+import { type BlockedBy, countWorkspaces } from "./budget.ts";
 import type { LowerBound } from "./lower-bound.ts";
 import type { ApprovalLimits } from "./planner-policy.ts";
 import type { Planning } from "./planning.ts";
@@ -45,11 +45,11 @@ export interface PlanReport {
   readonly approval: readonly string[];
   /** By which limits that was judged. Absent in plans from before they were recorded. */
   readonly approvalLimits?: ApprovalLimits | undefined;
-  readonly brakes: readonly Brake[];
+  readonly blockedBy: readonly BlockedBy[];
   /** Units that must move and find no room; they keep their owner if they have one. */
   readonly unplaceable: readonly MoveRecord[];
   /** Units that should have left a full instance and found no room. */
-  readonly withoutSeat: readonly MoveRecord[];
+  readonly withoutCandidate: readonly MoveRecord[];
   /** Units that were considered and left, and how many there were. */
   readonly left: { readonly shown: readonly StayRecord[]; readonly count: number };
   /** Instances that stay above the bound with nothing left that could be moved. */
@@ -68,7 +68,7 @@ const SHOWN = 50;
 
 export function balanceOf(book: Book): Balance {
   const { mean, bound } = book.limits;
-  const shares = book.seats.flatMap(({ id, state }, seat) => (state === "ACTIVE" ? [{ id, share: book.share(seat) }] : []));
+  const shares = book.candidates.flatMap(({ id, state }, candidate) => (state === "ACTIVE" ? [{ id, share: book.share(candidate) }] : []));
   const worst = shares.reduce<(typeof shares)[number] | undefined>((a, b) => (a === undefined || b.share > a.share ? b : a), undefined);
   const share = worst?.share ?? 0;
   const overMean = mean === 0 ? 0 : Math.round((share * WHOLE) / mean);
@@ -83,7 +83,7 @@ export interface Before {
 export function reportOf(planning: Planning, { balance, lowerBound }: Before): PlanReport {
   const { snapshot, book, moves, homeless, policy } = planning;
   const { mean, bound, shedTo, scarce } = book.limits;
-  const total = book.bundles.reduce((sum, bundle) => sum + (bundle.load[scarce] as number), 0);
+  const total = book.groups.reduce((sum, group) => sum + (group.load[scarce] as number), 0);
   const after = balanceOf(book);
   const records = [...homeless.values()];
   const limits = policy.approval;
@@ -91,7 +91,7 @@ export function reportOf(planning: Planning, { balance, lowerBound }: Before): P
   const movedApplications = Math.ceil(movedLoad(planning, LOAD_DIMENSIONS.indexOf("applications")) / 1000);
   const workspaces = { moved: movedWorkspaces(planning), of: countWorkspaces(snapshot.units) };
   const shares = { load: ppm(moved, total), workspaces: ppm(workspaces.moved, workspaces.of) };
-  const withoutSeat = records.filter(({ reason }) => reason !== "FORCED");
+  const withoutCandidate = records.filter(({ reason }) => reason !== "FORCED");
   return {
     class: snapshot.class,
     at: snapshot.at,
@@ -114,11 +114,11 @@ export function reportOf(planning: Planning, { balance, lowerBound }: Before): P
       ...(shares.workspaces > limits.workspaceShare && workspaces.moved > limits.workspaces ? ["WORKSPACES"] : []),
     ],
     approvalLimits: limits,
-    brakes: [...planning.brakes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, brake]) => brake),
+    blockedBy: [...planning.blockedBy].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, blockedBy]) => blockedBy),
     unplaceable: records.filter(({ reason }) => reason === "FORCED"),
-    withoutSeat,
+    withoutCandidate,
     left: leftOf(planning),
-    needsCapacity: needsCapacity(planning, withoutSeat),
+    needsCapacity: needsCapacity(planning, withoutCandidate),
   };
 }
 
@@ -137,9 +137,9 @@ function movedWorkspaces({ moved, moves }: Planning): number {
   return countWorkspaces([...moved].flatMap(({ units }) => units.filter(({ id }) => movers.has(id))));
 }
 
-function needsCapacity({ book }: Planning, withoutSeat: readonly MoveRecord[]): readonly InstanceId[] {
-  const tried = new Set(withoutSeat.flatMap(({ cause }) => ("instance" in cause ? [cause.instance] : [])));
-  return book.seats.flatMap(({ id }, seat) => (tried.has(id) && book.share(seat) > book.limits.bound ? [id] : []));
+function needsCapacity({ book }: Planning, withoutCandidate: readonly MoveRecord[]): readonly InstanceId[] {
+  const tried = new Set(withoutCandidate.flatMap(({ cause }) => ("instance" in cause ? [cause.instance] : [])));
+  return book.candidates.flatMap(({ id }, candidate) => (tried.has(id) && book.share(candidate) > book.limits.bound ? [id] : []));
 }
 
 function ppm(part: number, whole: number): number {

@@ -4,23 +4,23 @@ import type { InstanceId } from "../../domain/ids.ts";
 import { ZERO_LOAD } from "../../domain/load.ts";
 import { WHOLE } from "../policy.ts";
 import { createRingMemo } from "../ring-memo.ts";
-import { aSeat, aSnapshot, aUnit, HOUR_MS, LONG_ABOVE, NOON, units } from "../testing/snapshots.ts";
+import { aCandidate, aSnapshot, aUnit, HOUR_MS, LONG_ABOVE, NOON, units } from "../testing/snapshots.ts";
 import { planMoves } from "./plan-moves.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
-import type { PlanSeat, PlanSnapshot, PlanUnit } from "./snapshot.ts";
+import type { PlanCandidate, PlanSnapshot, PlanUnit } from "./snapshot.ts";
 
 const ringOf = createRingMemo()("eu/shared/public");
-const brakes = { ...DEFAULT_PLANNER_POLICY.brakes, workspaces: WHOLE, movesPerPlan: 100, movesPerInstance: 100, movesPerHour: 100 };
+const budgets = { ...DEFAULT_PLANNER_POLICY.budgets, workspaces: WHOLE, movesPerPlan: 100, movesPerInstance: 100, movesPerHour: 100 };
 const plan = (snapshot: PlanSnapshot, policy: Partial<PlannerPolicy> = {}) =>
-  planMoves(snapshot, { policy: { ...DEFAULT_PLANNER_POLICY, brakes, ...policy }, ringOf });
+  planMoves(snapshot, { policy: { ...DEFAULT_PLANNER_POLICY, budgets, ...policy }, ringOf });
 
 describe("where units of a full instance go", () => {
   // The mean is 587 of 1,000: 1.05 × is 616, 0.95 × is 557.
-  const seats = [aSeat("a", LONG_ABOVE), aSeat("b"), aSeat("c")];
-  const snapshot = aSnapshot(seats, [...units("a", 85, 10), ...units("b", 56, 10), ...units("c", 35, 10)]);
+  const candidates = [aCandidate("a", LONG_ABOVE), aCandidate("b"), aCandidate("c")];
+  const snapshot = aSnapshot(candidates, [...units("a", 85, 10), ...units("b", 56, 10), ...units("c", 35, 10)]);
 
   it("is first where most room is left, so that the next fluctuation does not send others away again", () => {
-    const { moves } = plan(snapshot, { brakes: { ...brakes, movesPerPlan: 20 } });
+    const { moves } = plan(snapshot, { budgets: { ...budgets, movesPerPlan: 20 } });
     expect(moves.map(({ to }) => to)).toEqual(Array.from({ length: 20 }, () => "c"));
   });
 
@@ -31,7 +31,7 @@ describe("where units of a full instance go", () => {
 
   it("is above the mean where nobody is below, but never above 1.05 × the mean", () => {
     const held = [...units("a", 20, 60), ...["b", "c", "d", "e"].flatMap((name) => units(name, 12, 51))];
-    const even = aSnapshot([aSeat("a", LONG_ABOVE), ...["b", "c", "d", "e"].map((name) => aSeat(name))], held);
+    const even = aSnapshot([aCandidate("a", LONG_ABOVE), ...["b", "c", "d", "e"].map((name) => aCandidate(name))], held);
     const { moves, report } = plan(even);
     for (const name of ["b", "c", "d", "e"])
       expect(612 + 60 * moves.filter(({ to }) => to === name).length).toBeLessThanOrEqual((report.shedTo * 1_000) / WHOLE);
@@ -47,9 +47,9 @@ describe("how many units leave", () => {
     ...Array.from({ length: 15 }, (_, index) => aUnit(`${name}-small-${index}`, name, 10)),
   ];
   const others = ["c", "d", "e", "f"];
-  const fleet = (a: Partial<PlanSeat>, b: Partial<PlanSeat>) =>
+  const fleet = (a: Partial<PlanCandidate>, b: Partial<PlanCandidate>) =>
     aSnapshot(
-      [aSeat("a", a), aSeat("b", b), ...others.map((name) => aSeat(name))],
+      [aCandidate("a", a), aCandidate("b", b), ...others.map((name) => aCandidate(name))],
       [...held("a"), ...held("b"), ...others.flatMap((name) => units(name, 10, 10))],
     );
   const left = (snapshot: PlanSnapshot, policy: Partial<PlannerPolicy> = {}) =>
@@ -69,14 +69,14 @@ describe("how many units leave", () => {
     // Of c, 228 have to leave: 400, or 130 and 100. Of a, which is fuller, 238: 390, or 140 and 120, which saves less.
     const pair = [aUnit("c-1", "c", 130), aUnit("c-2", "c", 100), aUnit("c-large", "c", 400), aUnit("c-rest", "c", 170)];
     const fullest = [aUnit("a-large", "a", 390), aUnit("a-1", "a", 160), aUnit("a-2", "a", 140), aUnit("a-3", "a", 120)];
-    const seats = [
-      aSeat("a", LONG_ABOVE),
-      aSeat("b", LONG_ABOVE),
-      aSeat("c", LONG_ABOVE),
-      ...["d", "e", "f", "g", "h"].map((name) => aSeat(name)),
+    const candidates = [
+      aCandidate("a", LONG_ABOVE),
+      aCandidate("b", LONG_ABOVE),
+      aCandidate("c", LONG_ABOVE),
+      ...["d", "e", "f", "g", "h"].map((name) => aCandidate(name)),
     ];
     const empty = ["b", "d", "e", "f", "g", "h"].flatMap((name) => units(name, 10, 10));
-    expect(left(aSnapshot(seats, [...fullest, ...pair, ...empty]))).toEqual(["a-large", "c-1", "c-2"]);
+    expect(left(aSnapshot(candidates, [...fullest, ...pair, ...empty]))).toEqual(["a-large", "c-1", "c-2"]);
   });
 
   it("may be more by a share of the fewest of all of them", () => {
@@ -93,15 +93,15 @@ describe("an instance beyond the hard limit", () => {
   const at = (count: number, forMs: number) =>
     plan(
       aSnapshot(
-        [aSeat("a", { aboveSince: millis(NOON - forMs) }), ...["b", "c", "d", "e"].map((name) => aSeat(name))],
+        [aCandidate("a", { aboveSince: millis(NOON - forMs) }), ...["b", "c", "d", "e"].map((name) => aCandidate(name))],
         [...units("a", count, 10), ...["b", "c", "d", "e"].flatMap((name) => units(name, 55, 10))],
       ),
     );
 
   it("sheds after an hour, others after half a day", () => {
     expect(at(91, HOUR_MS).moves.length).toBeGreaterThan(0);
-    expect(at(91, HOUR_MS - 1).report.brakes).toMatchObject([{ brake: "PERSISTENCE", forMs: HOUR_MS - 1, persistMs: HOUR_MS }]);
-    expect(at(90, HOUR_MS).report.brakes).toMatchObject([{ brake: "PERSISTENCE", persistMs: 12 * HOUR_MS }]);
+    expect(at(91, HOUR_MS - 1).report.blockedBy).toMatchObject([{ rule: "PERSISTENCE", forMs: HOUR_MS - 1, persistMs: HOUR_MS }]);
+    expect(at(90, HOUR_MS).report.blockedBy).toMatchObject([{ rule: "PERSISTENCE", persistMs: 12 * HOUR_MS }]);
     expect(at(90, 12 * HOUR_MS).moves.length).toBeGreaterThan(0);
   });
 
@@ -113,12 +113,12 @@ describe("an instance beyond the hard limit", () => {
 
 describe("which instance is helped first", () => {
   const others = ["x", "y", "z"];
-  const fleet = (...full: readonly (readonly [name: string, count: number, seat: Partial<PlanSeat>])[]) =>
+  const fleet = (...full: readonly (readonly [name: string, count: number, candidate: Partial<PlanCandidate>])[]) =>
     aSnapshot(
-      [...full.map(([name, , seat]) => aSeat(name, seat)), ...others.map((name) => aSeat(name))],
+      [...full.map(([name, , candidate]) => aCandidate(name, candidate)), ...others.map((name) => aCandidate(name))],
       [...full.flatMap(([name, count]) => units(name, count, 10)), ...others.flatMap((name) => units(name, 10, 10))],
     );
-  const one = { brakes: { ...brakes, movesPerPlan: 1, hotFactor: 1 } };
+  const one = { budgets: { ...budgets, movesPerPlan: 1, hotFactor: 1 } };
   const first = (snapshot: PlanSnapshot) => plan(snapshot, one).moves.map(({ from, reason }) => `${from} ${reason}`);
 
   it("is the fullest, and the first by id among those that are equally full", () => {
@@ -148,8 +148,8 @@ describe("which instance is helped first", () => {
 });
 
 describe("what leaves a full instance", () => {
-  const left = (held: readonly PlanUnit[], seat: Partial<PlanSeat> = LONG_ABOVE) =>
-    plan(aSnapshot([aSeat("a", seat), aSeat("b"), aSeat("c")], held)).moves.map(({ unit }) => unit);
+  const left = (held: readonly PlanUnit[], candidate: Partial<PlanCandidate> = LONG_ABOVE) =>
+    plan(aSnapshot([aCandidate("a", candidate), aCandidate("b"), aCandidate("c")], held)).moves.map(({ unit }) => unit);
 
   it("is nothing that weighs nothing in the dimension it is full in", () => {
     const heavy = Array.from({ length: 16 }, (_, index) => aUnit(`cpu-${index}`, "a", 0, { load: { ...ZERO_LOAD, milliCpu: 50 } }));

@@ -1,16 +1,16 @@
 import type { InstanceId } from "../../domain/ids.ts";
 import type { MoveReason } from "../../domain/plan.ts";
 import { WHOLE } from "../policy.ts";
+import type { AffinityGroup } from "./affinity-groups.ts";
 import type { Urgency } from "./budget.ts";
-import type { Bundle } from "./bundles.ts";
 import { cover, fewestFor } from "./cover.ts";
 import { persistenceOf } from "./limits.ts";
-import { asVector, commit, findSeat, movableOn, nameSeat, noteBrake, type Planning } from "./planning.ts";
+import { asVector, commit, findCandidate, movableOn, nameCandidate, noteBlockedBy, type Planning } from "./planning.ts";
 import type { Cause } from "./record.ts";
 
 /** An instance that is too full, and how far it should come down. */
 interface Relief {
-  readonly seat: number;
+  readonly candidate: number;
   readonly urgency: Urgency;
   readonly reason: MoveReason;
   /** Utilisation to come down to, ppm. */
@@ -42,7 +42,7 @@ export function planRelief(planning: Planning): void {
 /** Whether moves of this urgency may be planned at all. If not, it notes what they are blocked by. */
 function isOpen(planning: Planning, { urgency }: Relief): boolean {
   const gate = planning.budget.gate(urgency);
-  if (gate !== undefined) noteBrake(planning, gate);
+  if (gate !== undefined) noteBlockedBy(planning, gate);
   return gate === undefined;
 }
 
@@ -65,12 +65,12 @@ function sparesOf(planning: Planning, reliefs: readonly Relief[]): ReadonlyMap<R
   const needs = reliefs.flatMap((relief) => {
     const excess = worstExcess(planning, relief);
     if (excess === undefined) return [];
-    const amounts = amountsIn(movableOn(planning, relief.seat, relief.urgency), excess);
+    const amounts = amountsIn(movableOn(planning, relief.candidate, relief.urgency), excess);
     return [{ relief, excess, amounts, least: fewestFor(amounts, excess.amount) }];
   });
   const least = needs.reduce((sum, need) => sum + need.least, 0);
   const spare = Math.max(1, Math.floor((least * planning.policy.spareMoves) / WHOLE));
-  const wishes = needs.map(({ relief, excess: { dimension, amount }, amounts, least: few }) => {
+  const requests = needs.map(({ relief, excess: { dimension, amount }, amounts, least: few }) => {
     const fixedCost = fixedCostIn(planning, dimension);
     const [held, free] = [few, few + spare].map((most) => cover(amounts, amount, { fixedCost, most })) as [
       readonly number[],
@@ -80,7 +80,7 @@ function sparesOf(planning: Planning, reliefs: readonly Relief[]): ReadonlyMap<R
   });
   let left = spare;
   const spares = new Map<Relief, Spare>();
-  for (const { relief, more } of wishes.sort((a, b) => b.saved - a.saved || a.relief.seat - b.relief.seat)) {
+  for (const { relief, more } of requests.sort((a, b) => b.saved - a.saved || a.relief.candidate - b.relief.candidate)) {
     const given = Math.max(0, Math.min(left, more));
     spares.set(relief, { left: given });
     left -= given;
@@ -98,8 +98,8 @@ function fixedCostIn({ book, policy }: Planning, dimension: number): number {
 }
 
 /** Loads in the dimension of the excess, smallest first, as `cover` needs them. */
-function amountsIn(bundles: readonly Bundle[], { dimension }: Excess): readonly number[] {
-  return bundles.map(({ load }) => load[dimension] as number).sort((a, b) => a - b);
+function amountsIn(groups: readonly AffinityGroup[], { dimension }: Excess): readonly number[] {
+  return groups.map(({ load }) => load[dimension] as number).sort((a, b) => a - b);
 }
 
 /**
@@ -110,11 +110,11 @@ function amountsIn(bundles: readonly Bundle[], { dimension }: Excess): readonly 
 function hotReliefs({ book, policy }: Planning): readonly Relief[] {
   const { bound, shedTo } = book.limits;
   const hot = worstFirst(book, ({ isOverloaded }) => isOverloaded);
-  return hot.map((seat) => {
-    const share = book.share(seat);
+  return hot.map((candidate) => {
+    const share = book.share(candidate);
     const target = share > bound ? bound : Math.floor((share * (WHOLE - policy.hotRelief)) / WHOLE);
-    const cause: Cause = { rule: "OVERLOADED", ...evidence(book, seat), share, limit: target };
-    return { seat, urgency: "hot", reason: "HOT", target, bounds: [...new Set([shedTo, bound])], cause };
+    const cause: Cause = { rule: "OVERLOADED", ...evidence(book, candidate), share, limit: target };
+    return { candidate, urgency: "hot", reason: "HOT", target, bounds: [...new Set([shedTo, bound])], cause };
   });
 }
 
@@ -127,34 +127,36 @@ function skewReliefs(planning: Planning): readonly Relief[] {
   const { book, policy, snapshot } = planning;
   const { mean, bound, shedTo } = book.limits;
   const roomy = policy.shedInto.map((factor) => Math.min(shedTo, Math.floor((mean * factor) / WHOLE)));
-  const above = worstFirst(book, ({ isOverloaded }, seat) => !isOverloaded && book.share(seat) > bound);
-  return above.flatMap((seat) => {
-    const { id, aboveSince } = book.seats[seat] as Planning["book"]["seats"][number];
+  const above = worstFirst(book, ({ isOverloaded }, candidate) => !isOverloaded && book.share(candidate) > bound);
+  return above.flatMap((candidate) => {
+    const { id, aboveSince } = book.candidates[candidate] as Planning["book"]["candidates"][number];
     const forMs = aboveSince === undefined ? 0 : snapshot.at - aboveSince;
-    const persistMs = persistenceOf(book.share(seat), book.limits, policy);
+    const persistMs = persistenceOf(book.share(candidate), book.limits, policy);
     if (forMs < persistMs) {
-      noteBrake(planning, { brake: "PERSISTENCE", instance: id, forMs, persistMs });
+      noteBlockedBy(planning, { rule: "PERSISTENCE", instance: id, forMs, persistMs });
       return [];
     }
-    const cause: Cause = { rule: "ABOVE", ...evidence(book, seat), share: book.share(seat), limit: bound, forMs, persistMs };
-    return [{ seat, urgency: "voluntary", reason: "SHED", target: shedTo, bounds: [...new Set([...roomy, shedTo])], cause } as const];
+    const cause: Cause = { rule: "ABOVE", ...evidence(book, candidate), share: book.share(candidate), limit: bound, forMs, persistMs };
+    return [{ candidate, urgency: "voluntary", reason: "SHED", target: shedTo, bounds: [...new Set([...roomy, shedTo])], cause } as const];
   });
 }
 
 /** Indexes of the instances that are meant, the fullest first. Only ACTIVE and CORDONED ones shed. */
 function worstFirst(
   book: Planning["book"],
-  isMeant: (seat: Planning["book"]["seats"][number], index: number) => boolean,
+  isMeant: (candidate: Planning["book"]["candidates"][number], index: number) => boolean,
 ): readonly number[] {
-  const meant = book.seats.flatMap((seat, index) =>
-    (seat.state === "ACTIVE" || seat.state === "CORDONED") && isMeant(seat, index) ? [{ index, share: book.share(index) }] : [],
+  const meant = book.candidates.flatMap((candidate, index) =>
+    (candidate.state === "ACTIVE" || candidate.state === "CORDONED") && isMeant(candidate, index)
+      ? [{ index, share: book.share(index) }]
+      : [],
   );
   return meant.sort((a, b) => b.share - a.share || a.index - b.index).map(({ index }) => index);
 }
 
-function evidence(book: Planning["book"], seat: number) {
-  const instance = book.seats[seat]?.id as InstanceId;
-  return { instance, load: asVector(book.loadOf(seat)), capacity: asVector(book.capacityOf(seat)) };
+function evidence(book: Planning["book"], candidate: number) {
+  const instance = book.candidates[candidate]?.id as InstanceId;
+  return { instance, load: asVector(book.loadOf(candidate)), capacity: asVector(book.capacityOf(candidate)) };
 }
 
 /**
@@ -166,21 +168,21 @@ function evidence(book: Planning["book"], seat: number) {
  * another instance.
  */
 function relieve(planning: Planning, relief: Relief, spare: Spare): void {
-  const stuck = new Set<Bundle>();
+  const stuck = new Set<AffinityGroup>();
   for (;;) {
     const excess = worstExcess(planning, relief);
     if (excess === undefined) return;
     const spent = planning.budget.spent(relief.urgency);
-    if (spent !== undefined) return noteBrake(planning, spent);
+    if (spent !== undefined) return noteBlockedBy(planning, spent);
     const leaving = cheapest(planning, relief, { ...excess, stuck, spare });
-    if (leaving.length > 0) for (const bundle of leaving) sendAway(planning, relief, { bundle, stuck });
-    else if (planning.book.share(relief.seat) <= planning.book.limits.bound || !swapOnce(planning, relief, excess)) return;
+    if (leaving.length > 0) for (const group of leaving) sendAway(planning, relief, { group, stuck });
+    else if (planning.book.share(relief.candidate) <= planning.book.limits.bound || !swapOnce(planning, relief, excess)) return;
   }
 }
 
 /** The dimension that exceeds its target by the largest share of it, and by how much; `undefined`: none exceeds it. */
-function worstExcess({ book }: Planning, { seat, target }: Relief): Excess | undefined {
-  const [load, capacity] = [book.loadOf(seat), book.capacityOf(seat)];
+function worstExcess({ book }: Planning, { candidate, target }: Relief): Excess | undefined {
+  const [load, capacity] = [book.loadOf(candidate), book.capacityOf(candidate)];
   const over = load.map((amount, dimension) => {
     const limit = Math.floor(((capacity[dimension] as number) * target) / WHOLE);
     return { dimension, amount: amount - limit, weight: (amount - limit) / Math.max(1, limit) };
@@ -190,18 +192,22 @@ function worstExcess({ book }: Planning, { seat, target }: Relief): Excess | und
 }
 
 interface Leaving extends Excess {
-  readonly stuck: ReadonlySet<Bundle>;
+  readonly stuck: ReadonlySet<AffinityGroup>;
   readonly spare: Spare;
 }
 
 /** Selects the bundles that are to leave for one excess, at the least cost, and takes what they need from the spare moves. */
-function cheapest(planning: Planning, { seat, urgency }: Relief, { dimension, amount, stuck, spare }: Leaving): readonly Bundle[] {
-  const amountOf = (bundle: Bundle): number => bundle.load[dimension] as number;
-  const movable = movableOn(planning, seat, urgency).filter((bundle) => !stuck.has(bundle) && amountOf(bundle) > 0);
-  const room = new Map<Bundle, string>();
-  const tie = (bundle: Bundle): string => {
-    const known = room.get(bundle) ?? planning.book.roomFor(bundle).tie(seat);
-    room.set(bundle, known);
+function cheapest(
+  planning: Planning,
+  { candidate, urgency }: Relief,
+  { dimension, amount, stuck, spare }: Leaving,
+): readonly AffinityGroup[] {
+  const amountOf = (group: AffinityGroup): number => group.load[dimension] as number;
+  const movable = movableOn(planning, candidate, urgency).filter((group) => !stuck.has(group) && amountOf(group) > 0);
+  const ties = new Map<AffinityGroup, string>();
+  const tie = (group: AffinityGroup): string => {
+    const known = ties.get(group) ?? planning.book.candidatesFor(group).tie(candidate);
+    ties.set(group, known);
     return known;
   };
   const sorted = [...movable].sort((a, b) => amountOf(a) - amountOf(b) || (tie(a) < tie(b) ? -1 : 1));
@@ -209,35 +215,35 @@ function cheapest(planning: Planning, { seat, urgency }: Relief, { dimension, am
   const least = fewestFor(amounts, amount);
   const chosen = cover(amounts, amount, { fixedCost: fixedCostIn(planning, dimension), most: least + spare.left });
   spare.left -= Math.max(0, chosen.length - least);
-  return chosen.map((index) => sorted[index] as Bundle);
+  return chosen.map((index) => sorted[index] as AffinityGroup);
 }
 
 interface Departure {
-  readonly bundle: Bundle;
-  readonly stuck: Set<Bundle>;
+  readonly group: AffinityGroup;
+  readonly stuck: Set<AffinityGroup>;
 }
 
 /** Plans the move of one bundle; `stuck` if there is no instance for it, or the budget blocks it. */
-function sendAway(planning: Planning, { seat, urgency, reason, bounds, cause }: Relief, { bundle, stuck }: Departure): void {
-  const found = findSeat(planning, { bundle, cause, reason, bounds, except: seat });
-  if (found === undefined) return void stuck.add(bundle);
-  const asked = [{ units: bundle.units, from: idOf(planning, seat), to: idOf(planning, found.to) }];
-  const brake = planning.budget.whyNot(asked, urgency);
-  if (brake !== undefined) {
-    noteBrake(planning, brake);
-    return void stuck.add(bundle);
+function sendAway(planning: Planning, { candidate, urgency, reason, bounds, cause }: Relief, { group, stuck }: Departure): void {
+  const found = findCandidate(planning, { group, cause, reason, bounds, except: candidate });
+  if (found === undefined) return void stuck.add(group);
+  const asked = [{ units: group.units, from: idOf(planning, candidate), to: idOf(planning, found.to) }];
+  const blockedBy = planning.budget.whyNot(asked, urgency);
+  if (blockedBy !== undefined) {
+    noteBlockedBy(planning, blockedBy);
+    return void stuck.add(group);
   }
   planning.budget.spend(asked);
   commit(planning, found);
 }
 
-function idOf({ book }: Planning, seat: number): InstanceId {
-  return book.seats[seat]?.id as InstanceId;
+function idOf({ book }: Planning, candidate: number): InstanceId {
+  return book.candidates[candidate]?.id as InstanceId;
 }
 
 interface Exchange {
-  readonly leaves: Bundle;
-  readonly comes: Bundle;
+  readonly leaves: AffinityGroup;
+  readonly comes: AffinityGroup;
   readonly partner: number;
   /** What the full instance gets rid of, in the dimension in question. */
   readonly gain: number;
@@ -254,30 +260,30 @@ function swapOnce(planning: Planning, relief: Relief, excess: Excess): boolean {
   if (exchange === undefined) return false;
   const { leaves, comes, partner } = exchange;
   const { book, budget } = planning;
-  const [here, there] = [book.seats[relief.seat]?.id as InstanceId, book.seats[partner]?.id as InstanceId];
+  const [here, there] = [book.candidates[relief.candidate]?.id as InstanceId, book.candidates[partner]?.id as InstanceId];
   const asked = [
     { units: leaves.units, from: here, to: there },
     { units: comes.units, from: there, to: here },
   ];
-  const brake = budget.whyNot(asked, relief.urgency);
-  if (brake !== undefined) {
-    noteBrake(planning, brake);
+  const blockedBy = budget.whyNot(asked, relief.urgency);
+  if (blockedBy !== undefined) {
+    noteBlockedBy(planning, blockedBy);
     return false;
   }
   budget.spend(asked);
   const steps = [
-    { bundle: leaves, except: relief.seat, to: partner },
-    { bundle: comes, except: partner, to: relief.seat },
+    { group: leaves, except: relief.candidate, to: partner },
+    { group: comes, except: partner, to: relief.candidate },
   ];
-  const isLeavingFirst = book.roomFor(leaves).admits(partner, book.limits.hard);
-  for (const { bundle, except, to } of isLeavingFirst ? steps : steps.toReversed())
-    commit(planning, nameSeat(planning, { bundle, except, cause: relief.cause, reason: "SWAP", bounds: [book.limits.hard] }, to));
+  const isLeavingFirst = book.candidatesFor(leaves).admits(partner, book.limits.hard);
+  for (const { group, except, to } of isLeavingFirst ? steps : steps.toReversed())
+    commit(planning, nameCandidate(planning, { group, except, cause: relief.cause, reason: "SWAP", bounds: [book.limits.hard] }, to));
   return true;
 }
 
 function bestExchange(planning: Planning, relief: Relief, excess: Excess): Exchange | undefined {
-  const leaving = movableOn(planning, relief.seat, relief.urgency);
-  const found = leastLoaded(planning, relief.seat).flatMap((partner) => {
+  const leaving = movableOn(planning, relief.candidate, relief.urgency);
+  const found = leastLoaded(planning, relief.candidate).flatMap((partner) => {
     const coming = movableOn(planning, partner, relief.urgency);
     return leaving.flatMap((leaves) => coming.flatMap((comes) => pairingOf(planning, { relief, excess, leaves, comes, partner }) ?? []));
   });
@@ -294,8 +300,8 @@ function compare(a: Exchange, b: Exchange, { amount }: Excess): number {
 interface Pairing {
   readonly relief: Relief;
   readonly excess: Excess;
-  readonly leaves: Bundle;
-  readonly comes: Bundle;
+  readonly leaves: AffinityGroup;
+  readonly comes: AffinityGroup;
   readonly partner: number;
 }
 
@@ -304,26 +310,28 @@ function pairingOf(planning: Planning, { relief, excess, leaves, comes, partner 
   if (out <= back) return undefined;
   const { book } = planning;
   const limit = Math.max(...relief.bounds);
-  const after = (seat: number, plus: Bundle, minus: Bundle): boolean =>
-    book.loadOf(seat).every((amount, d) => {
+  const after = (candidate: number, plus: AffinityGroup, minus: AffinityGroup): boolean =>
+    book.loadOf(candidate).every((amount, d) => {
       const would = amount + (plus.load[d] as number) - (minus.load[d] as number);
-      return would <= amount || would * WHOLE <= (book.capacityOf(seat)[d] as number) * limit;
+      return would <= amount || would * WHOLE <= (book.capacityOf(candidate)[d] as number) * limit;
     });
-  if (!after(partner, leaves, comes) || !after(relief.seat, comes, leaves)) return undefined;
+  if (!after(partner, leaves, comes) || !after(relief.candidate, comes, leaves)) return undefined;
   // The second of the two has to wait for room only: nothing else that keeps it away ends when the first one leaves.
-  if (!book.isEligible(leaves, partner) || !book.isEligible(comes, relief.seat)) return undefined;
+  if (!book.isEligible(leaves, partner) || !book.isEligible(comes, relief.candidate)) return undefined;
   const [first, second] = [
-    book.roomFor(leaves).admits(partner, book.limits.hard),
-    book.roomFor(comes).admits(relief.seat, book.limits.hard),
+    book.candidatesFor(leaves).admits(partner, book.limits.hard),
+    book.candidatesFor(comes).admits(relief.candidate, book.limits.hard),
   ];
   if (!first && !second) return undefined;
   return { leaves, comes, partner, gain: out - back, cost: out + back };
 }
 
 function leastLoaded({ book, policy }: Planning, except: number): readonly number[] {
-  const seats = book.seats.flatMap(({ state }, seat) => (state === "ACTIVE" && seat !== except ? [{ seat, share: book.share(seat) }] : []));
-  return seats
-    .sort((a, b) => a.share - b.share || a.seat - b.seat)
+  const candidates = book.candidates.flatMap(({ state }, candidate) =>
+    state === "ACTIVE" && candidate !== except ? [{ candidate, share: book.share(candidate) }] : [],
+  );
+  return candidates
+    .sort((a, b) => a.share - b.share || a.candidate - b.candidate)
     .slice(0, policy.swapTargets)
-    .map(({ seat }) => seat);
+    .map(({ candidate }) => candidate);
 }

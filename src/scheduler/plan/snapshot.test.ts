@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import type { InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
-import { apps, aSeat, aSnapshot, aUnit, NOON, ROOMY, TRAITS } from "../testing/snapshots.ts";
-import { type PlanSeat, type PlanSnapshot, type PlanUnit, snapshotHash } from "./snapshot.ts";
+import { aCandidate, apps, aSnapshot, aUnit, NOON, ROOMY, TRAITS } from "../testing/snapshots.ts";
+import { type PlanCandidate, type PlanSnapshot, type PlanUnit, snapshotHash } from "./snapshot.ts";
 
 const [A, B] = ["a", "b"] as unknown as [InstanceId, InstanceId];
 const MOVE = { unit: "m" as UnitId, from: A, to: B };
@@ -12,19 +12,19 @@ const full = (change: Partial<PlanUnit> = {}): PlanUnit =>
     ...{ recentLoad: apps(11), movingTo: B, movedAt: millis(1), doNotMoveUntil: millis(2), needs: { region: "eu" }, clusters: ["c", "d"] },
     ...{ failed: { times: 1, at: NOON, to: B }, ...change },
   });
-const seat = (change: Partial<PlanSeat> = {}) => aSeat("a", { aboveSince: millis(3), ...change });
-const SNAPSHOT = aSnapshot([seat(), aSeat("b")], [full(), aUnit("v", "b", 1)], { recentMoves: [MOVE, LATER] });
+const candidate = (change: Partial<PlanCandidate> = {}) => aCandidate("a", { aboveSince: millis(3), ...change });
+const SNAPSHOT = aSnapshot([candidate(), aCandidate("b")], [full(), aUnit("v", "b", 1)], { recentMoves: [MOVE, LATER] });
 const hashWith = (change: Partial<PlanSnapshot>) => snapshotHash({ ...SNAPSHOT, ...change });
 const HASH = snapshotHash(SNAPSHOT);
 const ofUnit = (change: Partial<PlanUnit>) => hashWith({ units: [full(change), aUnit("v", "b", 1)] });
-const ofSeat = (change: Partial<PlanSeat>) => hashWith({ seats: [seat(change), aSeat("b")] });
+const ofCandidate = (change: Partial<PlanCandidate>) => hashWith({ candidates: [candidate(change), aCandidate("b")] });
 
 describe("the hash of a snapshot", () => {
   it("is short, and the same in whatever order rows come and whatever instances are called", () => {
     expect(HASH).toMatch(/^[0-9a-f]{32}$/);
-    const { seats, units, recentMoves } = SNAPSHOT;
-    expect(hashWith({ seats: seats.toReversed(), units: units.toReversed(), recentMoves: recentMoves.toReversed() })).toBe(HASH);
-    expect(ofSeat({ name: "another" })).toBe(HASH);
+    const { candidates, units, recentMoves } = SNAPSHOT;
+    expect(hashWith({ candidates: candidates.toReversed(), units: units.toReversed(), recentMoves: recentMoves.toReversed() })).toBe(HASH);
+    expect(ofCandidate({ name: "another" })).toBe(HASH);
     expect(ofUnit({ clusters: ["d", "c"] })).toBe(HASH);
   });
 
@@ -38,15 +38,15 @@ describe("the hash of a snapshot", () => {
     ["unit that was moved", hashWith({ recentMoves: [MOVE, { ...LATER, unit: "o" as UnitId }] })],
     ["origin of a move", hashWith({ recentMoves: [MOVE, { ...LATER, from: B }] })],
     ["target of a move", hashWith({ recentMoves: [MOVE, { ...LATER, to: A }] })],
-    ["instance", ofSeat({ id: "z" as InstanceId })],
-    ["state", ofSeat({ state: "DRAINING" })],
-    ["weight", ofSeat({ weight: 2 })],
-    ["capacity", ofSeat({ capacity: { ...ROOMY, gitPerMinute: 1 } })],
-    ["traits", ofSeat({ traits: { ...TRAITS, region: "us" } })],
-    ["overload", ofSeat({ isOverloaded: true })],
-    ["newness", ofSeat({ isFilling: true })],
-    ["time above", ofSeat({ aboveSince: millis(4) })],
-    ["being above", ofSeat({ aboveSince: undefined })],
+    ["instance", ofCandidate({ id: "z" as InstanceId })],
+    ["state", ofCandidate({ state: "DRAINING" })],
+    ["weight", ofCandidate({ weight: 2 })],
+    ["capacity", ofCandidate({ capacity: { ...ROOMY, gitPerMinute: 1 } })],
+    ["traits", ofCandidate({ traits: { ...TRAITS, region: "us" } })],
+    ["overload", ofCandidate({ isOverloaded: true })],
+    ["newness", ofCandidate({ isFilling: true })],
+    ["time above", ofCandidate({ aboveSince: millis(4) })],
+    ["being above", ofCandidate({ aboveSince: undefined })],
     ["unit", ofUnit({ id: "z" as UnitId })],
     ["workspace", ofUnit({ workspaceId: "z" as WorkspaceId })],
     ["owner", ofUnit({ owner: B })],
@@ -80,6 +80,6 @@ describe("the hash of a snapshot", () => {
     const of = (...units: readonly PlanUnit[]) => hashWith({ units });
     expect(of(aUnit("u", "a", 1, { movedAt: millis(5) }))).not.toBe(of(aUnit("u", "a", 1, { doNotMoveUntil: millis(5) })));
     expect(of(aUnit("u", "a", 1), aUnit("v", "a", 1))).not.toBe(of(aUnit("u", "a", 1)));
-    expect(hashWith({ seats: [] })).not.toBe(HASH);
+    expect(hashWith({ candidates: [] })).not.toBe(HASH);
   });
 });

@@ -4,10 +4,10 @@ import type { InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { LoadVector } from "../../domain/load.ts";
 import type { UnitNeeds } from "../../domain/needs.ts";
 import type { MetricsVerdict } from "../load/judge-metrics.ts";
-import type { Seat } from "../place-unit.ts";
+import type { Candidate } from "../place-unit.ts";
 
 /** An instance as the planner sees it. Its own `load` is not read: what it carries is the sum of its units. */
-export interface PlanSeat extends Omit<Seat, "load" | "occupied"> {
+export interface PlanCandidate extends Omit<Candidate, "load" | "occupied"> {
   /** The health verdict says that it is overloaded now. */
   readonly isOverloaded: boolean;
   /** It is new, or was emptied, and should take its share of the load. */
@@ -48,7 +48,7 @@ export interface RecentMove {
 export interface PlanSnapshot {
   readonly class: string;
   readonly at: Millis;
-  readonly seats: readonly PlanSeat[];
+  readonly candidates: readonly PlanCandidate[];
   readonly units: readonly PlanUnit[];
   readonly metrics: MetricsVerdict;
   readonly recentMoves: readonly RecentMove[];
@@ -63,9 +63,9 @@ export interface PlanSnapshot {
  * they may come in any order. Lines, not one canonical JSON: that takes seconds for 100,000 units.
  */
 export function snapshotHash(snapshot: PlanSnapshot): string {
-  const { seats, units, recentMoves, ...head } = snapshot;
+  const { candidates, units, recentMoves, ...head } = snapshot;
   const moved = recentMoves.map(({ unit, from, to }) => `moved ${unit} ${from} ${to}`).sort();
-  const text = `${canonicalJson(head)}\n${textOf(seats, seatLine)}${textOf(units, unitLine)}${moved.join("\n")}`;
+  const text = `${canonicalJson(head)}\n${textOf(candidates, candidateLine)}${textOf(units, unitLine)}${moved.join("\n")}`;
   return sha256(text).slice(0, 32);
 }
 
@@ -81,8 +81,8 @@ function vector(load: LoadVector | undefined): string {
   return `${applications},${clusterEntries},${cachedResources},${milliCpu},${gitPerMinute}`;
 }
 
-function seatLine(seat: PlanSeat): string {
-  const { id, state, weight, capacity, traits, isOverloaded, isFilling, aboveSince } = seat;
+function candidateLine(candidate: PlanCandidate): string {
+  const { id, state, weight, capacity, traits, isOverloaded, isFilling, aboveSince } = candidate;
   const flags = `${isOverloaded ? "hot" : "-"} ${isFilling ? "fill" : "-"} ${aboveSince ?? "-"}`;
   return `seat ${id} ${state} ${weight} ${vector(capacity)} ${flags} ${traits === undefined ? "-" : canonicalJson(traits)}`;
 }

@@ -4,21 +4,21 @@ import type { InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import { loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { WHOLE } from "../policy.ts";
 import { createRingMemo } from "../ring-memo.ts";
-import { apps, aSeat, aSnapshot, aUnit, HOUR_MS, LONG_ABOVE, NOON, units } from "../testing/snapshots.ts";
+import { aCandidate, apps, aSnapshot, aUnit, HOUR_MS, LONG_ABOVE, NOON, units } from "../testing/snapshots.ts";
 import { nextAbove } from "./next-class-state.ts";
 import { planMoves } from "./plan-moves.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
 import type { PlanSnapshot } from "./snapshot.ts";
 
 const ringOf = createRingMemo()("eu/shared/public");
-const BRAKES = { ...DEFAULT_PLANNER_POLICY.brakes, workspaces: WHOLE };
-const plan = (snapshot: PlanSnapshot, brakes: Partial<PlannerPolicy["brakes"]> = {}) =>
-  planMoves(snapshot, { policy: { ...DEFAULT_PLANNER_POLICY, brakes: { ...BRAKES, ...brakes } }, ringOf });
+const BUDGETS = { ...DEFAULT_PLANNER_POLICY.budgets, workspaces: WHOLE };
+const plan = (snapshot: PlanSnapshot, budgets: Partial<PlannerPolicy["budgets"]> = {}) =>
+  planMoves(snapshot, { policy: { ...DEFAULT_PLANNER_POLICY, budgets: { ...BUDGETS, ...budgets } }, ringOf });
 const OTHERS = ["b", "c", "d", "e"];
 /** One instance at 85 %, four at 55 %. */
-const full = (seat = LONG_ABOVE) =>
+const full = (candidate = LONG_ABOVE) =>
   aSnapshot(
-    [aSeat("a", seat), ...OTHERS.map((name) => aSeat(name))],
+    [aCandidate("a", candidate), ...OTHERS.map((name) => aCandidate(name))],
     [...units("a", 85, 10), ...OTHERS.flatMap((name) => units(name, 55, 10))],
   );
 const withUnits = (snapshot: PlanSnapshot, change: Partial<PlanSnapshot["units"][number]>): PlanSnapshot => ({
@@ -32,26 +32,26 @@ describe("an instance that has long been above the bound", () => {
     expect(report).toMatchObject({ mean: 610_000, bound: 671_000, shedTo: 640_500 });
     expect(moves).toHaveLength(20);
     expect(moves.every(({ from, reason }) => from === "a" && reason === "SHED")).toBe(true);
-    expect(report.brakes).toMatchObject([{ brake: "PLAN_MOVES", used: 20, asked: 1, limit: 20 }]);
+    expect(report.blockedBy).toMatchObject([{ rule: "PLAN_MOVES", used: 20, asked: 1, limit: 20 }]);
     const all = plan(full(), { movesPerPlan: 100, movesPerInstance: 100 });
     expect(all.report.after).toMatchObject({ share: 640_000, above: 0 });
     expect(all.moves).toHaveLength(21);
-    expect(all.report.brakes).toEqual([]);
+    expect(all.report.blockedBy).toEqual([]);
   });
 
   it("waits until it has been so for half a day, and says how long it has", () => {
     const persistMs = 12 * HOUR_MS;
     const { moves, report } = plan(full({ aboveSince: millis(NOON - persistMs + 1) }));
     expect(moves).toEqual([]);
-    expect(report.brakes).toEqual([{ brake: "PERSISTENCE", instance: "a", forMs: persistMs - 1, persistMs }]);
+    expect(report.blockedBy).toEqual([{ rule: "PERSISTENCE", instance: "a", forMs: persistMs - 1, persistMs }]);
     expect(plan(full({ aboveSince: millis(NOON - persistMs) })).moves.length).toBeGreaterThan(0);
-    expect(plan(full({})).report.brakes).toMatchObject([{ brake: "PERSISTENCE", forMs: 0 }]);
+    expect(plan(full({})).report.blockedBy).toMatchObject([{ rule: "PERSISTENCE", forMs: 0 }]);
   });
 
   it("is known to be above since it was first seen so, and not when it is back", () => {
     expect([...nextAbove(full({}))]).toEqual([["a", NOON]]);
     expect([...nextAbove(full())]).toEqual([["a", NOON - 13 * HOUR_MS]]);
-    expect([...nextAbove(aSnapshot([aSeat("a", LONG_ABOVE)], []))]).toEqual([]);
+    expect([...nextAbove(aSnapshot([aCandidate("a", LONG_ABOVE)], []))]).toEqual([]);
   });
 
   it("keeps units that have not cooled down, must not move, failed to, or are on their way, and says until when", () => {
@@ -76,7 +76,7 @@ describe("an instance that has long been above the bound", () => {
 
   it("counts a unit that is on its way both where it is and where it goes", () => {
     const snapshot = aSnapshot(
-      [aSeat("a"), aSeat("b")],
+      [aCandidate("a"), aCandidate("b")],
       [...units("a", 1, 500, { movingTo: "b" as InstanceId }), aUnit("new", undefined, 450)],
     );
     const { moves, report } = plan(snapshot);
@@ -85,9 +85,9 @@ describe("an instance that has long been above the bound", () => {
   });
 
   it("exchanges a unit for a smaller one when none fits elsewhere alone", () => {
-    const seats = [aSeat("a", LONG_ABOVE), aSeat("b")];
+    const candidates = [aCandidate("a", LONG_ABOVE), aCandidate("b")];
     const held = [...units("a", 3, 260), aUnit("small", "b", 180), aUnit("large", "b", 420)];
-    const { moves, report } = plan(aSnapshot(seats, held));
+    const { moves, report } = plan(aSnapshot(candidates, held));
     expect(report.bound).toBe(759_000);
     expect(moves.map(({ reason }) => reason)).toEqual(["SWAP", "SWAP"]);
     expect(new Set(moves.map(({ from, to }) => `${from}${to}`))).toEqual(new Set(["ab", "ba"]));
@@ -96,16 +96,16 @@ describe("an instance that has long been above the bound", () => {
 
   it("is named as in need of capacity when nothing can leave it", () => {
     const held = [aUnit("u", "a", 700), aUnit("v", "b", 550), aUnit("w", "c", 550)];
-    const { moves, report } = plan(aSnapshot([aSeat("a", LONG_ABOVE), aSeat("b"), aSeat("c")], held));
+    const { moves, report } = plan(aSnapshot([aCandidate("a", LONG_ABOVE), aCandidate("b"), aCandidate("c")], held));
     expect(moves).toEqual([]);
     expect(report.needsCapacity).toEqual(["a"]);
-    expect(report.withoutSeat).toMatchObject([{ units: ["u"], reason: "SHED", answer: { rule: "NOTHING_FITS" } }]);
+    expect(report.withoutCandidate).toMatchObject([{ units: ["u"], reason: "SHED", answer: { rule: "NOTHING_FITS" } }]);
   });
 
   it("is relieved in the dimension that is fullest", () => {
     const heavy = aUnit("cpu", "a", 0, { load: { ...ZERO_LOAD, milliCpu: 200 } });
     const more = aUnit("cpu2", "a", 0, { load: { ...ZERO_LOAD, milliCpu: 600 } });
-    const snapshot = aSnapshot([aSeat("a", LONG_ABOVE), aSeat("b")], [heavy, more, ...units("a", 10, 20)]);
+    const snapshot = aSnapshot([aCandidate("a", LONG_ABOVE), aCandidate("b")], [heavy, more, ...units("a", 10, 20)]);
     expect(plan(snapshot).moves.map(({ unit }) => unit)).toEqual(["cpu"]);
   });
 });
@@ -144,30 +144,31 @@ describe("an instance that is overloaded now", () => {
     for (const more of [{ metrics: stale }, { freeze: { reason: "week-end", until: millis(NOON + 1) } }]) {
       const { moves, report } = plan(hot(more));
       expect(moves).toEqual([]);
-      expect(report.brakes).toHaveLength(1);
+      expect(report.blockedBy).toHaveLength(1);
     }
     expect(plan(withUnits(hot(), { doNotMoveUntil: millis(NOON + 1) })).moves).toEqual([]);
   });
 });
 
-describe("brakes", () => {
+describe("budgets", () => {
   const jump = { kind: "distrusted", rule: "JUMP", dimension: "milliCpu", was: 1, is: 2, limit: 1 } as const;
 
   it.each<[string, Partial<PlanSnapshot>, object]>([
-    ["metrics that are not trusted", { metrics: jump }, { brake: "METRICS", verdict: jump }],
+    ["metrics that are not trusted", { metrics: jump }, { rule: "METRICS", verdict: jump }],
     [
       "a freeze",
       { freeze: { reason: "week-end", until: millis(NOON + 1) } },
-      { brake: "FREEZE", reason: "week-end", at: NOON, until: NOON + 1 },
+      { rule: "FREEZE", reason: "week-end", at: NOON, until: NOON + 1 },
     ],
-    ["three failures", { outcomes: ["failed", "done", "failed", "failed"] }, { brake: "BREAKER", failed: 3, of: 4, limit: 3 }],
-  ])("stop what is voluntary for %s, and nothing that is forced", (_what, more, brake) => {
+    ["three failures", { outcomes: ["failed", "done", "failed", "failed"] }, { rule: "BREAKER", failed: 3, of: 4, limit: 3 }],
+  ])("stop what is voluntary for %s, and nothing that is forced", (_what, more, blockedBy) => {
     const snapshot = { ...full(), ...more };
-    const filling = { ...aSnapshot([aSeat("a", { isFilling: true }), aSeat("b")], units("b", 50, 10)), ...more };
-    for (const each of [snapshot, filling]) expect(plan(each).report).toMatchObject({ brakes: [brake], moves: { SHED: 0, FILL: 0 } });
+    const filling = { ...aSnapshot([aCandidate("a", { isFilling: true }), aCandidate("b")], units("b", 50, 10)), ...more };
+    for (const each of [snapshot, filling])
+      expect(plan(each).report).toMatchObject({ blockedBy: [blockedBy], moves: { SHED: 0, FILL: 0 } });
     const drained = {
       ...snapshot,
-      seats: snapshot.seats.map((seat) => (seat.id === "b" ? { ...seat, state: "DRAINING" as const } : seat)),
+      candidates: snapshot.candidates.map((candidate) => (candidate.id === "b" ? { ...candidate, state: "DRAINING" as const } : candidate)),
     };
     expect(plan(drained).report.moves).toMatchObject({ FORCED: 55, SHED: 0 });
   });
@@ -186,17 +187,17 @@ describe("brakes", () => {
     }));
     const { moves, report } = plan({ ...full(), recentMoves }, { movesPerHour: 10 });
     expect(moves).toHaveLength(2);
-    expect(report.brakes).toMatchObject([{ brake: "HOUR_MOVES", used: 10, asked: 1, limit: 10 }]);
+    expect(report.blockedBy).toMatchObject([{ rule: "HOUR_MOVES", used: 10, asked: 1, limit: 10 }]);
     const fromA = recentMoves.map((move) => ({ ...move, from: "a" as InstanceId }));
     const instance = plan({ ...full(), recentMoves: fromA }, { movesPerInstance: 9 });
     expect(instance.moves).toHaveLength(1);
-    expect(instance.report.brakes).toMatchObject([{ brake: "INSTANCE_MOVES", subject: "a", used: 9, limit: 9 }]);
+    expect(instance.report.blockedBy).toMatchObject([{ rule: "INSTANCE_MOVES", subject: "a", used: 9, limit: 9 }]);
   });
 
   it("hold each managed cluster and the share of workspaces", () => {
     const cluster = plan(withUnits(full(), { clusters: ["c1", "c1"] }), { movesPerCluster: 3 });
     expect(cluster.moves).toHaveLength(3);
-    expect(cluster.report.brakes).toMatchObject([{ brake: "CLUSTER_MOVES", subject: "c1", used: 3, asked: 1, limit: 3 }]);
+    expect(cluster.report.blockedBy).toMatchObject([{ rule: "CLUSTER_MOVES", subject: "c1", used: 3, asked: 1, limit: 3 }]);
     // 305 workspaces, of which a hundredth may move.
     expect(plan(full(), { workspaces: 10_000 }).moves).toHaveLength(3);
     expect(plan(full(), { workspaces: 1 }).moves).toHaveLength(1);
@@ -206,7 +207,7 @@ describe("brakes", () => {
 describe("a new instance", () => {
   const fleet = (goal = 60) =>
     aSnapshot(
-      [aSeat("new", { isFilling: true }), ...OTHERS.map((name) => aSeat(name))],
+      [aCandidate("new", { isFilling: true }), ...OTHERS.map((name) => aCandidate(name))],
       OTHERS.flatMap((name) => units(name, goal, 10)),
     );
 
@@ -226,7 +227,7 @@ describe("a new instance", () => {
   it("counts what has to leave elsewhere among what it gets, and gets nothing while it is cordoned", () => {
     const leaving = (state: "ACTIVE" | "CORDONED") =>
       aSnapshot(
-        [aSeat("old", { state: "DRAINING" }), aSeat("new", { state, isFilling: true }), aSeat("other")],
+        [aCandidate("old", { state: "DRAINING" }), aCandidate("new", { state, isFilling: true }), aCandidate("other")],
         [...units("old", 30, 10), ...units("other", 30, 10)],
       );
     // Of 600 in all, 300 have to leave and the new one has to get 285 of its 300.
@@ -235,13 +236,13 @@ describe("a new instance", () => {
   });
 
   it("is left alone when it has its share, is not flagged, or is not ACTIVE yet", () => {
-    const change = (seat: Partial<PlanSnapshot["seats"][number]>) => ({
+    const change = (candidate: Partial<PlanSnapshot["candidates"][number]>) => ({
       ...fleet(),
-      seats: fleet().seats.map((each) => (each.id === "new" ? { ...each, ...seat } : each)),
+      candidates: fleet().candidates.map((each) => (each.id === "new" ? { ...each, ...candidate } : each)),
     });
     expect(plan(change({ isFilling: false })).moves).toEqual([]);
     expect(plan(change({ state: "WARMING" })).moves).toEqual([]);
-    const even = aSnapshot([aSeat("new", { isFilling: true }), aSeat("b")], [...units("new", 50, 10), ...units("b", 52, 10)]);
+    const even = aSnapshot([aCandidate("new", { isFilling: true }), aCandidate("b")], [...units("new", 50, 10), ...units("b", 52, 10)]);
     expect(plan(even).moves).toEqual([]);
   });
 });
@@ -250,17 +251,17 @@ describe("what lives together", () => {
   const together = { needs: { together: "t" } };
 
   it("comes together where most of it is, and moves as one", () => {
-    const seats = ["a", "b", "c"].map((name) => aSeat(name));
+    const candidates = ["a", "b", "c"].map((name) => aCandidate(name));
     const held = [
       aUnit("u1", "a", 10, together),
       aUnit("u2", "b", 10, together),
       aUnit("u3", "b", 10, together),
       aUnit("u4", undefined, 10, together),
     ];
-    const { moves } = plan(aSnapshot(seats, held));
+    const { moves } = plan(aSnapshot(candidates, held));
     expect(moves.map(({ unit, to }) => `${unit} ${to}`)).toEqual(["u1 b", "u4 b"]);
     const drained = aSnapshot(
-      [aSeat("a", { state: "DRAINING" }), aSeat("b"), aSeat("c")],
+      [aCandidate("a", { state: "DRAINING" }), aCandidate("b"), aCandidate("c")],
       [aUnit("u1", "a", 10, together), aUnit("u2", "a", 10, together)],
     );
     expect(new Set(plan(drained).moves.map(({ to }) => to)).size).toBe(1);
@@ -268,9 +269,9 @@ describe("what lives together", () => {
   });
 
   it("goes elsewhere as a whole where home has no room for all of it", () => {
-    const seats = ["a", "b"].map((name) => aSeat(name));
+    const candidates = ["a", "b"].map((name) => aCandidate(name));
     const held = [aUnit("rest", "a", 600), aUnit("u1", "a", 200, together), aUnit("u2", undefined, 300, together)];
-    expect(plan(aSnapshot(seats, held)).moves.map(({ unit, to }) => `${unit} ${to}`)).toEqual(["u1 b", "u2 b"]);
+    expect(plan(aSnapshot(candidates, held)).moves.map(({ unit, to }) => `${unit} ${to}`)).toEqual(["u1 b", "u2 b"]);
   });
 });
 
@@ -278,7 +279,7 @@ describe("what lives apart", () => {
   it("is the units of a workspace: one of two that met leaves", () => {
     const workspaceId = "w" as WorkspaceId;
     const held = [aUnit("u1", "a", 10, { workspaceId }), aUnit("u2", "a", 10, { workspaceId })];
-    const { moves } = plan(aSnapshot([aSeat("a"), aSeat("b")], held));
+    const { moves } = plan(aSnapshot([aCandidate("a"), aCandidate("b")], held));
     expect(moves).toMatchObject([{ from: "a", to: "b", reason: "FORCED" }]);
   });
 });
@@ -286,12 +287,12 @@ describe("what lives apart", () => {
 describe("approval", () => {
   it("is asked for above 5 % of the load or 10 % of the workspaces, and not for first placements", () => {
     const capacity = loadVector(() => 100_000_000);
-    const seats = [aSeat("a", { state: "DRAINING", capacity }), ...OTHERS.map((name) => aSeat(name, { capacity }))];
+    const candidates = [aCandidate("a", { state: "DRAINING", capacity }), ...OTHERS.map((name) => aCandidate(name, { capacity }))];
     const moving = (load: number, moved: number, others: number) =>
-      plan(aSnapshot(seats, [...units("a", moved, load), ...units("b", others, 10_000)])).report.approval;
+      plan(aSnapshot(candidates, [...units("a", moved, load), ...units("b", others, 10_000)])).report.approval;
     expect(moving(5_000, 6, 100)).toEqual([]);
     expect(moving(10_000, 6, 94)).toEqual(["LOAD"]);
     expect(moving(1_000, 6, 50)).toEqual(["WORKSPACES"]);
-    expect(plan(aSnapshot(seats, [aUnit("u", undefined, 100)])).report.approval).toEqual([]);
+    expect(plan(aSnapshot(candidates, [aUnit("u", undefined, 100)])).report.approval).toEqual([]);
   });
 });

@@ -3,17 +3,17 @@ import { millis } from "../../domain/clock.ts";
 import { ZERO_LOAD } from "../../domain/load.ts";
 import { WHOLE } from "../policy.ts";
 import { createRingMemo } from "../ring-memo.ts";
-import { aSeat, aSnapshot, aUnit, LONG_ABOVE, NOON, units } from "../testing/snapshots.ts";
+import { aCandidate, aSnapshot, aUnit, LONG_ABOVE, NOON, units } from "../testing/snapshots.ts";
 import { planMoves } from "./plan-moves.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
 import type { PlanUnit } from "./snapshot.ts";
 
 const ringOf = createRingMemo()("eu/shared/public");
-const brakes = { ...DEFAULT_PLANNER_POLICY.brakes, workspaces: WHOLE };
+const budgets = { ...DEFAULT_PLANNER_POLICY.budgets, workspaces: WHOLE };
 /** What is on these instances, of which the first has long been too full. */
 const plan = (held: readonly PlanUnit[], policy: Partial<PlannerPolicy> = {}, others: readonly string[] = ["b"]) =>
-  planMoves(aSnapshot([aSeat("a", LONG_ABOVE), ...others.map((name) => aSeat(name))], held), {
-    policy: { ...DEFAULT_PLANNER_POLICY, brakes, ...policy },
+  planMoves(aSnapshot([aCandidate("a", LONG_ABOVE), ...others.map((name) => aCandidate(name))], held), {
+    policy: { ...DEFAULT_PLANNER_POLICY, budgets, ...policy },
     ringOf,
   });
 const steps = (...asked: Parameters<typeof plan>) => plan(...asked).moves.map(({ unit, to, reason }) => `${unit} ${to} ${reason}`);
@@ -81,9 +81,9 @@ describe("two units that change places", () => {
 
   it("are two moves to every budget, made together or not at all", () => {
     const held = [...FULL, aUnit("b-140", "b", 140), fixed("b-rest", "b", 460)];
-    const { moves, report } = plan(held, { brakes: { ...brakes, movesPerInstance: 1 } });
+    const { moves, report } = plan(held, { budgets: { ...budgets, movesPerInstance: 1 } });
     expect(moves).toEqual([]);
-    expect(report.brakes).toEqual([{ brake: "INSTANCE_MOVES", subject: "a", used: 0, asked: 2, limit: 1 }]);
-    expect(steps(held, { brakes: { ...brakes, movesPerInstance: 2, movesPerPlan: 2 } })).toHaveLength(2);
+    expect(report.blockedBy).toEqual([{ rule: "INSTANCE_MOVES", subject: "a", used: 0, asked: 2, limit: 1 }]);
+    expect(steps(held, { budgets: { ...budgets, movesPerInstance: 2, movesPerPlan: 2 } })).toHaveLength(2);
   });
 });

@@ -101,7 +101,7 @@ describe("a step of a plan, looked at again", () => {
   });
 
   describe("that is part of an exchange", () => {
-    const LAX = { ...DEFAULT_PLANNER_POLICY, brakes: { ...DEFAULT_PLANNER_POLICY.brakes, workspaces: 1_000_000 } };
+    const LAX = { ...DEFAULT_PLANNER_POLICY, budgets: { ...DEFAULT_PLANNER_POLICY.budgets, workspaces: 1_000_000 } };
     const [LEAVES, COMES] = [aUnitRow("leaves", "a", 260), aUnitRow("comes", "b", 140)];
     const out = move({ unit: LEAVES.unit.id, reason: "SWAP" });
     const back = move({ unit: COMES.unit.id, from: B.id, to: A.id, reason: "SWAP" });
@@ -133,17 +133,17 @@ describe("a step of a plan, looked at again", () => {
     });
 
     it("takes of budgets for both halves with the first, and nothing with the second", () => {
-      const strict = { ...LAX, brakes: { ...LAX.brakes, movesPerInstance: 1 } };
+      const strict = { ...LAX, budgets: { ...LAX.budgets, movesPerInstance: 1 } };
       expect(judged(held(), out, strict)).toMatchObject({ kind: "dropped", why: expect.stringContaining("INSTANCE_MOVES") });
       const moves = [{ unit: LEAVES.unit.id, from: A.id, to: B.id, reason: "SWAP", at: NOON } as const];
       expect(judged(held(at(LEAVES, B.id), COMES, 460, { moves }), back, strict)).toMatchObject({ kind: "go" });
       const small = aUnitRow("small", "a", 10);
-      const two = { ...LAX, brakes: { ...LAX.brakes, movesPerInstance: 2 } };
+      const two = { ...LAX, budgets: { ...LAX.budgets, movesPerInstance: 2 } };
       const carrying = openCarryingOut(aFacts([A, B], [LEAVES, COMES, small]), NOON, two);
       expect(carrying.judge(move({ unit: small.unit.id }))).toMatchObject({ kind: "go" });
       carrying.made(out, exchange);
       expect(carrying.judge(move({ unit: small.unit.id }))).toMatchObject({ why: expect.stringContaining("INSTANCE_MOVES") });
-      const three = { ...LAX, brakes: { ...LAX.brakes, movesPerInstance: 3 } };
+      const three = { ...LAX, budgets: { ...LAX.budgets, movesPerInstance: 3 } };
       const both = openCarryingOut(aFacts([A, B], [LEAVES, COMES, small]), NOON, three);
       for (const half of exchange) both.made(half, exchange);
       expect(both.judge(move({ unit: small.unit.id }))).toMatchObject({ kind: "go" });

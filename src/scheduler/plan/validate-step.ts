@@ -5,13 +5,13 @@ import type { InstanceState } from "../../domain/instance.ts";
 import { addLoad, type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import type { MoveKind } from "../../domain/move.ts";
 import type { MoveReason, PlanGoal, PlannedMove, StoredPlan } from "../../domain/plan.ts";
-import { type Ineligible, NO_WISH, type Wish, whyNotEligible } from "../eligibility.ts";
+import { type Ineligible, NO_CONSTRAINTS, type PlacementConstraints, whyNotEligible } from "../eligibility.ts";
 import { type Held, type Refusal, whyNot } from "../place-unit.ts";
 import { refusalText } from "../refusal-text.ts";
 import { ceilingOf } from "../utilisation.ts";
+import { failedAt } from "./affinity-groups.ts";
 import { assembleSnapshot, type PlanningFacts } from "./assemble.ts";
 import { type Asked, openBudget, type Urgency } from "./budget.ts";
-import { failedAt } from "./bundles.ts";
 import { partnersOf } from "./carried.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
 import { blockedByText } from "./reason-text.ts";
@@ -53,18 +53,25 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
   for (const { owner, movingTo, load } of snapshot.units)
     for (const instance of [owner, movingTo]) if (instance !== undefined) add(instance, load);
   const { hardLimit } = policy.placement;
-  const stateOf = (id: InstanceId): InstanceState | undefined => snapshot.seats.find((seat) => seat.id === id)?.state;
+  const stateOf = (id: InstanceId): InstanceState | undefined => snapshot.candidates.find((candidate) => candidate.id === id)?.state;
   const nameOf = (id: string): string => facts.instances.find((instance) => instance.id === id)?.name ?? id;
   const heldOf = (id: InstanceId): Held | undefined => {
-    const seat = snapshot.seats.find((each) => each.id === id);
-    if (seat === undefined) return undefined;
-    const { state, traits, capacity } = seat;
+    const candidate = snapshot.candidates.find((each) => each.id === id);
+    if (candidate === undefined) return undefined;
+    const { state, traits, capacity } = candidate;
     return { id, state, ...(traits === undefined ? {} : { traits }), capacity, load: loads.get(id) ?? ZERO_LOAD };
   };
   const begun = new Set<string>();
   const droppedBy = (move: PlannedMove, target: Held | undefined): Dropped | undefined => {
     const unit = units.get(move.unit);
-    return whyDropped(move, { at, unit, wish: wishOf(unit, at, policy), target, hardLimit, isFrozen: snapshot.freeze !== undefined });
+    return whyDropped(move, {
+      at,
+      unit,
+      constraints: constraintsOf(unit, at, policy),
+      target,
+      hardLimit,
+      isFrozen: snapshot.freeze !== undefined,
+    });
   };
   const isThere = ({ unit, to }: PlannedMove): boolean => units.get(unit)?.owner === to;
   const hasBegun = (move: PlannedMove): boolean => isThere(move) || units.get(move.unit)?.movingTo === move.to || begun.has(move.unit);
@@ -83,7 +90,7 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
       if (dropped !== undefined) return { kind: "dropped", why: `${follows(move, exchange, dropped)}${dropText(dropped, nameOf)}` };
       const { from } = move;
       if (from === undefined) return { kind: "dropped", why: "it has no instance: the scheduler places it as soon as one has room" };
-      const why = whyNoExchange(move, exchange) ?? brakeOn(move, exchange.some(hasBegun) ? [] : asked(move, from, exchange));
+      const why = whyNoExchange(move, exchange) ?? blockedByOn(move, exchange.some(hasBegun) ? [] : asked(move, from, exchange));
       if (why !== undefined) return { kind: "dropped", why };
       const ceiling = ceilingOf(target?.capacity ?? ZERO_LOAD, hardLimit);
       return { kind: "go", from, ceiling, isLive: deployed.has(move.unit), source: stateOf(from) };
@@ -106,11 +113,11 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
     return rule === "REFUSED" && partnersOf(move, exchange).some((partner) => !isThere(partner)) ? FOLLOWS : "";
   }
 
-  function brakeOn({ reason }: PlannedMove, asked: readonly Asked[]): string | undefined {
+  function blockedByOn({ reason }: PlannedMove, asked: readonly Asked[]): string | undefined {
     if (reason === "FORCED") return undefined;
     const urgency: Urgency = reason === "HOT" ? "hot" : "voluntary";
-    const brake = budget.gate(urgency) ?? budget.whyNot(asked, urgency);
-    return brake && `blocked by ${blockedByText(brake, nameOf)}: plan again later`;
+    const blockedBy = budget.gate(urgency) ?? budget.whyNot(asked, urgency);
+    return blockedBy && `blocked by ${blockedByText(blockedBy, nameOf)}: plan again later`;
   }
 }
 
@@ -125,7 +132,7 @@ export function kindOf(goal: PlanGoal, reason: MoveReason, source: InstanceState
 }
 
 /** Where units of an exchange are, and would be. */
-interface ExchangeLook {
+interface ExchangeFacts {
   readonly loadOf: (unit: PlannedMove["unit"]) => LoadVector;
   readonly heldOf: (instance: InstanceId) => Held | undefined;
   readonly droppedBy: (move: PlannedMove, target: Held | undefined) => Dropped | undefined;
@@ -135,7 +142,7 @@ interface ExchangeLook {
  * Whether the other half of an exchange would fit once this half has left: made alone, one of them would fill its target for nothing.
  * `ahead`: the steps of the exchange that were not begun.
  */
-function whyNoPartner(move: PlannedMove, ahead: readonly PlannedMove[], { loadOf, heldOf, droppedBy }: ExchangeLook): Dropped | undefined {
+function whyNoPartner(move: PlannedMove, ahead: readonly PlannedMove[], { loadOf, heldOf, droppedBy }: ExchangeFacts): Dropped | undefined {
   const sum = (moves: readonly PlannedMove[]) => moves.reduce((total, { unit }) => addLoad(total, loadOf(unit)), ZERO_LOAD);
   const leaves = sum(ahead.filter(({ from }) => from === move.from));
   for (const partner of partnersOf(move, ahead)) {
@@ -155,9 +162,9 @@ function askedOf(unit: PlanUnit | undefined, { to }: PlannedMove, from: Instance
   return [{ units: unit === undefined ? [] : [unit], from, to }];
 }
 
-function wishOf(unit: PlanUnit | undefined, at: Millis, policy: PlannerPolicy): Wish {
-  if (unit === undefined) return NO_WISH;
-  return { ...NO_WISH, needs: unit.needs === undefined ? [] : [unit.needs], failedAt: failedAt(unit, { at, policy }) };
+function constraintsOf(unit: PlanUnit | undefined, at: Millis, policy: PlannerPolicy): PlacementConstraints {
+  if (unit === undefined) return NO_CONSTRAINTS;
+  return { ...NO_CONSTRAINTS, needs: unit.needs === undefined ? [] : [unit.needs], failedAt: failedAt(unit, { at, policy }) };
 }
 
 /** The journal's entry of a step that is made: the record of the plan's choice, who had it carried out, and under which plan. */
@@ -196,7 +203,7 @@ function dropText(dropped: Dropped, nameOf: (id: string) => string): string {
 export interface CurrentRows {
   readonly at: Millis;
   readonly unit: PlanUnit | undefined;
-  readonly wish: Wish;
+  readonly constraints: PlacementConstraints;
   /** The instance it should go to, with what it carries now, moves towards it included. */
   readonly target: Held | undefined;
   /** No instance is filled beyond this, ppm. */
@@ -231,6 +238,6 @@ export function whyDropped(move: PlannedMove, rows: CurrentRows): Dropped | unde
   }
   if (target === undefined) return { rule: "TARGET_GONE" };
   const refusal: Ineligible | Refusal | undefined =
-    whyNotEligible(rows.wish, target) ?? whyNot(target, { load: unit.load, wish: rows.wish }, rows.hardLimit);
+    whyNotEligible(rows.constraints, target) ?? whyNot(target, { load: unit.load, constraints: rows.constraints }, rows.hardLimit);
   return refusal === undefined ? undefined : { rule: "REFUSED", refusal };
 }

@@ -7,12 +7,12 @@ import { loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { reviewDecision } from "../review.ts";
 import { aRow, aUnitRow } from "../testing/facts.ts";
 import { NOON } from "../testing/snapshots.ts";
-import { isNews, largestUnit, planSplit, type SplitRoom, type Splitting, splitRoom } from "./plan-split.ts";
+import { isChange, largestUnit, planSplit, type SplitCapacity, type Splitting, splitCapacity } from "./plan-split.ts";
 import { splitDecision } from "./split-decision.ts";
 
 const DAY_MS = 86_400_000;
 /** A unit may have a quarter of it: 100 applications. */
-const ROOM: SplitRoom = { now: NOON, target: { ...ZERO_LOAD, applications: 400_000 }, seats: 10 };
+const AMPLE: SplitCapacity = { now: NOON, target: { ...ZERO_LOAD, applications: 400_000 }, candidates: 10 };
 
 /** So many applications in each of so many environments, all in one part. */
 function aSplitting(environments: number, each: number, over: Partial<Splitting> = {}): Splitting {
@@ -45,11 +45,11 @@ function afterwards(before: Splitting, plan: NonNullable<ReturnType<typeof planS
 
 describe("a workspace that is too large for one unit", () => {
   it("stays one while it takes no more than a quarter of what the smallest instance should carry", () => {
-    expect(planSplit(aSplitting(10, 10), ROOM)).toBeUndefined();
+    expect(planSplit(aSplitting(10, 10), AMPLE)).toBeUndefined();
   });
 
   it("is cut evenly by environment before anything of it was placed", () => {
-    const plan = planSplit(aSplitting(40, 10), ROOM);
+    const plan = planSplit(aSplitting(40, 10), AMPLE);
     expect(plan).toMatchObject({ parts: 4, roomySince: undefined, held: [] });
     const counts = [0, 1, 2, 3].map((part) => Object.values(plan?.deal ?? {}).filter((each) => each === part).length);
     expect(counts.reduce((a, b) => a + b, 0)).toBe(40);
@@ -58,14 +58,14 @@ describe("a workspace that is too large for one unit", () => {
   });
 
   it("is cut by groups of namespaces where one environment alone is too large", () => {
-    const plan = planSplit(aSplitting(1, 300), ROOM);
+    const plan = planSplit(aSplitting(1, 300), AMPLE);
     expect(plan?.parts).toBe(3);
     expect(Object.keys(plan?.deal ?? {}).every((key) => key.startsWith("cluster e00 group "))).toBe(true);
   });
 
   it("keeps what was placed where it is, and says so; what comes goes to a part that is new", () => {
     const placed = aSplitting(40, 10);
-    const plan = planSplit({ ...placed, units: placed.units.map((unit) => ({ ...unit, isPlaced: true })) }, ROOM);
+    const plan = planSplit({ ...placed, units: placed.units.map((unit) => ({ ...unit, isPlaced: true })) }, AMPLE);
     expect(plan?.parts).toBe(4);
     expect(new Set(Object.values(plan?.deal ?? {}))).toEqual(new Set([0]));
     expect(plan?.held.length).toBeGreaterThan(20);
@@ -73,21 +73,21 @@ describe("a workspace that is too large for one unit", () => {
   });
 
   it("has no more parts than there are instances, or buckets", () => {
-    expect(planSplit(aSplitting(40, 10), { ...ROOM, seats: 3 })?.parts).toBe(3);
-    expect(planSplit(aSplitting(2, 60), { ...ROOM, seats: 1 })).toBeUndefined();
+    expect(planSplit(aSplitting(40, 10), { ...AMPLE, candidates: 3 })?.parts).toBe(3);
+    expect(planSplit(aSplitting(2, 60), { ...AMPLE, candidates: 1 })).toBeUndefined();
     const own = aSplitting(1, 300);
     const one = { ...own, applications: own.applications.map((application) => ({ ...application, namespace: "" })) };
-    expect(planSplit(one, ROOM)).toBeUndefined();
+    expect(planSplit(one, AMPLE)).toBeUndefined();
   });
 
   it("opens another part once the open one is fuller than the mean", () => {
     const before = aSplitting(40, 10);
-    const split = afterwards(before, planSplit(before, ROOM) as NonNullable<ReturnType<typeof planSplit>>, true);
+    const split = afterwards(before, planSplit(before, AMPLE) as NonNullable<ReturnType<typeof planSplit>>, true);
     const more = Array.from({ length: 30 }, (_, index) => ({
       ...{ part: split.openPart, environment: `new${index}`, namespace: "", resources: undefined, hasClusterScoped: false },
     }));
     const grown = { ...split, applications: [...split.applications, ...more] };
-    const plan = planSplit(grown, ROOM);
+    const plan = planSplit(grown, AMPLE);
     expect(plan?.openPart).not.toBe(split.openPart);
     expect(plan?.deal["cluster new0"]).toBe(split.openPart);
   });
@@ -95,36 +95,36 @@ describe("a workspace that is too large for one unit", () => {
   it("is news once, and not again while nothing changes", () => {
     for (const isPlaced of [false, true]) {
       const before = aSplitting(40, 10);
-      const plan = planSplit(before, ROOM) as NonNullable<ReturnType<typeof planSplit>>;
-      expect(isNews(plan, before)).toBe(true);
+      const plan = planSplit(before, AMPLE) as NonNullable<ReturnType<typeof planSplit>>;
+      expect(isChange(plan, before)).toBe(true);
       const split = afterwards(before, plan, isPlaced);
-      const again = planSplit(split, ROOM) as typeof plan;
-      expect(isNews(again, split)).toBe(false);
+      const again = planSplit(split, AMPLE) as typeof plan;
+      expect(isChange(again, split)).toBe(false);
       expect(again.held).toEqual([]);
-      expect(isNews({ ...again, openPart: 7 }, split)).toBe(true);
-      expect(isNews({ ...again, roomySince: NOON }, split)).toBe(true);
-      expect(isNews({ ...again, deal: { ...again.deal, "cluster e00": 9 } }, split)).toBe(true);
-      expect(isNews({ ...again, deal: { ...again.deal, more: 1 } }, split)).toBe(true);
+      expect(isChange({ ...again, openPart: 7 }, split)).toBe(true);
+      expect(isChange({ ...again, roomySince: NOON }, split)).toBe(true);
+      expect(isChange({ ...again, deal: { ...again.deal, "cluster e00": 9 } }, split)).toBe(true);
+      expect(isChange({ ...again, deal: { ...again.deal, more: 1 } }, split)).toBe(true);
     }
   });
 
   it("is not the same plan with another number of parts, or another set of buckets", () => {
     const before = aSplitting(40, 10);
-    const plan = planSplit(before, ROOM) as NonNullable<ReturnType<typeof planSplit>>;
+    const plan = planSplit(before, AMPLE) as NonNullable<ReturnType<typeof planSplit>>;
     const split = afterwards(before, plan, true);
-    expect(isNews({ ...plan, parts: plan.parts + 1 }, split)).toBe(true);
+    expect(isChange({ ...plan, parts: plan.parts + 1 }, split)).toBe(true);
     const { "cluster e00": gone, ...rest } = plan.deal;
-    expect(isNews({ ...plan, deal: rest }, split)).toBe(true);
-    expect(isNews({ ...plan, deal: { ...rest, more: gone as number } }, split)).toBe(true);
+    expect(isChange({ ...plan, deal: rest }, split)).toBe(true);
+    expect(isChange({ ...plan, deal: { ...rest, more: gone as number } }, split)).toBe(true);
   });
 
   it("is cut by what each application is known to hold, and where that is not known by its share of what all do", () => {
-    const room = { ...ROOM, target: { ...ZERO_LOAD, cachedResources: 400 } };
+    const capacity = { ...AMPLE, target: { ...ZERO_LOAD, cachedResources: 400 } };
     const holding = (resources: (environment: string) => number | undefined) => {
       const whole = aSplitting(2, 10);
       const applications = whole.applications.map((each) => ({ ...each, resources: resources(each.environment) }));
       const units = [{ part: 0, isPlaced: false, load: { ...ZERO_LOAD, cachedResources: 300 } }];
-      const keys = Object.keys(planSplit({ ...whole, applications, units }, room)?.deal ?? {});
+      const keys = Object.keys(planSplit({ ...whole, applications, units }, capacity)?.deal ?? {});
       return ["e00", "e01"].map((name) => keys.includes(`cluster ${name}`));
     };
     expect(holding((environment) => (environment === "e00" ? 30 : 0))).toEqual([false, true]);
@@ -132,23 +132,23 @@ describe("a workspace that is too large for one unit", () => {
     expect(holding(() => undefined)).toEqual([false, false]);
     expect(holding(() => 9)).toEqual([true, true]);
     const units = [{ part: 0, isPlaced: false, load: { ...ZERO_LOAD, cachedResources: 150 } }];
-    expect(Object.keys(planSplit({ ...aSplitting(2, 10), units }, room)?.deal ?? {})).toEqual(["cluster e00", "cluster e01"]);
+    expect(Object.keys(planSplit({ ...aSplitting(2, 10), units }, capacity)?.deal ?? {})).toEqual(["cluster e00", "cluster e01"]);
   });
 
   it("holds nothing up while it has as many parts as before, whatever grows", () => {
     const before = aSplitting(40, 10);
-    const split = afterwards(before, planSplit(before, ROOM) as NonNullable<ReturnType<typeof planSplit>>, true);
+    const split = afterwards(before, planSplit(before, AMPLE) as NonNullable<ReturnType<typeof planSplit>>, true);
     const more = split.applications.filter(({ environment }) => environment < "e03");
     const grown = { ...split, applications: [...split.applications, ...more, ...more] };
-    expect(planSplit(grown, ROOM)).toMatchObject({ parts: 4, held: [], deal: split.deal });
+    expect(planSplit(grown, AMPLE)).toMatchObject({ parts: 4, held: [], deal: split.deal });
   });
 
   it("counts what is shared by all in full: a load of which each application has a part is not lost", () => {
     const whole = aSplitting(2, 3);
     const units = [{ part: 0, isPlaced: false, load: { ...ZERO_LOAD, milliCpu: 5 } }];
-    const plan = planSplit({ ...whole, units }, { ...ROOM, target: { ...ZERO_LOAD, milliCpu: 8 } });
+    const plan = planSplit({ ...whole, units }, { ...AMPLE, target: { ...ZERO_LOAD, milliCpu: 8 } });
     expect(Object.keys(plan?.deal ?? {}).every((key) => key.includes(" group "))).toBe(true);
-    expect(planSplit({ ...whole, applications: [], units }, ROOM)).toBeUndefined();
+    expect(planSplit({ ...whole, applications: [], units }, AMPLE)).toBeUndefined();
   });
 
   it("has a bucket that nobody dealt where most of its applications are, among equals in the first part", () => {
@@ -157,7 +157,7 @@ describe("a workspace that is too large for one unit", () => {
       applications: parts.map((part) => ({ part, environment: "e", namespace: "n", resources: undefined, hasClusterScoped: false })),
       units: [0, 1].map((part) => ({ part, isPlaced: true, load: { ...ZERO_LOAD, applications: 60_000 } })),
     });
-    const dealt = (...parts: readonly number[]) => planSplit(placed(...parts), ROOM)?.deal["cluster e"];
+    const dealt = (...parts: readonly number[]) => planSplit(placed(...parts), AMPLE)?.deal["cluster e"];
     expect([dealt(0, 1, 1), dealt(1, 0, 0), dealt(1, 1, 0), dealt(0, 0, 1)]).toEqual([1, 0, 1, 0]);
     expect([dealt(1, 0), dealt(0, 1)]).toEqual([0, 0]);
   });
@@ -171,7 +171,7 @@ describe("a workspace that is too large for one unit", () => {
       );
       const deal = Object.fromEntries(applications.map(({ environment, part }) => [`cluster ${environment}`, part]));
       const units = counts.map((count, part) => ({ part, isPlaced: true, load: { ...ZERO_LOAD, applications: count * 1_000 } }));
-      return planSplit({ parts: counts.length, openPart, roomySince: undefined, deal, applications, units }, ROOM)?.openPart;
+      return planSplit({ parts: counts.length, openPart, roomySince: undefined, deal, applications, units }, AMPLE)?.openPart;
     };
     expect(open(0, 42, 38)).toBe(0);
     expect(open(0, 43, 37)).toBe(1);
@@ -181,11 +181,11 @@ describe("a workspace that is too large for one unit", () => {
 
   it("comes together by a part at a time, a week after fewer would do with room to spare, unless the part was placed", () => {
     const before = aSplitting(40, 10);
-    const split = afterwards(before, planSplit(before, ROOM) as NonNullable<ReturnType<typeof planSplit>>, false);
+    const split = afterwards(before, planSplit(before, AMPLE) as NonNullable<ReturnType<typeof planSplit>>, false);
     const small = { ...split, units: split.units.map((unit) => ({ ...unit, load: { ...ZERO_LOAD, applications: 10_000 } })) };
-    const first = planSplit(small, ROOM);
+    const first = planSplit(small, AMPLE);
     expect(first).toMatchObject({ parts: 4, roomySince: NOON });
-    const week = { ...ROOM, now: millis(NOON + 7 * DAY_MS) };
+    const week = { ...AMPLE, now: millis(NOON + 7 * DAY_MS) };
     const merged = planSplit({ ...small, roomySince: NOON }, week);
     expect(merged).toMatchObject({ parts: 3, roomySince: undefined, held: [] });
     expect(Math.max(...Object.values(merged?.deal ?? {}))).toBe(2);
@@ -199,10 +199,10 @@ describe("a workspace that is too large for one unit", () => {
       each: fc.integer({ min: 1, max: 60 }),
       parts: fc.integer({ min: 1, max: 5 }),
       placed: fc.array(fc.boolean(), { minLength: 5, maxLength: 5 }),
-      seats: fc.integer({ min: 1, max: 6 }),
+      candidates: fc.integer({ min: 1, max: 6 }),
     });
     fc.assert(
-      fc.property(shape, ({ environments, each, parts, placed, seats }) => {
+      fc.property(shape, ({ environments, each, parts, placed, candidates }) => {
         const whole = aSplitting(environments, each);
         const deal = Object.fromEntries(
           Array.from({ length: environments }, (_, index) => [`cluster e${String(index).padStart(2, "0")}`, index % parts]),
@@ -214,7 +214,7 @@ describe("a workspace that is too large for one unit", () => {
           load: { ...ZERO_LOAD, applications: applications.filter((row) => row.part === part).length * 1_000 },
         }));
         const before = { ...whole, parts, deal, applications, units };
-        const plan = planSplit(before, { ...ROOM, seats });
+        const plan = planSplit(before, { ...AMPLE, candidates });
         if (plan === undefined) return void expect(parts).toBe(1);
         expect(Object.values(plan.deal).every((part) => part >= 0 && part < plan.parts)).toBe(true);
         expect(plan.openPart).toBeLessThan(plan.parts);
@@ -231,9 +231,9 @@ describe("the journal of splitting", () => {
 
   it("has an entry when the number of parts changes, which gives the recorded number when it is asked again (P5)", () => {
     const before = aSplitting(40, 10);
-    const plan = planSplit(before, { ...ROOM, seats: 3 }) as NonNullable<ReturnType<typeof planSplit>>;
+    const plan = planSplit(before, { ...AMPLE, candidates: 3 }) as NonNullable<ReturnType<typeof planSplit>>;
     const load = before.units[0]?.load ?? ZERO_LOAD;
-    const decision = splitDecision({ subject, before, plan, load, room: { ...ROOM, seats: 3 } });
+    const decision = splitDecision({ subject, before, plan, load, capacity: { ...AMPLE, candidates: 3 } });
     expect(decision).toMatchObject({
       subject,
       verdict: "SPLIT",
@@ -245,17 +245,17 @@ describe("the journal of splitting", () => {
     expect(reviewDecision({ ...stored, details: { ...stored.details, after: 4 } })).toBe(false);
     expect(reviewDecision({ ...stored, verdict: "MERGED" })).toBe(false);
     const split = afterwards(before, plan, false);
-    expect(splitDecision({ subject, before: split, plan, load, room: ROOM })).toBeUndefined();
+    expect(splitDecision({ subject, before: split, plan, load, capacity: AMPLE })).toBeUndefined();
   });
 
   it("says that parts came together", () => {
     const before = aSplitting(40, 10);
-    const split = afterwards(before, planSplit(before, ROOM) as NonNullable<ReturnType<typeof planSplit>>, false);
+    const split = afterwards(before, planSplit(before, AMPLE) as NonNullable<ReturnType<typeof planSplit>>, false);
     const load = { ...ZERO_LOAD, applications: 40_000 };
     const roomy = { ...split, roomySince: NOON, units: [{ part: 0, isPlaced: false, load }] };
-    const room = { ...ROOM, now: millis(NOON + 8 * DAY_MS) };
-    const plan = planSplit(roomy, room) as NonNullable<ReturnType<typeof planSplit>>;
-    const decision = splitDecision({ subject, before: roomy, plan, load, room });
+    const capacity = { ...AMPLE, now: millis(NOON + 8 * DAY_MS) };
+    const plan = planSplit(roomy, capacity) as NonNullable<ReturnType<typeof planSplit>>;
+    const decision = splitDecision({ subject, before: roomy, plan, load, capacity });
     expect(decision).toMatchObject({ verdict: "MERGED", rule: "SLACK", details: { before: 4, after: 3 } });
     expect(reviewDecision(JSON.parse(JSON.stringify(decision)) as NonNullable<typeof decision>)).toBe(true);
   });
@@ -266,17 +266,17 @@ describe("what a class offers to parts", () => {
   const large = aRow("b", { capacity: loadVector(() => 4_000) });
 
   it("is what the smallest ACTIVE instance should carry: the mean, and 60 % at least", () => {
-    expect(splitRoom({ instances: [small, large], units: [] }, NOON)).toEqual({
-      ...{ now: NOON, target: { ...loadVector(() => 600), milliCpu: 0 }, seats: 2 },
+    expect(splitCapacity({ instances: [small, large], units: [] }, NOON)).toEqual({
+      ...{ now: NOON, target: { ...loadVector(() => 600), milliCpu: 0 }, candidates: 2 },
     });
-    expect(splitRoom({ instances: [small, large], units: [aUnitRow("u", "b", 4_000)] }, NOON)?.target.applications).toBe(800);
-    expect(splitRoom({ instances: [small], units: [aUnitRow("u", "b", 4_000)] }, NOON)?.target.applications).toBe(900);
-    expect(splitRoom({ instances: [large, { ...small, state: "DRAINING" }], units: [] }, NOON)).toMatchObject({ seats: 1 });
-    expect(splitRoom({ instances: [{ ...large, state: "CORDONED" }], units: [] }, NOON)).toBeUndefined();
+    expect(splitCapacity({ instances: [small, large], units: [aUnitRow("u", "b", 4_000)] }, NOON)?.target.applications).toBe(800);
+    expect(splitCapacity({ instances: [small], units: [aUnitRow("u", "b", 4_000)] }, NOON)?.target.applications).toBe(900);
+    expect(splitCapacity({ instances: [large, { ...small, state: "DRAINING" }], units: [] }, NOON)).toMatchObject({ candidates: 1 });
+    expect(splitCapacity({ instances: [{ ...large, state: "CORDONED" }], units: [] }, NOON)).toBeUndefined();
   });
 
   it("lets a unit have a quarter of that, and anything where nobody knows the capacity", () => {
-    const room = splitRoom({ instances: [small, large], units: [] }, NOON) as SplitRoom;
-    expect(largestUnit(room)).toEqual({ ...loadVector(() => 150), milliCpu: Number.MAX_SAFE_INTEGER });
+    const capacity = splitCapacity({ instances: [small, large], units: [] }, NOON) as SplitCapacity;
+    expect(largestUnit(capacity)).toEqual({ ...loadVector(() => 150), milliCpu: Number.MAX_SAFE_INTEGER });
   });
 });

@@ -24,12 +24,12 @@ export interface Splitting {
   })[];
 }
 
-export interface SplitRoom {
+export interface SplitCapacity {
   readonly now: Millis;
   /** What the smallest instance of the class should carry. */
   readonly target: LoadVector;
   /** How many instances take units: parts live on different ones. */
-  readonly seats: number;
+  readonly candidates: number;
 }
 
 /** How a workspace should be split from now on. */
@@ -48,22 +48,22 @@ const OPEN = 1_050_000;
  * none is sent into a part that was placed. New buckets go to the lightest part until that is even with the others. So a workspace
  * that waits for an instance is split at once, one that is served grows into its new parts, and parts are given up that never were placed.
  */
-export function planSplit(splitting: Splitting, room: SplitRoom): SplitPlan | undefined {
+export function planSplit(splitting: Splitting, capacity: SplitCapacity): SplitPlan | undefined {
   const { parts: was, roomySince, units } = splitting;
   const load = units.reduce((sum, unit) => addLoad(sum, unit.load), ZERO_LOAD);
-  const next = nextParts({ parts: was, roomySince }, { now: room.now, load, target: room.target });
-  const buckets = bucketsOf(applicationsOf(splitting, load), room.target);
+  const next = nextParts({ parts: was, roomySince }, { now: capacity.now, load, target: capacity.target });
+  const buckets = bucketsOf(applicationsOf(splitting, load), capacity.target);
   const placed = new Set(units.filter(({ isPlaced }) => isPlaced).map(({ part }) => part));
-  const parts = Math.max(1, Math.min(next.parts, room.seats, buckets.length), ...[...placed].map((part) => part + 1));
+  const parts = Math.max(1, Math.min(next.parts, capacity.candidates, buckets.length), ...[...placed].map((part) => part + 1));
   if (parts === 1 && was === 1) return undefined;
-  const home = homesOf(splitting, buckets);
-  const wanted = dealBuckets(buckets, parts, new Map([...home].filter(([, part]) => placed.has(part))));
+  const current = currentPartsOf(splitting, buckets);
+  const wanted = dealBuckets(buckets, parts, new Map([...current].filter(([, part]) => placed.has(part))));
   const held = buckets.filter(({ key }) => {
-    const [from, to] = [home.get(key) as number, wanted.get(key) as number];
+    const [from, to] = [current.get(key) as number, wanted.get(key) as number];
     return from !== to && (placed.has(from) || placed.has(to));
   });
-  const staying = new Set(held.map(({ key }) => key).filter((key) => (home.get(key) as number) < parts));
-  const deal = Object.fromEntries(buckets.map(({ key }) => [key, (staying.has(key) ? home : wanted).get(key) as number]));
+  const staying = new Set(held.map(({ key }) => key).filter((key) => (current.get(key) as number) < parts));
+  const deal = Object.fromEntries(buckets.map(({ key }) => [key, (staying.has(key) ? current : wanted).get(key) as number]));
   return {
     ...{ parts, deal, held: held.map(({ key }) => key) },
     openPart: openPartOf(splitting, buckets, { parts, deal }),
@@ -82,7 +82,7 @@ function applicationsOf({ applications }: Splitting, load: LoadVector): readonly
 }
 
 /** Where each bucket is: where it was dealt to, or else where most of its applications are. */
-function homesOf({ deal, applications }: Splitting, buckets: readonly Bucket[]): ReadonlyMap<string, number> {
+function currentPartsOf({ deal, applications }: Splitting, buckets: readonly Bucket[]): ReadonlyMap<string, number> {
   const counts = new Map<string, Map<number, number>>();
   const known = new Set(buckets.map(({ key }) => key));
   for (const { environment, namespace, part } of applications) {
@@ -104,7 +104,7 @@ function openPartOf({ openPart }: Splitting, buckets: readonly Bucket[], { parts
 }
 
 /** Whether a plan changes anything that is recorded. */
-export function isNews(plan: SplitPlan, { parts, openPart, roomySince, deal }: Splitting): boolean {
+export function isChange(plan: SplitPlan, { parts, openPart, roomySince, deal }: Splitting): boolean {
   const keys = Object.keys(plan.deal);
   const isSameDeal = keys.length === Object.keys(deal).length && keys.every((key) => plan.deal[key] === deal[key]);
   return !(plan.parts === parts && plan.openPart === openPart && plan.roomySince === roomySince && isSameDeal);
@@ -114,7 +114,7 @@ export function isNews(plan: SplitPlan, { parts, openPart, roomySince, deal }: S
  * What a class offers to parts of a workspace. The smallest ACTIVE instance should carry what all carry in the mean, or 60 % where they
  * carry less: a fleet that is nearly empty is no reason to cut anybody up. `undefined`: no instance takes units.
  */
-export function splitRoom(facts: Pick<PlanningFacts, "instances" | "units">, now: SplitRoom["now"]): SplitRoom | undefined {
+export function splitCapacity(facts: Pick<PlanningFacts, "instances" | "units">, now: SplitCapacity["now"]): SplitCapacity | undefined {
   const active = facts.instances.filter(({ state }) => state === "ACTIVE");
   if (active.length === 0) return undefined;
   const mean = meanShare(
@@ -123,11 +123,11 @@ export function splitRoom(facts: Pick<PlanningFacts, "instances" | "units">, now
   );
   const share = Math.min(DEFAULT_POLICY.hardLimit, Math.max(DEFAULT_POLICY.activity, mean));
   const target = loadVector((dimension) => Math.floor((Math.min(...active.map(({ capacity }) => capacity[dimension])) * share) / WHOLE));
-  return { now, target, seats: active.length };
+  return { now, target, candidates: active.length };
 }
 
 /** Whoever takes more than this in any dimension is larger than a unit may be. */
-export function largestUnit({ target }: SplitRoom): LoadVector {
+export function largestUnit({ target }: SplitCapacity): LoadVector {
   return loadVector((dimension) =>
     target[dimension] > 0 ? Math.floor((target[dimension] * DEFAULT_SPLIT_POLICY.largestUnit) / WHOLE) : Number.MAX_SAFE_INTEGER,
   );

@@ -63,12 +63,12 @@ describe("a workspace of 2,000 applications on 40 clusters", () => {
     const loads = held.map(({ load }) => load.applications);
     expect(Math.max(...loads) / (loads.reduce((a, b) => a + b, 0) / 4)).toBeLessThanOrEqual(1.1);
     const [row] = await store.splits.list(CLASS, WIDE, soon());
-    const homes = Map.groupBy(row?.applications ?? [], ({ environment }) => environment);
-    expect(homes.size).toBe(CLUSTERS);
-    for (const applications of homes.values()) expect(new Set(applications.map(({ part }) => part)).size).toBe(1);
+    const dealtTo = Map.groupBy(row?.applications ?? [], ({ environment }) => environment);
+    expect(dealtTo.size).toBe(CLUSTERS);
+    for (const applications of dealtTo.values()) expect(new Set(applications.map(({ part }) => part)).size).toBe(1);
     const [outcome] = await store.intents.recordDeployments([intentFor(7)], soon());
     if (outcome === undefined) throw new Error("there is no outcome");
-    expect((await world.unit(outcome.applicationId)).bucket).toBe(homes.get("c7")?.[0]?.part);
+    expect((await world.unit(outcome.applicationId)).bucket).toBe(dealtTo.get("c7")?.[0]?.part);
     const first = held[0]?.id ?? "";
     const journal = await store.decisions.list({ subject: first }, 10, soon());
     expect(journal.map(({ verdict }) => verdict).sort()).toEqual(["CHOSEN", "SPLIT"]);

@@ -5,7 +5,7 @@ import type { Store } from "../../store/port.ts";
 import type { SplitRow } from "../../store/split/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { PlanningFacts } from "../plan/assemble.ts";
-import { isNews, largestUnit, planSplit, type Splitting, splitRoom } from "./plan-split.ts";
+import { isChange, largestUnit, planSplit, type Splitting, splitCapacity } from "./plan-split.ts";
 import { splitDecision } from "./split-decision.ts";
 
 export interface SplittingDeps {
@@ -16,15 +16,15 @@ export interface SplittingDeps {
 
 /** Looks at each large workspace of a class and records into which parts it is split. Who loses a race is looked at in the next cycle. */
 export async function splitLarge({ store, ids, log }: SplittingDeps, facts: PlanningFacts, at: Millis, signal: AbortSignal): Promise<void> {
-  const room = splitRoom(facts, at);
-  if (room === undefined) return;
-  for (const row of await store.splits.list(facts.class, largestUnit(room), signal)) {
+  const capacity = splitCapacity(facts, at);
+  if (capacity === undefined) return;
+  for (const row of await store.splits.list(facts.class, largestUnit(capacity), signal)) {
     const before = splittingOf(row);
-    const plan = planSplit(before, room);
+    const plan = planSplit(before, capacity);
     const first = row.units[0];
-    if (plan === undefined || first === undefined || !isNews(plan, before)) continue;
+    if (plan === undefined || first === undefined || !isChange(plan, before)) continue;
     const load = row.units.reduce((sum, unit) => addLoad(sum, unit.load), ZERO_LOAD);
-    const decision = splitDecision({ subject: first.id, before, plan, load, room });
+    const decision = splitDecision({ subject: first.id, before, plan, load, capacity });
     const { parts, openPart, roomySince, deal } = plan;
     const missing = Array.from({ length: parts }, (_, part) => part).filter((part) => !row.units.some(({ bucket }) => bucket === part));
     const newUnits = missing.map((part) => ({ id: ids.next<typeof first.id>(), part }));

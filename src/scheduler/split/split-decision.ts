@@ -2,7 +2,7 @@ import type { Decision } from "../../domain/decision.ts";
 import type { UnitId } from "../../domain/ids.ts";
 import type { LoadVector } from "../../domain/load.ts";
 import { nextParts } from "./next-parts.ts";
-import type { SplitPlan, SplitRoom, Splitting } from "./plan-split.ts";
+import type { SplitCapacity, SplitPlan, Splitting } from "./plan-split.ts";
 
 /** What the number of a workspace's parts rests on. */
 export interface SplitFacts {
@@ -23,26 +23,26 @@ interface Split {
   readonly before: Splitting;
   readonly plan: SplitPlan;
   readonly load: LoadVector;
-  readonly room: SplitRoom;
+  readonly capacity: SplitCapacity;
 }
 
 /** The journal's entry of a workspace that has another number of parts from now on; `undefined`: it has as many as before. */
-export function splitDecision({ subject, before, plan, load, room }: Split): Decision | undefined {
+export function splitDecision({ subject, before, plan, load, capacity }: Split): Decision | undefined {
   if (plan.parts === before.parts) return undefined;
   const { roomySince = null } = before;
   const placed = before.units.filter(({ isPlaced }) => isPlaced).map(({ part }) => part + 1);
   const details: SplitFacts = {
-    ...{ before: before.parts, after: plan.parts, load, target: room.target, roomySince, held: plan.held.length },
-    ...{ most: Math.min(room.seats, Object.keys(plan.deal).length), fewest: Math.max(1, ...placed) },
+    ...{ before: before.parts, after: plan.parts, load, target: capacity.target, roomySince, held: plan.held.length },
+    ...{ most: Math.min(capacity.candidates, Object.keys(plan.deal).length), fewest: Math.max(1, ...placed) },
   };
   const [verdict, rule] = plan.parts > before.parts ? ["SPLIT", "LARGEST_UNIT"] : ["MERGED", "SLACK"];
-  return { at: room.now, subject, kind: "placement", verdict: verdict as string, rule: rule as string, details: { ...details } };
+  return { at: capacity.now, subject, kind: "placement", verdict: verdict as string, rule: rule as string, details: { ...details } };
 }
 
 /** Whether the recorded number of parts follows from what was recorded with it. */
 export function reviewSplit({ at, verdict, details }: Decision): boolean {
   const { before, after, load, target, roomySince, most, fewest } = details as unknown as SplitFacts;
-  const since = roomySince === null ? undefined : (roomySince as SplitRoom["now"]);
+  const since = roomySince === null ? undefined : (roomySince as SplitCapacity["now"]);
   const next = nextParts({ parts: before, roomySince: since }, { now: at, load, target });
   return Math.max(fewest, Math.min(next.parts, most)) === after && verdict === (after > before ? "SPLIT" : "MERGED");
 }

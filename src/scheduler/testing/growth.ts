@@ -44,7 +44,7 @@ export function simulateGrowth(hasGate: boolean): Growth {
   const grown = aUnitRow("grows", "i0", 1_000);
   let rows: readonly PlanningUnit[] = [grown, ...instances.flatMap(({ name }) => tenantsOf(name))];
   let state: ClassState = { aboveSince: {}, overloadedSince: {} };
-  const home = grown.unit.owner as InstanceId;
+  const grownOn = grown.unit.owner as InstanceId;
   const seen = {
     fullAt: undefined as number | undefined,
     plannedAt: undefined as number | undefined,
@@ -57,19 +57,19 @@ export function simulateGrowth(hasGate: boolean): Growth {
     const count = 1 + Math.round((999 * Math.min(minute, GROWS_MINUTES)) / GROWS_MINUTES);
     const facts = measure(rows, { at, instances, state, applicationsOf: ({ unit }) => (unit.id === grown.unit.id ? count : APPLICATIONS) });
     shares = new Map(presentLoads(facts).map(({ id, load, capacity }) => [id, dominantShare(load, capacity)]));
-    const isFull = (shares.get(home) ?? 0) > 900_000;
+    const isFull = (shares.get(grownOn) ?? 0) > 900_000;
     if (isFull) seen.fullAt ??= minute;
     seen.relievedAt = isFull || seen.fullAt === undefined ? undefined : (seen.relievedAt ?? minute);
     const next = nextClassState(facts, assembleSnapshot(facts, at));
     state = hasGate ? next : { ...next, overloadedSince: {} };
     const { moves } = makePlan({ ...facts, state }, { kind: "rebalance" }, { at, ringOf }).plan;
-    if (moves.some(({ from }) => from === home)) seen.plannedAt ??= minute;
+    if (moves.some(({ from }) => from === grownOn)) seen.plannedAt ??= minute;
     reasons.push(...moves.map(({ reason }) => reason));
     const to = new Map<UnitId, InstanceId>(moves.map((move) => [move.unit, move.to]));
     rows = facts.units.map((row) => moved(row, to.get(row.unit.id), at));
   }
-  const others = [...shares].filter(([id]) => id !== home).map(([, share]) => share);
-  return { ...seen, moves: reasons, share: shares.get(home) ?? 0, others: Math.max(...others) };
+  const others = [...shares].filter(([id]) => id !== grownOn).map(([, share]) => share);
+  return { ...seen, moves: reasons, share: shares.get(grownOn) ?? 0, others: Math.max(...others) };
 }
 
 function tenantsOf(instance: string): readonly PlanningUnit[] {

@@ -4,7 +4,7 @@ import type { InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { InstanceState } from "../../domain/instance.ts";
 import { type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import type { InstanceTraits } from "../../domain/needs.ts";
-import type { PlanSeat, PlanSnapshot, PlanUnit } from "../plan/snapshot.ts";
+import type { PlanCandidate, PlanSnapshot, PlanUnit } from "../plan/snapshot.ts";
 
 export const NOON: Millis = millis(1_700_000_000_000);
 export const HOUR_MS = 3_600_000;
@@ -22,7 +22,7 @@ export const TRAITS: InstanceTraits = {
   isBelowFloor: false,
 };
 
-export function aSeat(name: string, seat: Partial<PlanSeat> = {}): PlanSeat {
+export function aCandidate(name: string, candidate: Partial<PlanCandidate> = {}): PlanCandidate {
   return {
     id: name as InstanceId,
     name,
@@ -32,7 +32,7 @@ export function aSeat(name: string, seat: Partial<PlanSeat> = {}): PlanSeat {
     traits: TRAITS,
     isOverloaded: false,
     isFilling: false,
-    ...seat,
+    ...candidate,
   };
 }
 
@@ -53,11 +53,11 @@ export function units(owner: string, count: number, each: number, unit: Partial<
   return Array.from({ length: count }, (_, index) => aUnit(`${owner}-${String(index).padStart(3, "0")}`, owner, each, unit));
 }
 
-export function aSnapshot(seats: readonly PlanSeat[], held: readonly PlanUnit[], more: Partial<PlanSnapshot> = {}): PlanSnapshot {
+export function aSnapshot(candidates: readonly PlanCandidate[], held: readonly PlanUnit[], more: Partial<PlanSnapshot> = {}): PlanSnapshot {
   return {
     class: "eu/shared/public",
     at: NOON,
-    seats,
+    candidates,
     units: held,
     metrics: { kind: "trusted" },
     recentMoves: [],
@@ -67,10 +67,10 @@ export function aSnapshot(seats: readonly PlanSeat[], held: readonly PlanUnit[],
 }
 
 /** Has been above the bound for as long as it takes. */
-export const LONG_ABOVE: Partial<PlanSeat> = { aboveSince: millis(NOON - 13 * HOUR_MS) };
+export const LONG_ABOVE: Partial<PlanCandidate> = { aboveSince: millis(NOON - 13 * HOUR_MS) };
 
 const state = fc.constantFrom<InstanceState[]>("ACTIVE", "ACTIVE", "ACTIVE", "ACTIVE", "CORDONED", "DRAINING", "WARMING");
-const seatShape = fc.record({
+const candidateShape = fc.record({
   state,
   weight: fc.constantFrom(1, 2, 4),
   isOverloaded: fc.constantFrom(false, false, false, true),
@@ -87,10 +87,10 @@ const unitShape = fc.record({
 
 /** Fleets of up to eight instances with all kinds of units: owned, waiting, on instances that are gone, constrained. */
 export const anySnapshot: fc.Arbitrary<PlanSnapshot> = fc
-  .record({ seats: fc.array(seatShape, { maxLength: 8 }), units: fc.array(unitShape, { maxLength: 60 }) })
+  .record({ candidates: fc.array(candidateShape, { maxLength: 8 }), units: fc.array(unitShape, { maxLength: 60 }) })
   .map((shape) => {
-    const seats = shape.seats.map(({ isLongAbove, weight, ...seat }, index) =>
-      aSeat(`s${index}`, { ...seat, weight, capacity: loadVector(() => 1_000 * weight), ...(isLongAbove ? LONG_ABOVE : {}) }),
+    const candidates = shape.candidates.map(({ isLongAbove, weight, ...candidate }, index) =>
+      aCandidate(`s${index}`, { ...candidate, weight, capacity: loadVector(() => 1_000 * weight), ...(isLongAbove ? LONG_ABOVE : {}) }),
     );
     const held = shape.units.map(({ owner, load, workspace, kind, group }, index) =>
       aUnit(`u${String(index).padStart(3, "0")}`, owner === 12 ? undefined : `s${owner}`, 0, {
@@ -99,7 +99,7 @@ export const anySnapshot: fc.Arbitrary<PlanSnapshot> = fc
         ...kindOf(kind, group),
       }),
     );
-    return aSnapshot(seats, held);
+    return aSnapshot(candidates, held);
   });
 
 function kindOf(kind: string, group: number): Partial<PlanUnit> {

@@ -3,17 +3,17 @@ import type { Environment } from "../../domain/environment.ts";
 import type { ApplicationId, EnvironmentId, InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import { ZERO_LOAD } from "../../domain/load.ts";
 import type { Application, ApplicationSpec, PlacementUnit } from "../../domain/workspace.ts";
+import type { ApplicationPlacement } from "../application-placement.ts";
 import type { DesiredObject } from "../managed-object.ts";
 import { manifestOf } from "../managed-object.ts";
-import type { Seat } from "../seat.ts";
 
 export const DESTINATION = { server: "https://api.example:6443", caData: "Y2E=" };
-/** The own namespace of the workspace of {@link aSeat}. */
+/** The own namespace of the workspace of {@link anApplicationPlacement}. */
 export const TARGET = { server: DESTINATION.server, namespace: "team-a" };
 export const NAMESPACES = { accounts: "argosy-accounts" };
 
 /** A unit of the workspace `team-a`, owned under epoch 7 by an instance in namespace `argocd-1`. */
-export function aSeat(over: Partial<PlacementUnit> = {}): Seat {
+export function anApplicationPlacement(over: Partial<PlacementUnit> = {}): ApplicationPlacement {
   const unit: PlacementUnit = {
     id: "unit-1" as UnitId,
     workspaceId: "workspace-1" as WorkspaceId,
@@ -39,7 +39,7 @@ export function aSeat(over: Partial<PlacementUnit> = {}): Seat {
   return { unit, workspace, instance: { id: "instance-1" as InstanceId, namespace: "argocd-1", engineCluster: "engine" } };
 }
 
-/** An environment of the workspace of {@link aSeat}. */
+/** An environment of the workspace of {@link anApplicationPlacement}. */
 export function anEnvironment(over: Partial<Environment> = {}): Environment {
   return {
     id: "environment-1" as EnvironmentId,

@@ -160,7 +160,8 @@ const BUGS_AT_REST: readonly Bug[] = [
         placements: { ...ports.store.placements, listUnplaced: async () => [] },
         changes: {
           ...ports.store.changes,
-          subscribe: (listener) => ports.store.changes.subscribe((news) => (news === "missed" ? undefined : listener(news))),
+          subscribe: (listener) =>
+            ports.store.changes.subscribe((notifications) => (notifications === "missed" ? undefined : listener(notifications))),
         },
       },
     }),

@@ -6,7 +6,7 @@ export const DRAWN_BUGS: readonly Bug[] = [
     name: "home-unseen",
     about: "a move takes the namespace of its unit for there, whatever became of it",
     ...{ property: "I4", scenario: "move-ended-namespaces", seed: 33 },
-    breaker: seeing((world) => ({ ...world, isHomeGone: false })),
+    breaker: seeing((world) => ({ ...world, isNamespaceGone: false })),
   },
   {
     name: "leftovers-kept",

@@ -1,10 +1,10 @@
 import type { MoveWorld, Step } from "../../mover/next-step.ts";
 import type { SidedWrite } from "../../mover/phases/object-step.ts";
 import type { Pair } from "../../mover/phases/pair.ts";
-import type { Sights } from "../../mover/port.ts";
+import type { Observations } from "../../mover/port.ts";
 import { escapePointer } from "../../shard/diff-object.ts";
 import { ANNOTATION_PAUSE } from "../../shard/names.ts";
-import type { Sight } from "../../shard/parse-sight.ts";
+import type { ApplicationObservation } from "../../shard/parse-observation.ts";
 import { CASCADE_FINALIZER } from "../../shard/plan-application.ts";
 import type { Breaker, Ports } from "../fleet/argosy.ts";
 import { withPorts } from "./bug.ts";
@@ -19,14 +19,14 @@ export const inPhase =
     move.phase === phase ? blur(world, move) : world;
 
 /** Shows every Application on the source otherwise. */
-export const mapSource = (world: MoveWorld, change: (sight: Sight) => Sight): MoveWorld => ({
+export const mapSource = (world: MoveWorld, change: (observation: ApplicationObservation) => ApplicationObservation): MoveWorld => ({
   ...world,
   onSource: world.onSource.map(change),
   pairs: world.pairs.map((pair) => (pair.source === undefined ? pair : { ...pair, source: change(pair.source) })),
 });
 
 /** Shows every Application on the target otherwise. */
-export const mapTarget = (world: MoveWorld, change: (sight: Sight) => Sight): MoveWorld => ({
+export const mapTarget = (world: MoveWorld, change: (observation: ApplicationObservation) => ApplicationObservation): MoveWorld => ({
   ...world,
   onTarget: world.onTarget.map(change),
   pairs: world.pairs.map((pair) => (pair.target === undefined ? pair : { ...pair, target: change(pair.target) })),
@@ -42,11 +42,11 @@ export const writing = (spoil: (write: SidedWrite, pairs: readonly Pair[]) => Si
   }));
 
 /** Replaces methods of what Applications are read and written through in a move. */
-export const ofSights = (change: (sights: Sights) => Partial<Sights>): Breaker =>
-  withPorts(({ sights }) => ({
-    sights: {
+export const ofObservations = (change: (observations: Observations) => Partial<Observations>): Breaker =>
+  withPorts(({ observations }) => ({
+    observations: {
       async of(cluster) {
-        const found = await sights.of(cluster);
+        const found = await observations.of(cluster);
         return found && { ...found, ...change(found) };
       },
     },

@@ -2,7 +2,17 @@ import { ANNOTATION_ARRIVING, ANNOTATION_PAUSE } from "../../shard/names.ts";
 import { type Bug, seeing, withPorts } from "./bug.ts";
 import { keptFor } from "./kept-answers.ts";
 
-import { AUTOMATED, byCascade, createMemory, inPhase, mapSource, mapTarget, ofSights, withFailure, writing } from "./move-breakers.ts";
+import {
+  AUTOMATED,
+  byCascade,
+  createMemory,
+  inPhase,
+  mapSource,
+  mapTarget,
+  ofObservations,
+  withFailure,
+  writing,
+} from "./move-breakers.ts";
 
 /** Hand-overs that go wrong, after the list of moves that were found unsafe before one was written. */
 export const MOVE_BUGS: readonly Bug[] = [
@@ -10,7 +20,7 @@ export const MOVE_BUGS: readonly Bug[] = [
     name: "two-creators",
     about: "copies are made at work: not paused, and syncing by themselves",
     ...{ property: "idle", scenario: "moves" },
-    breaker: ofSights(({ create }) => ({
+    breaker: ofObservations(({ create }) => ({
       create(manifest, signal) {
         const { [ANNOTATION_PAUSE]: _pause, ...annotations } = manifest.metadata.annotations;
         const spec = { ...(manifest["spec"] as object), syncPolicy: { automated: AUTOMATED } };
@@ -23,7 +33,7 @@ export const MOVE_BUGS: readonly Bug[] = [
     about: "a source is let loose before it goes, and goes by a cascade, which it has no right to any more",
     ...{ property: "I4", scenario: "moves" },
     breaker: (ports, party) =>
-      seeing((world) => mapSource(world, (sight) => ({ ...sight, finalizers: [] })))(writing(byCascade)(ports, party), party),
+      seeing((world) => mapSource(world, (observation) => ({ ...observation, finalizers: [] })))(writing(byCascade)(ports, party), party),
   },
   {
     name: "edits-by-events",
@@ -34,9 +44,9 @@ export const MOVE_BUGS: readonly Bug[] = [
       const remembered = createMemory();
       const isLoud = (kinds: ReadonlySet<string>): boolean => kinds.has("unit") && kinds.has("application");
       const subscribe: typeof changes.subscribe = (listener) =>
-        changes.subscribe((news) => {
-          if (news === "missed" || !isLoud(new Set(news.map(({ kind }) => kind)))) return listener(news);
-          return listener(news.filter(({ kind }) => kind !== "application"));
+        changes.subscribe((notifications) => {
+          if (notifications === "missed" || !isLoud(new Set(notifications.map(({ kind }) => kind)))) return listener(notifications);
+          return listener(notifications.filter(({ kind }) => kind !== "application"));
         });
       const listLagging: typeof shards.listLagging = async () => ({ units: [], applications: [] });
       const store = { ...ports.store, changes: { ...changes, subscribe }, shards: { ...shards, listLagging } };
@@ -47,7 +57,7 @@ export const MOVE_BUGS: readonly Bug[] = [
     name: "barrier-skipped",
     about: "a source is paused without waiting until it has looked once more",
     ...{ property: "whole", scenario: "moves" },
-    breaker: seeing(inPhase("QUIESCE", (world) => mapSource(world, (sight) => ({ ...sight, awaitsRefresh: false })))),
+    breaker: seeing(inPhase("QUIESCE", (world) => mapSource(world, (observation) => ({ ...observation, awaitsRefresh: false })))),
   },
   {
     name: "paused-too-soon",
@@ -55,7 +65,7 @@ export const MOVE_BUGS: readonly Bug[] = [
     ...{ property: "whole", scenario: "moves" },
     breaker: seeing(
       inPhase("QUIESCE", (world) =>
-        mapSource(world, (sight) => ({ ...sight, sync: { ...sight.sync, operation: undefined, state: undefined } })),
+        mapSource(world, (observation) => ({ ...observation, sync: { ...observation.sync, operation: undefined, state: undefined } })),
       ),
     ),
   },
@@ -126,7 +136,7 @@ export const MOVE_BUGS: readonly Bug[] = [
     name: "ending-copy-loosed",
     about: "a copy that somebody deleted with a cascade is let loose all the same",
     ...{ property: "I2", scenario: "move-chaos" },
-    breaker: seeing((world) => mapTarget(world, (sight) => ({ ...sight, isDeleting: false }))),
+    breaker: seeing((world) => mapTarget(world, (observation) => ({ ...observation, isDeleting: false }))),
   },
   {
     name: "tests-dropped",
@@ -141,7 +151,7 @@ export const MOVE_BUGS: readonly Bug[] = [
     name: "preconditions-dropped",
     about: "deletions go to whatever has the name",
     ...{ property: "I2", scenario: "move-stale-workers" },
-    breaker: ofSights(({ delete: remove }) => ({
+    breaker: ofObservations(({ delete: remove }) => ({
       delete: (at, _preconditions, signal) => remove(at, {} as typeof _preconditions, signal),
     })),
   },

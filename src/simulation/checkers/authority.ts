@@ -15,7 +15,7 @@ import { accountOf, createOwners } from "./owners.ts";
 export function oneAuthority(): Checker {
   const units = createUnits();
   const latest = new Map<string, string>();
-  const lookAt = (namespace: string, accounts: readonly string[]): string | undefined => {
+  const probeInstance = (namespace: string, accounts: readonly string[]): string | undefined => {
     const [only] = accounts;
     if (only !== undefined && accounts.length === 1) latest.set(`${namespace} ${units.of(only)}`, only);
     const whose = new Set(accounts.map(units.of));
@@ -25,9 +25,9 @@ export function oneAuthority(): Checker {
   };
   return {
     property: "I1",
-    look({ happening }) {
+    observe({ happening }) {
       units.learn(happening);
-      if (happening.kind === "authority") return lookAt(happening.namespace, happening.accounts);
+      if (happening.kind === "authority") return probeInstance(happening.namespace, happening.accounts);
       if (happening.kind !== "engine-write" || !happening.taken) return undefined;
       const { namespace, account, instance } = happening;
       const now = latest.get(`${namespace} ${units.of(account)}`);
@@ -48,23 +48,25 @@ function createUnits() {
 }
 
 /** I8: whoever a register names is the account of the unit's owner by the rows, under an epoch of its; while a move is under way it may name nobody. */
-export function registersNameOwners(): Checker {
+export function ownerBindingsNameOwners(): Checker {
   const owners = createOwners();
   return {
     property: "I8",
-    look({ happening }) {
+    observe({ happening }) {
       owners.learn(happening);
       if (happening.kind !== "object" || happening.resource !== "rolebindings.rbac.authorization.k8s.io" || happening.change === "DELETED")
         return undefined;
       const { object, namespace } = happening;
       if (mapAt(object, "roleRef")["name"] !== DEPLOYER_ROLE) return undefined;
       const epoch = Number(textAt(annotationsOf(object), ANNOTATION_EPOCH));
-      const homes = owners.inNamespace(namespace);
+      const ownedUnits = owners.inNamespace(namespace);
       const subjects = subjectsOf(object);
-      const strangers = subjects.filter((subject) => !homes.some((home) => accountOf(home) === subject && home.epoch >= epoch));
+      const strangers = subjects.filter(
+        (subject) => !ownedUnits.some((ownedUnit) => accountOf(ownedUnit) === subject && ownedUnit.epoch >= epoch),
+      );
       if (strangers.length > 0) return `the register of ${namespace} names ${strangers.join(", ")} under epoch ${epoch}`;
       const isTaken =
-        subjects.length > 0 || homes.some(({ unit, epoch: newest }) => newest > epoch || owners.moveOf(unit)?.epoch === epoch);
+        subjects.length > 0 || ownedUnits.some(({ unit, epoch: newest }) => newest > epoch || owners.moveOf(unit)?.epoch === epoch);
       return isTaken ? undefined : `the register of ${namespace} names nobody under epoch ${epoch}, and no move has taken it`;
     },
   };

@@ -27,15 +27,15 @@ export type Property = keyof typeof PROPERTIES;
 /** Reads what happened, entry by entry, and says what is wrong with it. Knows nothing but the entries. */
 export interface Checker {
   readonly property: Property;
-  look(entry: Entry): string | undefined;
+  observe(entry: Entry): string | undefined;
 }
 
 /** Follows a history with checkers and gathers what they find. */
 export function follow(history: History, checkers: readonly Checker[]): readonly Violation[] {
   const violations: Violation[] = [];
   history.follow((entry) => {
-    for (const { property, look } of checkers) {
-      const text = look(entry);
+    for (const { property, observe } of checkers) {
+      const text = observe(entry);
       if (text !== undefined) violations.push({ property, at: entry.at, text });
     }
   });

@@ -71,11 +71,16 @@ describe("what does not agree in a photograph", () => {
     rows: [{ uid: "uid-1", argoName: APPLICATION, namespace: "team-1", owner: "standard-1" }],
     units: [{ namespace: "team-1", account: "u-1", epoch: 3 }],
     applications: [{ instance: "standard-1", name: APPLICATION, epoch: 3, path: DEPLOYMENT.path, isDeleting: false }],
-    registers: [{ namespace: "team-1", subjects: ["u-1"], epoch: 3 }],
+    ownerBindings: [{ namespace: "team-1", subjects: ["u-1"], epoch: 3 }],
     moves: [],
     objects: [{ namespace: "team-1", name: "app-1-0", content: "content", tracking: "" }],
   };
-  const [deployment, application, register, object] = [good.deployments[0]!, good.applications[0]!, good.registers[0]!, good.objects[0]!];
+  const [deployment, application, ownerBinding, object] = [
+    good.deployments[0]!,
+    good.applications[0]!,
+    good.ownerBindings[0]!,
+    good.objects[0]!,
+  ];
 
   it("is nothing where everything does", () => {
     expect(disagreements(good)).toEqual([]);
@@ -90,9 +95,9 @@ describe("what does not agree in a photograph", () => {
     ["has no deployment", { deployments: [] }],
     ["there is no Application", { applications: [] }],
     ["nobody wants Application standard-2", { applications: [application, { ...application, instance: "standard-2" }] }],
-    ["the register of team-1 names u-1, u-2", { registers: [{ ...register, subjects: ["u-1", "u-2"] }] }],
-    ["under epoch 2", { registers: [{ ...register, epoch: 2 }] }],
-    ["there is no register", { registers: [] }],
+    ["the register of team-1 names u-1, u-2", { ownerBindings: [{ ...ownerBinding, subjects: ["u-1", "u-2"] }] }],
+    ["under epoch 2", { ownerBindings: [{ ...ownerBinding, epoch: 2 }] }],
+    ["there is no register", { ownerBindings: [] }],
   ])("says that something %s", (text, over) => {
     expect(disagreements({ ...good, ...over }).join("\n")).toContain(text);
   });

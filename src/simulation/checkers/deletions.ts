@@ -1,6 +1,6 @@
 import type { Happening, ObjectHappening } from "../history.ts";
 import type { Checker } from "./checker.ts";
-import { createWishes, deployerOf } from "./wishes.ts";
+import { createRequests, deployerOf } from "./requests.ts";
 
 /** What a late creation may outlive its deletion by, in ms: I9's six minutes, and what a delayed call adds. */
 const LATE_MS = 7 * 60_000;
@@ -31,19 +31,19 @@ interface Deleted extends Made {
  * a short time ago, for a sync may still go on with what was wanted before that.
  */
 export function nothingWantedIsDeleted(): Checker {
-  const wishes = createWishes();
+  const requests = createRequests();
   const sharing = createSharing();
   /** Objects that stand and were wanted ever since they were made, with the Application that made them. */
   const cherished = new Map<string, Cherished>();
   const forgetUnwanted = (): void => {
-    for (const [key, { application, name }] of cherished) if (!wishes.wants(application, name)) cherished.delete(key);
+    for (const [key, { application, name }] of cherished) if (!requests.wants(application, name)) cherished.delete(key);
   };
   const isLate = ({ application, name, made }: Cherished, { at, by, askedAt }: Deleted): boolean =>
-    (made.by === by && askedAt < made.at) || at - (wishes.wantedAgainAt(application, name) ?? Number.NEGATIVE_INFINITY) < HELD_UP_MS;
+    (made.by === by && askedAt < made.at) || at - (requests.wantedAgainAt(application, name) ?? Number.NEGATIVE_INFINITY) < HELD_UP_MS;
   const judge = (at: number, application: string, { namespace, name, change, by, askedAt }: ObjectHappening): string | undefined => {
     const key = `${namespace}/${name}`;
     const isShared = sharing.isShared(key, application);
-    if (change === "ADDED" && !isShared && wishes.wants(application, name)) cherished.set(key, { application, name, made: { by, at } });
+    if (change === "ADDED" && !isShared && requests.wants(application, name)) cherished.set(key, { application, name, made: { by, at } });
     // Taken over by another Application: its end is that one's matter now.
     if (change === "MODIFIED" && cherished.get(key)?.application !== application) cherished.delete(key);
     const lost = change === "DELETED" ? cherished.get(key) : undefined;
@@ -54,8 +54,8 @@ export function nothingWantedIsDeleted(): Checker {
   };
   return {
     property: "I2",
-    look({ at, happening }) {
-      wishes.learn(happening, at);
+    observe({ at, happening }) {
+      requests.learn(happening, at);
       sharing.learn(happening);
       if (happening.kind === "user" || happening.kind === "push") forgetUnwanted();
       const deployed = deployerOf(happening);
@@ -87,14 +87,14 @@ function createSharing() {
 
 /** I6: what a user deleted is not made again once the time is over in which a late answer may do harm. */
 export function nothingComesBack(): Checker {
-  const wishes = createWishes();
+  const requests = createRequests();
   return {
     property: "I6",
-    look({ at, happening }) {
-      wishes.learn(happening, at);
+    observe({ at, happening }) {
+      requests.learn(happening, at);
       const deployed = deployerOf(happening);
       if (deployed?.happening.change !== "ADDED") return undefined;
-      const endedAt = wishes.deletedAt(deployed.application);
+      const endedAt = requests.deletedAt(deployed.application);
       if (endedAt === undefined || at - endedAt < LATE_MS) return undefined;
       const { namespace, name, by } = deployed.happening;
       return `${by} made ${namespace}/${name} ${Math.round((at - endedAt) / 1_000)} s after its deployment was deleted`;

@@ -9,7 +9,7 @@ export function epochsGrow(): Checker {
   const last = new Map<string, number>();
   return {
     property: "I7",
-    look({ happening }) {
+    observe({ happening }) {
       if (happening.kind === "placed") {
         const { unit, epoch } = happening;
         const before = last.get(unit) ?? 0;

@@ -3,7 +3,7 @@ import { metadataOf } from "../../runtime/kube/testing/object-rules.ts";
 import { argoName } from "../../workspace/argo-name.ts";
 import { textAt } from "../models/kubernetes/text.ts";
 import type { Checker } from "./checker.ts";
-import { deployerOf } from "./wishes.ts";
+import { deployerOf } from "./requests.ts";
 
 /** A user who asked for it learns by the end of the resource that nothing of it is left. A namespace that ends is another matter. */
 export function keptUntilGone(): Checker {
@@ -11,7 +11,7 @@ export function keptUntilGone(): Checker {
   const ending = new Set<string>();
   return {
     property: "held",
-    look({ happening }) {
+    observe({ happening }) {
       if (happening.kind === "user" && happening.act === "delete-namespace") ending.add(happening.namespace);
       const deployed = deployerOf(happening);
       if (deployed !== undefined) {

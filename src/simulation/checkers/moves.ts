@@ -2,8 +2,8 @@ import type { ObjectHappening, Photograph } from "../history.ts";
 import type { Application } from "../models/engine/application.ts";
 import type { Checker } from "./checker.ts";
 import { createOwners, type MoveHappening } from "./owners.ts";
+import { createRequests } from "./requests.ts";
 import { applicationOf, type Standing } from "./standing.ts";
-import { createWishes } from "./wishes.ts";
 
 /** I4: what is left of moves in a photograph that is taken when all of them should have ended. */
 export function unfinished({ moves }: Photograph): readonly string[] {
@@ -15,14 +15,14 @@ export function copiesAreIdle(): Checker {
   const owners = createOwners();
   return {
     property: "idle",
-    look({ happening }) {
+    observe({ happening }) {
       owners.learn(happening);
       const changed = applicationOf(happening);
       if (changed === undefined || changed.change === "DELETED") return undefined;
       const { at, unit, epoch, isAutomated } = changed.standing;
-      const home = owners.of(unit);
-      const isEarly = home !== undefined && epoch > home.epoch && isAutomated;
-      return isEarly ? `${at} syncs by itself under epoch ${epoch}, and its unit's owner has epoch ${home.epoch}` : undefined;
+      const ownedUnit = owners.of(unit);
+      const isEarly = ownedUnit !== undefined && epoch > ownedUnit.epoch && isAutomated;
+      return isEarly ? `${at} syncs by itself under epoch ${epoch}, and its unit's owner has epoch ${ownedUnit.epoch}` : undefined;
     },
   };
 }
@@ -54,7 +54,7 @@ export function nothingIsCutOff(): Checker {
   };
   return {
     property: "whole",
-    look({ at, happening }) {
+    observe({ at, happening }) {
       if (happening.kind === "move") return onMove(happening, at);
       const changed = applicationOf(happening);
       if (changed === undefined) return undefined;
@@ -75,34 +75,34 @@ const PAST_REVOKE: ReadonlySet<string> = new Set(["REVOKE", "COMMIT", "GRANT", "
 export function copiesKnowNoFailure(): Checker {
   return {
     property: "whole",
-    look({ happening }) {
+    observe({ happening }) {
       const changed = applicationOf(happening);
       if (changed === undefined || changed.change === "DELETED") return undefined;
       const { at, isArriving, lastSync } = changed.standing;
-      const isTold = changed.by.startsWith("argosy-") && isArriving && lastSync !== undefined && lastSync !== "Succeeded";
-      return isTold ? `the copy ${at} is told of a sync that is ${lastSync}` : undefined;
+      const isReported = changed.by.startsWith("argosy-") && isArriving && lastSync !== undefined && lastSync !== "Succeeded";
+      return isReported ? `the copy ${at} is told of a sync that is ${lastSync}` : undefined;
     },
   };
 }
 
 /** I3: nobody but its user changes what is wanted of a deployment, and what an owner deploys never goes back to an older wish. */
-export function wishesAreKept(): Checker {
+export function requestsAreKept(): Checker {
   const owners = createOwners();
-  const wishes = createWishes();
+  const requests = createRequests();
   const newest = new Map<string, number>();
   const judge = ({ name, unit, epoch, path, isPaused, at: where }: Standing): string | undefined => {
-    if (isPaused || owners.of(unit)?.epoch !== epoch || !wishes.isWanted(name)) return undefined;
+    if (isPaused || owners.of(unit)?.epoch !== epoch || !requests.isWanted(name)) return undefined;
     const before = newest.get(name) ?? -1;
     // Its user may have wanted it more than once: it is taken for the next time.
-    const index = wishes.pathsOf(name).indexOf(path, Math.max(before, 0));
+    const index = requests.pathsOf(name).indexOf(path, Math.max(before, 0));
     newest.set(name, Math.max(before, index));
     return index >= before ? undefined : `${where} deploys ${path} again, which its user had changed`;
   };
   return {
     property: "I3",
-    look({ at, happening }) {
+    observe({ at, happening }) {
       owners.learn(happening);
-      wishes.learn(happening, at);
+      requests.learn(happening, at);
       const changed = applicationOf(happening);
       if (changed !== undefined) return changed.change === "DELETED" ? undefined : judge(changed.standing);
       return happening.kind === "object" ? whoMeddled(happening) : undefined;
@@ -120,7 +120,7 @@ function whoMeddled({ resource, change, before, object, by, namespace, name }: O
 export function rightSyncsGoOn(): Checker {
   return {
     property: "whole",
-    look({ happening }) {
+    observe({ happening }) {
       if (happening.kind !== "object" || happening.change !== "MODIFIED" || !happening.by.startsWith("argosy-")) return undefined;
       const { before, object, namespace, name } = happening;
       const [was, is] = [before, object] as unknown as readonly [Application | undefined, Application];
@@ -139,18 +139,18 @@ export function rightSyncsGoOn(): Checker {
  */
 export function ownersKeepTheirs(): Checker {
   const owners = createOwners();
-  const wishes = createWishes();
+  const requests = createRequests();
   const byHand = new Set<string>();
   const isNeeded = ({ unit, epoch, holder }: Standing): boolean => {
-    const [home, move] = [owners.of(unit), owners.moveOf(unit)];
-    const isOwners = home?.epoch === epoch && home.instance === holder;
+    const [ownedUnit, move] = [owners.of(unit), owners.moveOf(unit)];
+    const isOwners = ownedUnit?.epoch === epoch && ownedUnit.instance === holder;
     return isOwners || (move?.epoch === epoch && move.phase !== "CLEANUP" && move.phase !== "ABORT");
   };
   return {
     property: "I2",
-    look({ at, happening }) {
+    observe({ at, happening }) {
       owners.learn(happening);
-      wishes.learn(happening, at);
+      requests.learn(happening, at);
       const changed = applicationOf(happening);
       if (changed === undefined) return undefined;
       const { standing, by, cluster, change } = changed;
@@ -159,7 +159,7 @@ export function ownersKeepTheirs(): Checker {
         return undefined;
       }
       const isOurs = !byHand.delete(standing.at) && by.startsWith("argosy-");
-      return isOurs && wishes.isWanted(standing.name) && isNeeded(standing)
+      return isOurs && requests.isWanted(standing.name) && isNeeded(standing)
         ? `${by} deleted the Application ${standing.at}, which its user wants and its instance owns or is to own`
         : undefined;
     },

@@ -10,7 +10,7 @@ export function quietAtRest(allowed: number): Checker {
   let writes = 0;
   return {
     property: "quiet",
-    look({ happening }) {
+    observe({ happening }) {
       if (happening.kind === "user" || happening.kind === "push") agreed = 0;
       if (happening.kind === "photograph") {
         agreed = disagreements(happening.photograph).length === 0 ? agreed + 1 : 0;

@@ -12,7 +12,7 @@ export function disagreements(photograph: Photograph): readonly string[] {
     ...orphans(photograph),
     ...ofRows(photograph),
     ...ofApplications(photograph),
-    ...ofRegisters(photograph),
+    ...ofOwnerBindings(photograph),
     ...unfinished(photograph),
     ...stale(photograph),
   ].sort();
@@ -65,14 +65,14 @@ export function stale({ applications, deployments, rows }: Photograph): readonly
   });
 }
 
-function ofRegisters({ registers, units, rows }: Photograph): readonly string[] {
-  const wrong = registers.flatMap(({ namespace, subjects, epoch }) => {
+function ofOwnerBindings({ ownerBindings, units, rows }: Photograph): readonly string[] {
+  const wrong = ownerBindings.flatMap(({ namespace, subjects, epoch }) => {
     const unit = units.find((each) => each.namespace === namespace && subjects.includes(each.account));
     const isRight = unit !== undefined && subjects.length === 1 && unit.epoch === epoch;
     return isRight ? [] : [`the register of ${namespace} names ${subjects.join(", ") || "nobody"} under epoch ${epoch}`];
   });
   const missing = [...new Set(rows.map(({ namespace }) => namespace))].filter(
-    (namespace) => !registers.some((each) => each.namespace === namespace),
+    (namespace) => !ownerBindings.some((each) => each.namespace === namespace),
   );
   return [...wrong, ...missing.map((namespace) => `there is no register in ${namespace}`)];
 }

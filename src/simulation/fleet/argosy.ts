@@ -1,9 +1,9 @@
 import type { MemberId } from "../../domain/ids.ts";
 import { ACCOUNTS_NAMESPACE } from "../../domain/names.ts";
-import { createManagedCluster, createSights } from "../../mover/adapters/kubernetes/clusters.ts";
+import { createManagedCluster, createObservations } from "../../mover/adapters/kubernetes/clusters.ts";
 import { createMover } from "../../mover/controller.ts";
 import { nextStep } from "../../mover/next-step.ts";
-import type { ManagedCluster, SightSource } from "../../mover/port.ts";
+import type { ManagedCluster, ObservationSource } from "../../mover/port.ts";
 import { createApiCluster, createEngines } from "../../reconciler/adapters/kubernetes/clusters.ts";
 import { createReconciler } from "../../reconciler/controller.ts";
 import type { ApiCluster, Engines } from "../../reconciler/port.ts";
@@ -20,7 +20,7 @@ import { noEnvironments } from "../models/no-environments.ts";
 import type { Party } from "../world/party.ts";
 
 /** What one process of Argosy stands on. */
-export interface Ground {
+export interface UnitToPrepare {
   readonly party: Party;
   readonly store: Store;
   readonly api: KubeClient;
@@ -35,7 +35,7 @@ export interface Ports {
   readonly apiCluster: ApiCluster;
   readonly engines: Engines;
   readonly resources: UserResources;
-  readonly sights: SightSource;
+  readonly observations: ObservationSource;
   readonly managed: ManagedCluster;
   /** What live moves decide their steps by. */
   readonly decide: typeof nextStep;
@@ -51,7 +51,7 @@ const LEASES = { ttlMs: 15_000, renewMs: 5_000 };
 const UNFINISHED_PER_UNIT = 16;
 
 /** Starts one process with all its roles, wired as the composition root wires them. It ends only with its party, or with the world. */
-export function startArgosy({ party, store, api, engines: engineClients, isSingleServer }: Ground, breaker: Breaker): void {
+export function startArgosy({ party, store, api, engines: engineClients, isSingleServer }: UnitToPrepare, breaker: Breaker): void {
   const { clock, rng, ids, signal } = party;
   const common = { clock, ids, log: silentLog, metrics: noMetrics };
   const apiCluster = createApiCluster({
@@ -68,13 +68,13 @@ export function startArgosy({ party, store, api, engines: engineClients, isSingl
     signal,
   });
   const watched = createUserResources({ ...common, rng: rng.fork("resources"), client: api });
-  const sights: SightSource = {
+  const observations: ObservationSource = {
     async of(name) {
       const client = clientOf(name);
-      return client && createSights(client);
+      return client && createObservations(client);
     },
   };
-  const live = { sights, managed: createManagedCluster(api), decide: nextStep };
+  const live = { observations, managed: createManagedCluster(api), decide: nextStep };
   const ports = breaker({ store, apiCluster, engines, resources: watched, ...live }, party);
 
   const membership = createMembership({ ...common, store: ports.store.members, memberId: ids.next<MemberId>(), roles: ROLES, ...LEASES });
@@ -95,10 +95,10 @@ export function startArgosy({ party, store, api, engines: engineClients, isSingl
       ...place,
       rng: rng.fork("mover"),
       watch: engines,
-      sights: ports.sights,
+      observations: ports.observations,
       managed: ports.managed,
       decide: ports.decide,
     },
-    ...{ grounds: reconciler.grounds, registers: noEnvironments, isSingleServer },
+    ...{ unitPrerequisites: reconciler.unitPrerequisites, ownerBindings: noEnvironments, isSingleServer },
   }).start(signal);
 }

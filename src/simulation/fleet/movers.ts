@@ -3,7 +3,7 @@ import type { MoveId, UnitId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { MoveKind } from "../../domain/move.ts";
 import type { Rng } from "../../domain/rng.ts";
-import { createMoveDesk } from "../../mover/request-moves.ts";
+import { createMoveRequests } from "../../mover/request-moves.ts";
 import { createDrawnIds } from "../world/party.ts";
 import { FAR_CLUSTER } from "./declared.ts";
 import { createFarOwners } from "./far-owner.ts";
@@ -35,7 +35,7 @@ const ACTOR = "otto";
 export function createMovers({ world, database: { rows }, instances }: Fleet): Movers {
   const rng = world.rng.fork("movers");
   const clock = { now: world.now, monotonicMs: world.elapsedMs, after: (ms: number, run: () => void) => world.schedule(ms, ACTOR, run) };
-  const desk = createMoveDesk({ store: rows, clock, ids: createDrawnIds(rng.fork("ids")) });
+  const requests = createMoveRequests({ store: rows, clock, ids: createDrawnIds(rng.fork("ids")) });
 
   const heldBy = async (instance: Instance): Promise<readonly UnitId[]> =>
     (await rows.shards.listOwned(instance.id, never)).map(({ unitId }) => unitId).sort();
@@ -47,7 +47,7 @@ export function createMovers({ world, database: { rows }, instances }: Fleet): M
         rng,
         instances.filter(({ id: other }) => other !== unit.owner),
       );
-    if (unit !== undefined && target !== undefined) await answered(() => desk.ask({ unit, target, kind, actor: ACTOR }, never));
+    if (unit !== undefined && target !== undefined) await answered(() => requests.ask({ unit, target, kind, actor: ACTOR }, never));
   };
   const empty = async (kind: MoveKind): Promise<void> => {
     const instance = pick(rng, instances);
@@ -71,9 +71,9 @@ export function createMovers({ world, database: { rows }, instances }: Fleet): M
     const unit = (await rows.placements.readUnit(id, never))?.unit;
     const near = instances.filter((instance) => !isFar(instance));
     const target = pick(rng, near);
-    const wish = { kind: "evacuation", actor: ACTOR, isFailOver: true } as const;
+    const request = { kind: "evacuation", actor: ACTOR, isFailOver: true } as const;
     if (unit !== undefined && target !== undefined && !near.some((each) => each.id === unit.owner))
-      await desk.ask({ ...wish, unit, target }, never);
+      await requests.ask({ ...request, unit, target }, never);
   };
 
   return {
@@ -83,20 +83,20 @@ export function createMovers({ world, database: { rows }, instances }: Fleet): M
         world.schedule(rng.next() * SOON_MS, "somebody fails over what has just arrived", () => void take());
       });
     },
-    failOver: wished(async () => {
+    failOver: requested(async () => {
       const held = await Promise.all(instances.filter(isFar).map(heldBy));
       const id = pick(rng, held.flat());
       if (id !== undefined) await failOver(id);
     }),
-    move: wished(async () => {
+    move: requested(async () => {
       const held = await Promise.all(instances.map(heldBy));
       const id = pick(rng, held.flat());
       if (id !== undefined) await send(id, "voluntary");
     }),
-    abort: wished(() => withSome(true, (id) => desk.abort(id, ACTOR, never))),
-    reverse: wished(() => withSome(false, (id) => desk.reverse(id, ACTOR, never))),
-    drain: wished(() => empty("drain")),
-    evacuate: wished(() => empty("evacuation")),
+    abort: requested(() => withSome(true, (id) => requests.abort(id, ACTOR, never))),
+    reverse: requested(() => withSome(false, (id) => requests.reverse(id, ACTOR, never))),
+    drain: requested(() => empty("drain")),
+    evacuate: requested(() => empty("evacuation")),
   };
 }
 
@@ -110,7 +110,7 @@ async function answered(ask: () => Promise<unknown>): Promise<void> {
 }
 
 /** Nobody looks for anything either while the database is away. */
-function wished(act: () => Promise<void>): () => Promise<void> {
+function requested(act: () => Promise<void>): () => Promise<void> {
   return () => answered(act);
 }
 

@@ -48,7 +48,7 @@ export async function photograph(fleet: Fleet): Promise<Photograph> {
           },
         })),
     ),
-    registers: api.objects
+    ownerBindings: api.objects
       .list(ROLE_BINDINGS, "")
       .filter((each) => mapAt(each, "roleRef")["name"] === DEPLOYER_ROLE)
       .map((each) => ({ namespace: textAt(metadataOf(each), "namespace"), subjects: subjectsOf(each), epoch: epochOf(each) })),

@@ -23,8 +23,8 @@ async function aCluster(servers: number) {
   const server = createKubeServer(world, "api");
   const authority = createAuthority(world, server, servers);
   server.objects.create(NAMESPACE_TYPE, "", { sent: { metadata: { name: "team" } }, dryRun: false });
-  const register = { metadata: { name: "register" }, roleRef: { name: DEPLOYER_ROLE }, subjects: [{ name: "owner" }] };
-  server.objects.create(ROLE_BINDINGS, "team", { sent: register, dryRun: false });
+  const ownerBinding = { metadata: { name: "register" }, roleRef: { name: DEPLOYER_ROLE }, subjects: [{ name: "owner" }] };
+  server.objects.create(ROLE_BINDINGS, "team", { sent: ownerBinding, dryRun: false });
   const managed = createManagedCluster(createSimulatedClient({ world, network, party: createParty(world, "argosy-1"), server }));
   await world.run(1_000);
   const ask = async (forMs = 100) => {

@@ -34,20 +34,20 @@ const REVIEWS = "selfsubjectaccessreviews";
 export function createAuthority(world: World, server: KubeServer, servers: number): Authority {
   const rng = world.rng.fork("authoriser");
   const endpoints = Array.from({ length: servers }, (_, index) => createEndpoint(world, rng.fork(`endpoint ${index}`), tell));
-  const told = new Map<string, string>();
+  const reported = new Map<string, string>();
   const usedUpUntil = new Map<string, number>();
 
   function tell(namespace: string): void {
     const accounts = [...new Set(endpoints.flatMap((each) => each.allowed(namespace)))].sort();
-    if (told.get(namespace) === accounts.join()) return;
-    told.set(namespace, accounts.join());
+    if (reported.get(namespace) === accounts.join()) return;
+    reported.set(namespace, accounts.join());
     world.record({ kind: "authority", namespace, accounts });
   }
 
   server.onChange(({ type, kind, object }) => {
     if (type.plural !== "rolebindings" || mapName(object["roleRef"]) !== DEPLOYER_ROLE) return;
-    const register = { namespace: textAt(metadataOf(object), "namespace"), name: nameOf(object) };
-    for (const each of endpoints) each.hear(register, kind === "DELETED" ? [] : subjectsOf(object));
+    const ownerBinding = { namespace: textAt(metadataOf(object), "namespace"), name: nameOf(object) };
+    for (const each of endpoints) each.hear(ownerBinding, kind === "DELETED" ? [] : subjectsOf(object));
   });
 
   async function review({ body }: Request, { endpoint, account }: Asked): Promise<Answer> {

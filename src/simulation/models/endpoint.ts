@@ -5,7 +5,7 @@ import type { World } from "../world/world.ts";
 export interface Endpoint {
   allowed(namespace: string): readonly string[];
   /** A register was written. */
-  hear(register: { readonly namespace: string; readonly name: string }, subjects: readonly string[]): void;
+  hear(ownerBinding: { readonly namespace: string; readonly name: string }, subjects: readonly string[]): void;
   freeze(forMs: number): void;
   /** Resolves at once, or when it has thawed. */
   awake(): Promise<void>;
@@ -22,33 +22,33 @@ const THAW_MS = 100;
 
 /** `tell` hears of each namespace in which somebody else may write now. */
 export function createEndpoint(world: World, rng: Rng, tell: (namespace: string) => void): Endpoint {
-  const registers = new Map<string, ReadonlyMap<string, readonly string[]>>();
+  const ownerBindings = new Map<string, ReadonlyMap<string, readonly string[]>>();
   let lastAt = 0;
   let frozenUntil = 0;
   const leftMs = (): number => frozenUntil - world.elapsedMs();
   const pause = (ms: number): Promise<void> => new Promise((resolve) => void world.schedule(ms, "an API server goes on", resolve));
 
   const learn = (namespace: string, name: string, subjects: readonly string[]): void => {
-    const ofNamespace = new Map(registers.get(namespace) ?? []);
+    const ofNamespace = new Map(ownerBindings.get(namespace) ?? []);
     if (subjects.length === 0) ofNamespace.delete(name);
     else ofNamespace.set(name, subjects);
-    registers.set(namespace, ofNamespace);
+    ownerBindings.set(namespace, ofNamespace);
     tell(namespace);
   };
   /** It hears of changes in order, and of none while it stands still. */
-  const news: (() => void)[] = [];
+  const notifications: (() => void)[] = [];
   const learnNext = (): void => {
     lastAt = Math.max(lastAt, frozenUntil, world.elapsedMs() + rng.next() * LONGEST_LAG_MS);
-    world.schedule(lastAt - world.elapsedMs(), "the authoriser learns", () => (leftMs() > 0 ? learnNext() : news.shift()?.()));
+    world.schedule(lastAt - world.elapsedMs(), "the authoriser learns", () => (leftMs() > 0 ? learnNext() : notifications.shift()?.()));
   };
   const awake = async (): Promise<void> => {
     while (leftMs() > 0) await pause(leftMs() + rng.next() * THAW_MS);
   };
 
   return {
-    allowed: (namespace) => [...new Set([...(registers.get(namespace)?.values() ?? [])].flat())].sort(),
+    allowed: (namespace) => [...new Set([...(ownerBindings.get(namespace)?.values() ?? [])].flat())].sort(),
     hear({ namespace, name }, subjects) {
-      news.push(() => learn(namespace, name, subjects));
+      notifications.push(() => learn(namespace, name, subjects));
       learnNext();
     },
     freeze(forMs) {

@@ -1,9 +1,9 @@
-import type { EnvironmentRegisters, VisitEnd } from "../../workspace/environment/port.ts";
+import type { EnvironmentOwnerBindings, VisitEnd } from "../../workspace/environment/port.ts";
 
 const AWAY: VisitEnd = { kind: "away", why: "simulated users have no clusters of their own" };
 
 /** Nobody in the simulated fleet deploys to an environment: a move that went to one would not come to an end. */
-export const noEnvironments: EnvironmentRegisters = {
+export const noEnvironments: EnvironmentOwnerBindings = {
   prepare: async () => AWAY,
   hand: async () => AWAY,
   ask: async () => [],

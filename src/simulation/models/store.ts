@@ -20,7 +20,7 @@ export interface Database {
 }
 
 /** How late hints arrive at most, in ms. */
-const HINT_LAG_MS = 20;
+const NOTIFICATION_LAG_MS = 20;
 const never = new AbortController().signal;
 const unanswered = unreachable("reaching the database", "store.unavailable");
 
@@ -84,10 +84,10 @@ interface Recorded {
 
 async function recordPlacement(recorded: Recorded, asked: unknown, outcome: unknown): Promise<void> {
   const { unitId } = asked as Parameters<Store["placements"]["commitFirstPlacement"]>[0];
-  if ((outcome as { readonly kind: string }).kind === "placed") await recordSeat(recorded, unitId);
+  if ((outcome as { readonly kind: string }).kind === "placed") await recordOwner(recorded, unitId);
 }
 
-async function recordSeat({ world, rows }: Recorded, id: UnitId): Promise<void> {
+async function recordOwner({ world, rows }: Recorded, id: UnitId): Promise<void> {
   const found = await rows.placements.readUnit(id, never);
   if (found === undefined) return;
   const { unit, workspace } = found;
@@ -103,7 +103,7 @@ function recordMoves(world: World, memory: MemoryStore): Store["moves"] {
     if (now === undefined || now.phase === before?.phase) return;
     const { unitId: unit, from, to, phase, toEpoch: epoch, isFailOver } = now;
     world.record({ kind: "move", ...{ id, unit, from, to, phase, epoch, isFailOver } });
-    if (phase === "GRANT" || phase === "ABORT") await recordSeat(recorded, now.unitId);
+    if (phase === "GRANT" || phase === "ABORT") await recordOwner(recorded, now.unitId);
   };
   const followed =
     <Rest extends readonly unknown[], Result>(change: (id: MoveId, ...rest: Rest) => Promise<Result>) =>
@@ -115,11 +115,11 @@ function recordMoves(world: World, memory: MemoryStore): Store["moves"] {
     };
   return {
     ...moves,
-    async request(wish, signal) {
-      const others = await moves.list({ unitId: wish.unitId, isLive: true }, 1, signal);
-      const outcome = await moves.request(wish, signal);
+    async request(request, signal) {
+      const others = await moves.list({ unitId: request.unitId, isLive: true }, 1, signal);
+      const outcome = await moves.request(request, signal);
       for (const other of others) await follow(other.id, other);
-      await follow(wish.id, undefined);
+      await follow(request.id, undefined);
       return outcome;
     },
     begin: followed(moves.begin),
@@ -138,23 +138,23 @@ function connectFeed({ party, network }: Link, changes: ChangeFeed): ChangeFeed 
   let hasMissed = false;
   let isConnected = false;
   const stream: PushStream = {
-    ...{ from: DATABASE, to: party, what: "hints", lagMs: HINT_LAG_MS, lastAt: 0 },
+    ...{ from: DATABASE, to: party, what: "hints", lagMs: NOTIFICATION_LAG_MS, lastAt: 0 },
     onCut() {
       hasMissed = true;
     },
   };
-  const deliver = (news: readonly Change[] | "missed"): void => {
-    const heard = hasMissed ? "missed" : news;
+  const deliver = (notifications: readonly Change[] | "missed"): void => {
+    const heard = hasMissed ? "missed" : notifications;
     hasMissed = false;
     for (const listener of [...listeners]) listener(heard);
   };
   const connect = (): void => {
     isConnected = true;
-    party.onEnd(changes.subscribe((news) => network.push(stream, () => deliver(news))));
+    party.onEnd(changes.subscribe((notifications) => network.push(stream, () => deliver(notifications))));
   };
   return {
     subscribe(listener) {
-      const own: Listener = (news) => listener(news);
+      const own: Listener = (notifications) => listener(notifications);
       listeners.add(own);
       if (isConnected) network.push(stream, () => (listeners.has(own) ? own("missed") : undefined));
       else connect();
@@ -165,4 +165,4 @@ function connectFeed({ party, network }: Link, changes: ChangeFeed): ChangeFeed 
   };
 }
 
-type Listener = (news: readonly Change[] | "missed") => void;
+type Listener = (notifications: readonly Change[] | "missed") => void;

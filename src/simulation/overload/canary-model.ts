@@ -14,8 +14,14 @@ export function createCanaryModel({ waitS }: Pick<QueueModel, "waitS">, clock: C
     const now = clock.now();
     const byItself = millis(now - (now % ROUND_MS));
     const answered = answers.get(name) ?? byItself;
-    const awaitsLook = answered > now;
-    return { name, awaitsLook, isPaused: false, reconciledAt: awaitsLook ? millis(byItself - ROUND_MS) : answered, hasError: false };
+    const awaitsObservation = answered > now;
+    return {
+      name,
+      awaitsObservation,
+      isPaused: false,
+      reconciledAt: awaitsObservation ? millis(byItself - ROUND_MS) : answered,
+      hasError: false,
+    };
   };
   return {
     ensureCanaries: async () => undefined,

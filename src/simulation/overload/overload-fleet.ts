@@ -4,14 +4,14 @@ import type { Instance } from "../../domain/instance.ts";
 import { loadVector } from "../../domain/load.ts";
 import type { Partition } from "../../domain/partition.ts";
 import { createHealth } from "../../health/controller.ts";
-import { createMoveDesk } from "../../mover/request-moves.ts";
+import { createMoveRequests } from "../../mover/request-moves.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
 import { createSeededRng } from "../../runtime/rng.ts";
 import { createVirtualClock, settle, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { createSampler } from "../../scheduler/load/controller.ts";
-import { createPlanningDesk } from "../../scheduler/plan-cycle/carry-out-plan.ts";
+import { createPlanRequests } from "../../scheduler/plan-cycle/carry-out-plan.ts";
 import { createPlanCycle } from "../../scheduler/plan-cycle/controller.ts";
-import { createDrainingDesk } from "../../scheduler/plan-cycle/empty-instance.ts";
+import { createDrainRequests } from "../../scheduler/plan-cycle/empty-instance.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
 import { createWorld } from "../../store/testing/world.ts";
 import { silentLog } from "../../telemetry/log.ts";
@@ -37,7 +37,7 @@ export interface OverloadFleet {
   readonly models: readonly QueueModel[];
   start(): void;
   /** Lets health look once, and everybody else end what is due. */
-  look(): Promise<void>;
+  observe(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -77,16 +77,16 @@ async function fill(store: MemoryStore, { instances: many, workspaces }: Overloa
 type Parts = Pick<OverloadFleet, "clock" | "store" | "instances" | "models"> & Omit<OverloadFleetOptions, "instances">;
 
 /** Argosy's own sampler, plan cycle and health over the models. */
-function startable({ clock, store, instances, models, periodMs, relieves }: Parts): Pick<OverloadFleet, "start" | "look" | "stop"> {
+function startable({ clock, store, instances, models, periodMs, relieves }: Parts): Pick<OverloadFleet, "start" | "observe" | "stop"> {
   const parts = { store, clock, ids: createCountingIds(), log: silentLog, metrics: noMetrics, partition: MINE };
   const rng = createSeededRng("overload");
   const namespaces = models.map((model) => createCanaryModel(model, clock));
   const indexOf = (at: Pick<Instance, "namespace">): number => instances.findIndex(({ namespace }) => namespace === at.namespace);
   const pageOf = (at: Pick<Instance, "namespace">): AsyncIterable<string> => models[indexOf(at)]?.page() ?? nothing();
 
-  const moving = createMoveDesk(parts);
-  const planning = createPlanningDesk({ ...parts, moving });
-  const draining = createDrainingDesk({ ...parts, planning, moving });
+  const moving = createMoveRequests(parts);
+  const planning = createPlanRequests({ ...parts, moving });
+  const draining = createDrainRequests({ ...parts, planning, moving });
   const cycle = createPlanCycle({ ...parts, rng: rng.fork("plans"), planning, relieves, draining });
   const sampler = createSampler({
     ...{ ...parts, rng: rng.fork("sampler"), periodMs: SAMPLE_MS, projectOf: (unit) => unit, environmentOf: () => undefined },
@@ -106,8 +106,8 @@ function startable({ clock, store, instances, models, periodMs, relieves }: Part
       sampler.start(never);
       cycle.start(never);
     },
-    async look() {
-      await health.lookAtAll(never);
+    async observe() {
+      await health.probeAll(never);
       await sampler.idle();
       await cycle.idle();
       await settle();

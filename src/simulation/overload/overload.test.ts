@@ -45,23 +45,23 @@ describe("a workspace that grows until its instance is overloaded", () => {
   ])("is told of within a minute of its persistence, and relieved within five, beside %s", async (_beside, fleet) => {
     const story = await hotTenant(fleet);
     const [span, ...others] = spansOf(story, 0, LONG_S);
-    const told = story.verdicts.find(({ state }) => state === "overloaded");
-    expect(told?.instance).toBe(0);
+    const reported = story.verdicts.find(({ state }) => state === "overloaded");
+    expect(reported?.instance).toBe(0);
     expect(span).toBeDefined();
     const [from, until] = span ?? [0];
-    expect((told?.atMs ?? 0) - from).toBeLessThanOrEqual(OVERLOAD_MS + MINUTE_MS);
+    expect((reported?.atMs ?? 0) - from).toBeLessThanOrEqual(OVERLOAD_MS + MINUTE_MS);
     expect(until).toBeDefined();
-    expect((until ?? 0) - (told?.atMs ?? 0)).toBeLessThanOrEqual(5 * MINUTE_MS);
+    expect((until ?? 0) - (reported?.atMs ?? 0)).toBeLessThanOrEqual(5 * MINUTE_MS);
     expect(others).toEqual([]);
     // The verdict notifies the planner: nobody waits for the next cycle.
     const [plan] = story.plans;
     expect(plan?.instance).toBe(0);
-    expect((plan?.atMs ?? 0) - (told?.atMs ?? 0)).toBeGreaterThanOrEqual(0);
-    expect((plan?.atMs ?? Number.POSITIVE_INFINITY) - (told?.atMs ?? 0)).toBeLessThan(PLANNED_MS);
+    expect((plan?.atMs ?? 0) - (reported?.atMs ?? 0)).toBeGreaterThanOrEqual(0);
+    expect((plan?.atMs ?? Number.POSITIVE_INFINITY) - (reported?.atMs ?? 0)).toBeLessThan(PLANNED_MS);
     expect(story.verdicts.filter(({ instance }) => instance === 0).at(-1)?.state).toBe("healthy");
     // What was moved left it for it, once each, and nobody else was disturbed or overloaded.
     expect(story.moves.length).toBeGreaterThan(0);
-    expect(story.moves.every(({ from: left, atMs }) => left === 0 && atMs > (told?.atMs ?? 0))).toBe(true);
+    expect(story.moves.every(({ from: left, atMs }) => left === 0 && atMs > (reported?.atMs ?? 0))).toBe(true);
     expect(new Set(story.moves.map(({ workspace }) => workspace)).size).toBe(story.moves.length);
     expect(story.verdicts.filter(({ instance, state }) => instance !== 0 && state !== "healthy")).toEqual([]);
   });

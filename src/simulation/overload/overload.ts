@@ -61,7 +61,7 @@ export async function runOverload(options: OverloadOptions): Promise<OverloadSto
   for (let atMs = 0; atMs < lastsMs; atMs = clock.now() - beganAt) {
     await clock.advance(periodMs);
     passTime(clock.now() - beganAt);
-    await fleet.look();
+    await fleet.observe();
     await listen(fleet, story, clock.now() - beganAt);
     if ((clock.now() - beganAt) % FOLLOW_MS === 0) await follow(fleet, { story, holders, underWay }, clock.now() - beganAt);
   }
@@ -73,7 +73,7 @@ export async function runOverload(options: OverloadOptions): Promise<OverloadSto
 async function listen({ store, instances }: OverloadFleet, { verdicts }: Telling, atMs: number): Promise<void> {
   for (const { instanceId, state } of await store.health.listVerdicts(never)) {
     const instance = instances.findIndex(({ id }) => id === instanceId);
-    if (verdicts.findLast((told) => told.instance === instance)?.state !== state) verdicts.push({ atMs, instance, state });
+    if (verdicts.findLast((reported) => reported.instance === instance)?.state !== state) verdicts.push({ atMs, instance, state });
   }
 }
 

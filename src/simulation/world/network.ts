@@ -14,7 +14,7 @@ export interface Call<T> {
   /** How the caller's driver words that it could not get through. */
   readonly broken: (cause: string) => Error;
   /** How long the caller waits for an answer, in ms. */
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
 }
 
 /** Everything that goes from one party to another: late, and sometimes not at all. */
@@ -42,7 +42,7 @@ export interface PushStream {
 }
 
 /** How long a caller waits for an answer if it does not say, in ms, as the Kubernetes client and the database driver do. */
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 /** The longest way between two processes of a data centre, in ms. */
 const HOP_MS = 3;
 
@@ -60,7 +60,7 @@ export function createNetwork(world: World, failpoints: Failpoints, hopMs = HOP_
   const isParted = (a: string, b: string): boolean => parted.size > 0 && parted.has(pair(a, b));
 
   function start<T>(call: Call<T>, ends: Ends<T>): void {
-    const { from, to, name, patienceMs = PATIENCE_MS } = call;
+    const { from, to, name, timeoutMs = TIMEOUT_MS } = call;
     const verdict = failpoints.next(name, from.name);
     const tell = (what: string, delayMs: number, settle: () => void): (() => void) =>
       world.schedule(delayMs, `${from.name} <- ${to} ${what}`, () => from.reach(what, settle));
@@ -69,7 +69,7 @@ export function createNetwork(world: World, failpoints: Failpoints, hopMs = HOP_
     if (verdict.kind === "die-before") return kill(from.name);
     if (verdict.kind === "before" || verdict.kind === "error") return lose();
     const delayMs = verdict.kind === "delay" ? verdict.ms : 0;
-    const bored = tell(`${name} timeout`, patienceMs, () => ends.reject(call.broken("timeout")));
+    const bored = tell(`${name} timeout`, timeoutMs, () => ends.reject(call.broken("timeout")));
     ends.onEnd(bored);
     world.schedule(hop(from.name) + delayMs, `${from.name} -> ${to} ${name}`, () => {
       if (isParted(from.name, to)) return lose();

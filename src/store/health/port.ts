@@ -3,7 +3,7 @@ import type { Decision } from "../../domain/decision.ts";
 import type { HealthSample, InstanceVerdict } from "../../domain/health.ts";
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
 
-export interface HealthLook {
+export interface HealthRecord {
   readonly sample: HealthSample;
   readonly verdict: InstanceVerdict;
   /** Samples that are older than this are forgotten. */
@@ -48,7 +48,7 @@ export interface HealthStore {
    * Records one look. A verdict that is older than the recorded one changes nothing, and neither does one on an instance that is gone. One
    * whose state is another than before notifies `verdict`.
    */
-  record(look: HealthLook, signal: AbortSignal): Promise<void>;
+  record(observation: HealthRecord, signal: AbortSignal): Promise<void>;
   readWindow(instanceId: InstanceId, since: Millis, signal: AbortSignal): Promise<HealthWindow>;
   /** Of instances that are not retired, sorted by id. */
   listVerdicts(signal: AbortSignal): Promise<readonly InstanceVerdict[]>;

@@ -9,7 +9,7 @@ import type { MoveReason } from "../../domain/plan.ts";
 import type { Application, PlacementUnit, Workspace } from "../../domain/workspace.ts";
 
 /** What somebody wants moved. */
-export interface MoveWish {
+export interface RequestedMove {
   readonly id: MoveId;
   readonly unitId: UnitId;
   readonly to: InstanceId;
@@ -91,7 +91,7 @@ export interface MoveStore {
    * Records that a unit is to be moved, under the lock of the target's row: room is kept for it from now on. Journals the decision. What is
    * a fail-over ends, in the same transaction, a move that brought the unit under this epoch to where it is: after COMMIT nobody else needs it.
    */
-  request(wish: MoveWish, signal: AbortSignal): Promise<MoveRequest>;
+  request(request: RequestedMove, signal: AbortSignal): Promise<MoveRequest>;
   /** Takes the move's epoch from the global sequence and the unit for the move. Notifies `unit` too. */
   begin(id: MoveId, signal: AbortSignal): Promise<MoveBeginning>;
   /** False: it is in another phase by now. One that gives the unit back notifies `unit` and each of its applications too. */

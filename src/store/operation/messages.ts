@@ -5,4 +5,4 @@ export const WAITING_FOR_PLACE = "Waiting: for an instance";
 /** What an operation says until its instance was tried. */
 export const WAITING_FOR_INSTANCE = "Waiting: for its instance to take it";
 /** What a waiting operation says when no instance was found for its unit. */
-export const WAITING_FOR_ROOM = "Waiting: no instance has room";
+export const WAITING_FOR_CAPACITY = "Waiting: no instance has room";

@@ -91,8 +91,8 @@ test("plans go some time after they expired, as long as journal entries are kept
 
 test("what cascades ended is kept in mind for a day", async () => {
   const { clock, store, member } = aFleet();
-  const { seat, remove } = createWorld(store);
-  const { intent, applicationId, instanceId } = await seat();
+  const { deploy, remove } = createWorld(store);
+  const { intent, applicationId, instanceId } = await deploy();
   await remove(intent);
   await store.shards.forgetApplications([applicationId], signal);
   const left = async () => (await store.shards.listEnded(instanceId, [applicationId], signal)).length;

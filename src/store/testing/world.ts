@@ -16,7 +16,7 @@ export const soon = (): AbortSignal => AbortSignal.timeout(DEADLINE_MS);
 export type OpenStore = () => Promise<{ readonly store: Store; close(): Promise<void> }>;
 
 /** An application with all that leads to it. */
-export interface Seated {
+export interface Deployed {
   readonly intent: DeploymentIntent;
   readonly applicationId: ApplicationId;
   readonly unitId: UnitId;
@@ -36,11 +36,11 @@ export interface World {
   addInstance(over?: Partial<Instance>): Promise<Instance>;
   place(unitId: UnitId, instanceId: InstanceId): Promise<number>;
   /** A new application on a new instance. */
-  seat(over?: Parameters<typeof anIntent>[0]): Promise<Seated>;
+  deploy(over?: Parameters<typeof anIntent>[0]): Promise<Deployed>;
   /** Acknowledges the unit's objects. */
-  acknowledgeUnit(seated: Seated, appliedRevision?: number): Promise<number>;
+  acknowledgeUnit(deployed: Deployed, appliedRevision?: number): Promise<number>;
   /** The hints of what `work` commits, as `kind:id`, sorted. */
-  hintsOf(work: () => Promise<unknown>): Promise<readonly string[]>;
+  notificationsOf(work: () => Promise<unknown>): Promise<readonly string[]>;
 }
 
 export function createWorld(store: Store): World {
@@ -82,7 +82,7 @@ export function createWorld(store: Store): World {
       if (outcome.kind !== "placed") throw new Error(`placing ${unitId}: ${outcome.kind}`);
       return outcome.epoch;
     },
-    async seat(over) {
+    async deploy(over) {
       const { id: instanceId } = await world.addInstance();
       const intent = await world.record(over);
       const { id: unitId, workspaceId } = await world.unit(intent.applicationId);
@@ -94,18 +94,18 @@ export function createWorld(store: Store): World {
         soon(),
       );
     },
-    hintsOf: (work) => hintsOf(store, work),
+    notificationsOf: (work) => notificationsOf(store, work),
   };
   return world;
 }
 
 /** Hints come in the order of commits: those before the hint of a last, telling commit are all there will be. */
-async function hintsOf({ changes, fleet }: Store, work: () => Promise<unknown>): Promise<readonly string[]> {
+async function notificationsOf({ changes, fleet }: Store, work: () => Promise<unknown>): Promise<readonly string[]> {
   const heard: string[] = [];
   let isListening = false;
-  const stop = changes.subscribe((news: readonly Change[] | "missed") => {
-    if (news === "missed") isListening = true;
-    else heard.push(...news.map(({ kind, id }) => `${kind}:${id}`));
+  const stop = changes.subscribe((notifications: readonly Change[] | "missed") => {
+    if (notifications === "missed") isListening = true;
+    else heard.push(...notifications.map(({ kind, id }) => `${kind}:${id}`));
   });
   try {
     await eventually(() => expect(isListening).toBe(true));
@@ -113,7 +113,7 @@ async function hintsOf({ changes, fleet }: Store, work: () => Promise<unknown>):
     const last = anInstance({ class: "nobody's", state: "RETIRED" });
     await fleet.insertInstance(last, aDecision(), soon());
     await eventually(() => expect(heard).toContain(`instance:${last.id}`));
-    return heard.filter((hint) => hint !== `instance:${last.id}`).sort();
+    return heard.filter((notification) => notification !== `instance:${last.id}`).sort();
   } finally {
     stop();
   }

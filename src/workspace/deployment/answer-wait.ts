@@ -10,7 +10,7 @@ const EACH_MS = 20;
 /** What is believed of a measurement, in ms: beyond it nobody was working through a burst. */
 const SLOWEST_EACH_MS = 100;
 /** Weight of a new gap between two answers in the moving average of gaps. */
-const NEWS = 0.05;
+const NOTIFICATIONS = 0.05;
 /** How many times the expected time is waited for: a status too early is one write too many when there is least room for it, one too late is only later. */
 const MARGIN = 2;
 /** Nobody waits longer for a first status. */
@@ -43,7 +43,7 @@ export function createAnswerWait(clock: Clock): AnswerWait {
       const nowMs = clock.monotonicMs();
       const gapMs = nowMs - lastAnswerMs;
       const isBurst = answeredAtMs - nowMs > FIRST_STATUS_MS && gapMs < FIRST_STATUS_MS;
-      if (isBurst) eachMs += NEWS * (Math.min(gapMs, SLOWEST_EACH_MS) - eachMs);
+      if (isBurst) eachMs += NOTIFICATIONS * (Math.min(gapMs, SLOWEST_EACH_MS) - eachMs);
       lastAnswerMs = nowMs;
     },
   };

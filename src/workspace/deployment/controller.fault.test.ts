@@ -214,9 +214,9 @@ describe("when hints get lost", () => {
   it("shows what instances said all the same, and lists nothing twice", async () => {
     world.startController();
     await deployed("guestbook");
-    world.loseHints(true);
+    world.loseNotifications(true);
     await world.answer("guestbook", { sync: { status: "Synced", revision: "unheard" } });
-    world.loseHints(false);
+    world.loseNotifications(false);
     await eventually("it is shown", async () => (await world.read("guestbook"))?.status?.sync?.revision === "unheard");
     await eventually(
       "nothing is left to tell",
@@ -232,10 +232,10 @@ describe("when hints get lost", () => {
       async () => (await world.store.intents.listUnpublished("api", { limit: 10, after: "" }, world.signal)).length === 0,
     );
     const writes = world.statusWrites();
-    world.loseHints(true);
+    world.loseNotifications(true);
     await world.answer("guestbook", { sync: { status: "Synced", revision: "for a moment" } });
     await world.answer("guestbook");
-    world.loseHints(false);
+    world.loseNotifications(false);
     await eventually(
       "nothing is left to tell",
       async () => (await world.store.intents.listUnpublished("api", { limit: 10, after: "" }, world.signal)).length === 0,
@@ -249,7 +249,7 @@ describe("when hints get lost", () => {
     await world.remove("guestbook");
     await eventually("the row is marked", isMarked(uid));
     const row = await world.rowOf(uid);
-    world.loseHints(true);
+    world.loseNotifications(true);
     const status = { ...row?.status?.status, sync: { status: "OutOfSync", revision: "last words" } } as never;
     await world.store.statuses.recordStatuses(
       [
@@ -265,7 +265,7 @@ describe("when hints get lost", () => {
       world.signal,
     );
     expect(await world.store.intents.listUnpublished("api", { limit: 10, after: "" }, world.signal)).toHaveLength(1);
-    world.loseHints(false);
+    world.loseNotifications(false);
     await eventually(
       "nothing is listed",
       async () => (await world.store.intents.listUnpublished("api", { limit: 10, after: "" }, world.signal)).length === 0,
@@ -277,9 +277,9 @@ describe("when hints get lost", () => {
     const uid = await deployed("guestbook", [USER_FINALIZER]);
     await world.remove("guestbook");
     await eventually("the row is marked", isMarked(uid));
-    world.loseHints(true);
+    world.loseNotifications(true);
     await world.finishDeletion(uid);
-    world.loseHints(false);
+    world.loseNotifications(false);
     await eventually("it is gone", async () => (await world.read("guestbook")) === undefined);
   });
 });

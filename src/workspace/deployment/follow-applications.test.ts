@@ -12,13 +12,13 @@ const ID = "app-1" as ApplicationId;
 const VIEW = { application: { id: ID, uid: "uid-1", name: "web" }, workspace: { apiCluster: "main", namespace: "shop" } } as UserView;
 
 it("passes on at once what has to be said at once, also when that is known only while the row is read", async () => {
-  const told: (readonly [string, string])[] = [];
+  const reported: (readonly [string, string])[] = [];
   let answer: (views: readonly UserView[]) => void = () => undefined;
   const follower = createApplicationFollower({
     apiCluster: "main",
     intents: { readByIds: () => new Promise((resolve) => (answer = resolve)) } as unknown as IntentStore,
     rows: createRowIndex(),
-    onRow: (key, when) => told.push([key, when]),
+    onRow: (key, when) => reported.push([key, when]),
     clock: createVirtualClock(),
     rng: createSeededRng(1),
     log: silentLog,
@@ -31,6 +31,6 @@ it("passes on at once what has to be said at once, also when that is known only 
   follower.add(ID, "soon");
   answer([VIEW]);
   await settle();
-  expect(told.map(([, when]) => when)).toEqual(["now"]);
+  expect(reported.map(([, when]) => when)).toEqual(["now"]);
   await follower.stop();
 });

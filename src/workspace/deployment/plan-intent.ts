@@ -4,7 +4,7 @@ import { argoName } from "../argo-name.ts";
 import { isWithinQuota } from "../quota.ts";
 import { isWorkspace, type WorkspacePolicy } from "../workspace-policy.ts";
 import { parseDeployment } from "./parse-deployment.ts";
-import { wishOf } from "./plan-sweep.ts";
+import { requestOf } from "./plan-sweep.ts";
 
 export interface IntentFacts {
   readonly resource: ObservedDeployment | undefined;
@@ -38,7 +38,7 @@ export interface RecordedIntent {
   readonly generation: number;
   readonly spec: ApplicationSpec;
   readonly argoName: string;
-  /** The wish in short, see `wishOf`. */
+  /** The wish in short, see `requestOf`. */
   readonly stamp: string;
 }
 
@@ -88,6 +88,6 @@ function planRecord(
     generation: resource.generation,
     spec: parsed.spec,
     argoName: argoName(resource),
-    stamp: wishOf(resource),
+    stamp: requestOf(resource),
   };
 }

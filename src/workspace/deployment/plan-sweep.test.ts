@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import type { ApplicationId } from "../../domain/ids.ts";
 import { aResource } from "../testing/builders.ts";
-import { type KnownRow, planSweep, wishOf } from "./plan-sweep.ts";
+import { type KnownRow, planSweep, requestOf } from "./plan-sweep.ts";
 
 const aRow = (uid: string, over: Partial<KnownRow> = {}): KnownRow => ({
   applicationId: `a-${uid}` as ApplicationId,
@@ -51,7 +51,7 @@ describe("comparing rows with resources", () => {
   });
 
   it("tells wishes apart by generation and poke", () => {
-    const wishes = [aResource(), aResource({ generation: 2 }), aResource({ refreshedAt: "now" })].map(wishOf);
-    expect(new Set(wishes).size).toBe(3);
+    const requests = [aResource(), aResource({ generation: 2 }), aResource({ refreshedAt: "now" })].map(requestOf);
+    expect(new Set(requests).size).toBe(3);
   });
 });

@@ -55,6 +55,6 @@ export function suspectWorkspaces<Row extends KnownWorkspaceRow>(
 }
 
 /** What a resource asks for, in short: equal as long as nothing new has to be recorded. */
-export function wishOf({ generation, refreshedAt }: Pick<ObservedDeployment, "generation" | "refreshedAt">): string {
+export function requestOf({ generation, refreshedAt }: Pick<ObservedDeployment, "generation" | "refreshedAt">): string {
   return `${generation}/${refreshedAt}`;
 }

@@ -86,13 +86,13 @@ export function createIntentWork(deps: IntentWorkDeps): (key: string, signal: Ab
     for (const { uid } of deletions) rows.departed(key, uid);
   }
 
-  async function recordDeployment(key: string, { stamp, workspace, ...wish }: RecordedIntent, signal: AbortSignal): Promise<void> {
+  async function recordDeployment(key: string, { stamp, workspace, ...request }: RecordedIntent, signal: AbortSignal): Promise<void> {
     const place = { workspaceId: ids.next<never>(), unitId: ids.next<never>() };
     const newIds = { ...place, applicationId: ids.next<ApplicationId>(), operationId: ids.next<never>() };
     const apiCluster = parseKey(key).cluster;
-    const outcome = await record.add({ ...wish, workspace: { ...workspace, plane: "kubernetes", apiCluster }, newIds }, signal);
-    describeSpan({ "argosy.application.uid": wish.uid, "argosy.application.id": outcome.applicationId });
-    rows.recorded(key, { uid: wish.uid, applicationId: outcome.applicationId, wish: stamp });
+    const outcome = await record.add({ ...request, workspace: { ...workspace, plane: "kubernetes", apiCluster }, newIds }, signal);
+    describeSpan({ "argosy.application.uid": request.uid, "argosy.application.id": outcome.applicationId });
+    rows.recorded(key, { uid: request.uid, applicationId: outcome.applicationId, request: stamp });
   }
 
   /** Removes the finalizer, at once or only if the row is gone. If it is not, returns when to check again. */

@@ -20,7 +20,7 @@ describe("the index of rows", () => {
   it("finds a row's resource after the resource has departed", () => {
     const rows = createRowIndex();
     rows.saw("k", "u");
-    rows.recorded("k", { uid: "u", applicationId: id("a"), wish: "1/" });
+    rows.recorded("k", { uid: "u", applicationId: id("a"), request: "1/" });
     rows.departed("k", "u");
     expect(rows.keyOf(id("a"))).toBe("k");
     expect(rows.hasRow("u")).toBe(true);
@@ -40,11 +40,11 @@ describe("the index of rows", () => {
 
   it("keeps the recorded wish when the row is merely seen again", () => {
     const rows = createRowIndex();
-    rows.recorded("k", { uid: "u", applicationId: id("a"), wish: "1/" });
+    rows.recorded("k", { uid: "u", applicationId: id("a"), request: "1/" });
     rows.recorded("k", { uid: "u", applicationId: id("a") });
-    expect(rows.hasWish("u", "1/")).toBe(true);
-    expect(rows.hasWish("u", "2/")).toBe(false);
-    expect(rows.hasWish("other", "1/")).toBe(false);
+    expect(rows.hasRequest("u", "1/")).toBe(true);
+    expect(rows.hasRequest("u", "2/")).toBe(false);
+    expect(rows.hasRequest("other", "1/")).toBe(false);
   });
 
   it("forgets a row that two lists in a row do not have, because one may be older than the row", () => {

@@ -4,15 +4,15 @@ import type { ApplicationId } from "../../domain/ids.ts";
 export interface RowIndex {
   /** A resource of this key had this uid: there may be a row. */
   saw(key: string, uid: string): void;
-  /** There is a row; `wish` says what it was last made to hold (see `wishOf`), absent where only the row was seen. */
-  recorded(key: string, row: { readonly uid: string; readonly applicationId: ApplicationId; readonly wish?: string }): void;
+  /** There is a row; `wish` says what it was last made to hold (see `requestOf`), absent where only the row was seen. */
+  recorded(key: string, row: { readonly uid: string; readonly applicationId: ApplicationId; readonly request?: string }): void;
   hasRow(uid: string): boolean;
   /** The resource is let in, from this moment on. */
   admit(uid: string): void;
   /** Whether the resource was let in, be it that its row is still being made. */
   isAdmitted(uid: string): boolean;
   /** Whether this process has recorded exactly that wish. */
-  hasWish(uid: string, wish: string): boolean;
+  hasRequest(uid: string, request: string): boolean;
   /** Sorted. */
   uidsOf(key: string): readonly string[];
   keyOf(applicationId: ApplicationId): string | undefined;
@@ -25,7 +25,7 @@ export interface RowIndex {
 interface Row {
   readonly key: string;
   readonly uid: string;
-  readonly wish: string | undefined;
+  readonly request: string | undefined;
   missed: number;
 }
 
@@ -51,14 +51,14 @@ export function createRowIndex(): RowIndex {
       if (known === undefined) uids.set(key, new Set([uid]));
       else known.add(uid);
     },
-    recorded(key, { uid, applicationId, wish = rowOf(uid)?.wish }) {
-      rows.set(applicationId, { key, uid, wish, missed: 0 });
+    recorded(key, { uid, applicationId, request = rowOf(uid)?.request }) {
+      rows.set(applicationId, { key, uid, request, missed: 0 });
       byUid.set(uid, applicationId);
     },
     hasRow: (uid) => byUid.has(uid),
     admit: (uid) => void admitted.add(uid),
     isAdmitted: (uid) => admitted.has(uid) || byUid.has(uid),
-    hasWish: (uid, wish) => rowOf(uid)?.wish === wish,
+    hasRequest: (uid, request) => rowOf(uid)?.request === request,
     uidsOf: (key) => [...(uids.get(key) ?? [])].sort(),
     keyOf: (applicationId) => rows.get(applicationId)?.key,
     departed,

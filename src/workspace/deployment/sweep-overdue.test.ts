@@ -7,7 +7,7 @@ import { createMemoryStore } from "../../store/adapters/memory/memory-store.ts";
 import { aDecision, anInstance, anIntent, aSpec, WIDE } from "../../store/testing/builders.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
-import { givenUp, PATIENCE_MS } from "./give-up.ts";
+import { givenUp, TIMEOUT_MS } from "./give-up.ts";
 import { createOverdueSweep } from "./sweep-overdue.ts";
 
 const { signal } = new AbortController();
@@ -19,40 +19,40 @@ async function aWorld(partition = EVERYTHING) {
   const store = createMemoryStore({ clock });
   const ids = createCountingIds();
   const elsewhere = { ...aSpec(), destination: { environment: "prod", namespace: "web" } };
-  const wishes = [anIntent({ name: "home" }), anIntent({ name: "b", spec: elsewhere }), anIntent({ name: "a", spec: elsewhere })];
-  const [first] = await store.intents.recordDeployments(wishes, signal);
+  const requests = [anIntent({ name: "home" }), anIntent({ name: "b", spec: elsewhere }), anIntent({ name: "a", spec: elsewhere })];
+  const [first] = await store.intents.recordDeployments(requests, signal);
   const [row] = await store.shards.readApplications([first?.applicationId ?? ("" as never)], signal);
   const instance = anInstance();
   await store.fleet.insertInstance(instance, aDecision(), signal);
   const place = { unitId: row?.unit.id ?? ("" as never), rowVersion: row?.unit.rowVersion ?? 0, instanceId: instance.id };
   await store.placements.commitFirstPlacement({ ...place, ceiling: WIDE, decision: aDecision() }, signal);
-  const deletions = wishes.map(({ uid }) => ({ uid, deletion: "with-namespace", operationId: ids.next<never>() }) as const);
+  const deletions = requests.map(({ uid }) => ({ uid, deletion: "with-namespace", operationId: ids.next<never>() }) as const);
   await store.intents.recordDeletions(deletions, signal);
   const sweep = createOverdueSweep({ ...store, apiCluster: "main", partition, clock, ids, log: silentLog, metrics: noMetrics });
   const endWorkspace = () => store.intents.recordWorkspaceEnds([row?.workspace.id ?? ("" as never)], signal);
   const ends = async () =>
     (
       await store.intents.readByUids(
-        wishes.map(({ uid }) => uid),
+        requests.map(({ uid }) => uid),
         signal,
       )
     ).map(({ application }) => `${application.name} ${application.deletion}`);
-  const told = () => store.decisions.list({ kind: "deletion" }, 10, signal);
-  return { clock, store, sweep, endWorkspace, ends, told };
+  const reported = () => store.decisions.list({ kind: "deletion" }, 10, signal);
+  return { clock, store, sweep, endWorkspace, ends, reported };
 }
 const CASCADING = ["home orphan", "b cascade", "a cascade"];
 
 it("what does not go in time once its namespace is gone stays, and SREs are told once", async () => {
-  const { clock, sweep, endWorkspace, ends, told } = await aWorld();
+  const { clock, sweep, endWorkspace, ends, reported } = await aWorld();
   await endWorkspace();
-  await clock.advance(PATIENCE_MS);
+  await clock.advance(TIMEOUT_MS);
   await sweep(signal);
-  expect([await ends(), await told()]).toEqual([CASCADING, []]);
+  expect([await ends(), await reported()]).toEqual([CASCADING, []]);
   await clock.advance(1);
   await sweep(signal);
   await sweep(signal);
   expect(await ends()).toEqual(["home orphan", "b orphan", "a orphan"]);
-  expect(await told()).toMatchObject([
+  expect(await reported()).toMatchObject([
     {
       verdict: "ORPHANED",
       details: {
@@ -66,27 +66,27 @@ it("what does not go in time once its namespace is gone stays, and SREs are told
 
 it("nothing is given up while the namespace is there, nor in another process's share", async () => {
   const there = await aWorld();
-  await there.clock.advance(2 * PATIENCE_MS);
+  await there.clock.advance(2 * TIMEOUT_MS);
   await there.sweep(signal);
   expect(await there.ends()).toEqual(CASCADING);
   const others = await aWorld({ ...EVERYTHING, isMine: () => false });
   await others.endWorkspace();
-  await others.clock.advance(2 * PATIENCE_MS);
+  await others.clock.advance(2 * TIMEOUT_MS);
   await others.sweep(signal);
   expect(await others.ends()).toEqual(CASCADING);
 });
 
 it("whoever dies between telling and giving up does both again", async () => {
-  const { clock, store, sweep, endWorkspace, ends, told } = await aWorld();
+  const { clock, store, sweep, endWorkspace, ends, reported } = await aWorld();
   await endWorkspace();
-  await clock.advance(2 * PATIENCE_MS);
+  await clock.advance(2 * TIMEOUT_MS);
   const { recordDeletions } = store.intents;
   Object.assign(store.intents, { recordDeletions: () => Promise.reject(new Error("killed")) });
   await expect(sweep(signal)).rejects.toThrow("killed");
   Object.assign(store.intents, { recordDeletions });
-  expect([await ends(), (await told()).length]).toEqual([CASCADING, 1]);
+  expect([await ends(), (await reported()).length]).toEqual([CASCADING, 1]);
   await sweep(signal);
-  expect([await ends(), (await told()).length]).toEqual([["home orphan", "b orphan", "a orphan"], 2]);
+  expect([await ends(), (await reported()).length]).toEqual([["home orphan", "b orphan", "a orphan"], 2]);
 });
 
 it("an entry names few of many deployments, and one environment of one namespace", () => {
@@ -94,10 +94,10 @@ it("an entry names few of many deployments, and one environment of one namespace
     ...{ name: `d-${index}`, workspaceId: "w" as never, namespace: "team" },
     environment: index % 2 === 0 ? "prod" : undefined,
   }));
-  const told = givenUp(overdue, millis(0));
-  expect(told.map(({ details }) => [details["environment"], details["count"]])).toEqual([
+  const reported = givenUp(overdue, millis(0));
+  expect(reported.map(({ details }) => [details["environment"], details["count"]])).toEqual([
     [null, 25],
     ["prod", 25],
   ]);
-  expect(told.every(({ details }) => (details["deployments"] as unknown[]).length === 20)).toBe(true);
+  expect(reported.every(({ details }) => (details["deployments"] as unknown[]).length === 20)).toBe(true);
 });

@@ -5,7 +5,7 @@ import type { DecisionStore } from "../../store/decision/port.ts";
 import type { IntentStore } from "../../store/intent/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
-import { givenUp, PATIENCE_MS } from "./give-up.ts";
+import { givenUp, TIMEOUT_MS } from "./give-up.ts";
 
 export interface OverdueDeps {
   readonly apiCluster: string;
@@ -33,12 +33,12 @@ export function createOverdueSweep(deps: OverdueDeps): (signal: AbortSignal) => 
   );
   return async (signal) => {
     const now = clock.now();
-    const found = await intents.listOverdue({ apiCluster, before: millis(now - PATIENCE_MS), limit: LIMIT }, signal);
+    const found = await intents.listOverdue({ apiCluster, before: millis(now - TIMEOUT_MS), limit: LIMIT }, signal);
     const overdue = found.filter(({ namespace }) => partition.isMine(namespace));
     if (overdue.length === 0) return;
-    const told = givenUp(overdue, now);
-    for (const { details } of told) log.warn(details, "Leaving what a namespace that is gone had deployed");
-    await decisions.append(told, signal);
+    const reported = givenUp(overdue, now);
+    for (const { details } of reported) log.warn(details, "Leaving what a namespace that is gone had deployed");
+    await decisions.append(reported, signal);
     await intents.recordDeletions(
       overdue.map(({ uid }) => ({ uid, deletion: "orphan", operationId: ids.next<never>() })),
       signal,

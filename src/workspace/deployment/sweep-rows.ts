@@ -3,7 +3,7 @@ import type { Partition } from "../../domain/partition.ts";
 import type { IntentStore } from "../../store/intent/port.ts";
 import { parseKey, resourceKey } from "../keys.ts";
 import type { UserResources } from "../port.ts";
-import { type KnownRow, planSweep, suspectWorkspaces, wishOf } from "./plan-sweep.ts";
+import { type KnownRow, planSweep, requestOf, suspectWorkspaces } from "./plan-sweep.ts";
 import type { RowIndex } from "./row-index.ts";
 
 export interface SweepDeps {
@@ -43,7 +43,7 @@ export function createRowSweep({
     for (const row of known) rows.recorded(keyOf(row), row);
     const uids = new Set(present.map(({ uid }) => uid));
     rows.keepOnly(new Map(known.map((row) => [row.applicationId, row.uid])), (_key, uid) => uids.has(uid));
-    const isRecorded = (resource: (typeof present)[number]): boolean => rows.hasWish(resource.uid, wishOf(resource));
+    const isRecorded = (resource: (typeof present)[number]): boolean => rows.hasRequest(resource.uid, requestOf(resource));
     const plan = planSweep({ cluster: apiCluster, rows: known, resources: present, isMine: partition.isMine, isRecorded });
     return [...plan.keys, ...(await findGone(plan.suspects, signal))];
   };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EnvironmentId, InstanceId, UnitId } from "../../domain/ids.ts";
-import { accountMark, clusterAccount, clusterRegister } from "./account-objects.ts";
+import { accountMark, clusterAccount, environmentOwnerBinding } from "./account-objects.ts";
 
 const HOLDER = { unitId: "unit-1" as UnitId, instanceId: "instance-1" as InstanceId, epoch: 7 };
 const environment = (over: { readonly namespaces?: readonly string[]; readonly clusterResources?: boolean } = {}) => ({
@@ -22,7 +22,7 @@ describe("an account on a user's cluster", () => {
       "ClusterRoleBinding -",
     ]);
     const { token } = clusterAccount(environment(), HOLDER);
-    const { roles, bindings } = clusterRegister(environment(), HOLDER, HOLDER.instanceId);
+    const { roles, bindings } = environmentOwnerBinding(environment(), HOLDER, HOLDER.instanceId);
     expect(roles).toMatchObject([{ kind: "ClusterRole", rules: [{ verbs: ["*"] }] }]);
     expect(bindings).toMatchObject([
       {
@@ -36,9 +36,11 @@ describe("an account on a user's cluster", () => {
     const { objects } = clusterAccount(environment(), HOLDER);
     const rules = objects.filter(({ kind }) => kind === "ClusterRole").map((role) => role["rules"]);
     expect(rules).toEqual([[{ apiGroups: ["*"], resources: ["*"], verbs: ["get", "list", "watch"] }]]);
-    const registers = [HOLDER.instanceId, "instance-2" as InstanceId, undefined].map((to) => clusterRegister(environment(), HOLDER, to));
-    expect(new Set(registers.map(({ bindings }) => bindings[0]?.metadata.name)).size).toBe(1);
-    expect(registers.map(({ bindings }) => bindings[0]?.subjects.length)).toEqual([1, 1, 0]);
+    const ownerBindings = [HOLDER.instanceId, "instance-2" as InstanceId, undefined].map((to) =>
+      environmentOwnerBinding(environment(), HOLDER, to),
+    );
+    expect(new Set(ownerBindings.map(({ bindings }) => bindings[0]?.metadata.name)).size).toBe(1);
+    expect(ownerBindings.map(({ bindings }) => bindings[0]?.subjects.length)).toEqual([1, 1, 0]);
   });
 
   it("is bound in the listed namespaces only, unless objects outside them are allowed", () => {

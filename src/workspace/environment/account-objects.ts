@@ -4,9 +4,9 @@ import {
   type AccountOwner,
   allowsClusterResources,
   type ClusterAccount,
-  type ClusterRegister,
   type Environment,
   type EnvironmentCredential,
+  type EnvironmentOwnerBinding,
 } from "../../domain/environment.ts";
 import { canonicalJson, sha256 } from "../../domain/hash.ts";
 import type { EnvironmentId, InstanceId, UnitId } from "../../domain/ids.ts";
@@ -71,11 +71,11 @@ export function clusterAccount(environment: Place, { epoch, ...owner }: AccountH
  * Whoever is bound may do everything, in the environment's namespaces where these are listed and outside namespaces is not allowed, else
  * everywhere, as users know it.
  */
-export function clusterRegister(
+export function environmentOwnerBinding(
   environment: Place,
   { unitId, epoch }: { readonly unitId: UnitId; readonly epoch: number },
   instanceId: InstanceId | undefined,
-): ClusterRegister {
+): EnvironmentOwnerBinding {
   const name = `r-${sha256([unitId, environment.id].join("|")).slice(0, 20)}`;
   const labels = labelsOf(environment.id);
   const annotations = { [ANNOTATION_EPOCH]: String(epoch) };
@@ -97,10 +97,10 @@ export function clusterRegister(
 /** Whether an account of `before` would have other rights than are wished for now, or stands elsewhere. */
 export function hasOtherScope(
   before: Pick<Environment, "apiUrl" | "namespaces" | "clusterResources">,
-  wish: Pick<Environment, "apiUrl" | "namespaces" | "clusterResources">,
+  request: Pick<Environment, "apiUrl" | "namespaces" | "clusterResources">,
 ): boolean {
-  const scope = ({ apiUrl, namespaces, clusterResources }: typeof wish) => canonicalJson([apiUrl, namespaces, clusterResources]);
-  return before.apiUrl !== "" && scope(before) !== scope(wish);
+  const scope = ({ apiUrl, namespaces, clusterResources }: typeof request) => canonicalJson([apiUrl, namespaces, clusterResources]);
+  return before.apiUrl !== "" && scope(before) !== scope(request);
 }
 
 interface Scope {

@@ -18,7 +18,7 @@ describe("what an environment asks for", () => {
   it("is read with every default", () => {
     expect(parse()).toEqual({
       ok: true,
-      wish: {
+      request: {
         apiUrl: "https://api.prod.example:6443",
         secretName: "prod-creds",
         namespaces: [],
@@ -39,7 +39,7 @@ describe("what an environment asks for", () => {
   it("is read with everything it says, namespaces sorted and once", () => {
     const over = { namespaces: ["b", "a", "b"], clusterResources: true, allowInsecureSkipTLSVerify: true, createNewServiceAccount: true };
     expect(parse(over)).toMatchObject({
-      wish: { namespaces: ["a", "b"], clusterResources: true, isInsecure: true, createsAccount: true },
+      request: { namespaces: ["a", "b"], clusterResources: true, isInsecure: true, createsAccount: true },
     });
   });
 
@@ -49,7 +49,7 @@ describe("what an environment asks for", () => {
     ["https://10.1.2.3:6443", "https://10.1.2.3:6443"],
     ["https://inner:6443", "https://inner:6443"],
   ])("takes %s for %s", (apiURL, apiUrl) => {
-    expect(parse({ apiURL })).toMatchObject({ wish: { apiUrl } });
+    expect(parse({ apiURL })).toMatchObject({ request: { apiUrl } });
   });
 
   it.each([

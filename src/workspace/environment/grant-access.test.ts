@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { EnvironmentId, InstanceId, WorkspaceId } from "../../domain/ids.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
-import { aSeat } from "../../shard/testing/builders.ts";
+import { anApplicationPlacement } from "../../shard/testing/builders.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { createAccountController } from "./grant-access.ts";
 import { createTargetClusters } from "./testing/target-clusters.ts";
@@ -11,7 +11,7 @@ const SERVER = "https://prod.example:6443";
 const ASK = {
   id: "environment-1" as EnvironmentId,
   workspaceId: "workspace-1" as WorkspaceId,
-  wish: { apiUrl: SERVER, namespaces: [], clusterResources: false, isInsecure: false, createsAccount: true, secretName: "creds" },
+  request: { apiUrl: SERVER, namespaces: [], clusterResources: false, isInsecure: false, createsAccount: true, secretName: "creds" },
   credential: { server: SERVER, token: "the user's" },
   egress: { allow: [], http: [] },
 };
@@ -20,7 +20,9 @@ function aController() {
   const clusters = createTargetClusters();
   clusters.serve(SERVER, "the user's");
   const install = (over: Partial<PlacementUnit>) => {
-    const units = [{ ...aSeat().unit, phase: "IDLE", owner: "instance-1" as InstanceId, epoch: 7, ...over } as PlacementUnit];
+    const units = [
+      { ...anApplicationPlacement().unit, phase: "IDLE", owner: "instance-1" as InstanceId, epoch: 7, ...over } as PlacementUnit,
+    ];
     const stored = { putCredential: async () => "fingerprint", noteAccount: async () => undefined };
     const parts = { environments: stored, placements: { readUnitsOf: async () => units }, accounts: clusters, log: silentLog };
     return createAccountController(parts).install(ASK, never);

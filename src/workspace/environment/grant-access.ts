@@ -16,14 +16,14 @@ import {
   accountCredential,
   clusterAccount,
   clusterAccountName,
-  clusterRegister,
+  environmentOwnerBinding,
   hasOtherScope,
   holderOf,
   newestOf,
   tracesOf,
 } from "./account-objects.ts";
 import { type Finding, findingOf, notInstalled } from "./finding.ts";
-import type { EnvironmentWish } from "./parse-environment.ts";
+import type { EnvironmentRequest } from "./parse-environment.ts";
 import type { ClusterAccounts, InstallResult, ProbeTarget } from "./port.ts";
 import type { createAccountRemoval } from "./remove-account.ts";
 
@@ -38,7 +38,7 @@ export interface AccountDeps {
 export interface AccountAsk {
   readonly id: EnvironmentId;
   readonly workspaceId: WorkspaceId;
-  readonly wish: EnvironmentWish;
+  readonly request: EnvironmentRequest;
   readonly credential: EnvironmentCredential;
   readonly egress: EgressSpec;
 }
@@ -58,9 +58,9 @@ export interface EnvironmentAccess {
   provide(ask: AccountAsk, before: Environment | undefined, signal: AbortSignal): Promise<Installed>;
   /**
    * Removes what nobody enters it with any more, once its row says what they do enter it with. Resolves to false where that has to wait,
-   * because an instance may still have the old access (`isNews`) or a unit is handed over there.
+   * because an instance may still have the old access (`isChange`) or a unit is handed over there.
    */
-  tidy(ask: AccountAsk, before: Environment | undefined, isNews: boolean, signal: AbortSignal): Promise<boolean>;
+  tidy(ask: AccountAsk, before: Environment | undefined, isChange: boolean, signal: AbortSignal): Promise<boolean>;
 }
 
 export interface AccessDeps extends AccountDeps {
@@ -72,28 +72,28 @@ export function createEnvironmentAccess({ removal, ...deps }: AccessDeps): Envir
   const accounts = createAccountController(deps);
   return {
     async provide(ask, before, signal) {
-      if (!ask.wish.createsAccount) {
+      if (!ask.request.createsAccount) {
         const secret = { id: ask.id, use: { purpose: ENVIRONMENT_PURPOSE }, plaintext: canonicalJson(ask.credential) } as const;
         return { kind: "installed", fingerprint: await deps.environments.putCredential(secret, signal) };
       }
-      const isOther = before !== undefined && hasOtherScope(before, ask.wish);
+      const isOther = before !== undefined && hasOtherScope(before, ask.request);
       if (isOther && !(await removal.removeFormer(before, ask, signal))) return { kind: "moving" };
       return accounts.install(ask, signal);
     },
-    async tidy(ask, before, isNews, signal) {
-      if (ask.wish.createsAccount) await removal.forget(ask, "user", signal);
-      if (ask.wish.createsAccount || before === undefined) return true;
-      return !isNews && removal.removeFormer(before, ask, signal);
+    async tidy(ask, before, isChange, signal) {
+      if (ask.request.createsAccount) await removal.forget(ask, "user", signal);
+      if (ask.request.createsAccount || before === undefined) return true;
+      return !isChange && removal.removeFormer(before, ask, signal);
     },
   };
 }
 
 /** Makes the accounts and registers of units on users' clusters, for units that have an owner. */
 export function createAccountController({ environments, placements, accounts, log }: AccountDeps) {
-  const installOne = async ({ id, wish, credential }: AccountAsk, holder: AccountHolder, target: ProbeTarget, signal: AbortSignal) => {
+  const installOne = async ({ id, request, credential }: AccountAsk, holder: AccountHolder, target: ProbeTarget, signal: AbortSignal) => {
     const wanted = {
-      account: clusterAccount({ id, ...wish }, holder),
-      register: clusterRegister({ id, ...wish }, holder, holder.instanceId),
+      account: clusterAccount({ id, ...request }, holder),
+      ownerBinding: environmentOwnerBinding({ id, ...request }, holder, holder.instanceId),
     };
     const done = await accounts.install(target, wanted, signal);
     if (done.kind !== "installed") return done;
@@ -104,21 +104,25 @@ export function createAccountController({ environments, placements, accounts, lo
 
   /** Said before it is done: what may be there is looked for at the end. */
   const install = async (ask: AccountAsk, signal: AbortSignal): Promise<Installed> => {
-    const { id, workspaceId, wish, credential, egress } = ask;
+    const { id, workspaceId, request, credential, egress } = ask;
     const units = await placements.readUnitsOf(workspaceId, signal);
     const holders = units.flatMap(holderOf);
     if (holders.length === 0) return { kind: "no-owner" };
     if (units.some(({ phase }) => phase === "MOVING")) return { kind: "moving" };
     await environments.putCredential({ id, use: { purpose: OWNER_PURPOSE }, plaintext: canonicalJson(credential) }, signal);
     await environments.noteAccount(id, true, signal);
-    const target = { ...credential, isInsecure: wish.isInsecure, namespace: undefined, egress };
+    const target = { ...credential, isInsecure: request.isInsecure, namespace: undefined, egress };
     const fingerprints: string[] = [];
     for (const holder of holders) {
       const done = await installOne(ask, holder, target, signal);
       if (done.kind !== "stored") return notYet(done);
       fingerprints.push(done.fingerprint);
     }
-    const kept = { ...tracesOf({ id, ...wish }), names: holders.map((holder) => clusterAccountName(id, holder)), epoch: newestOf(units) };
+    const kept = {
+      ...tracesOf({ id, ...request }),
+      names: holders.map((holder) => clusterAccountName(id, holder)),
+      epoch: newestOf(units),
+    };
     // What is left there of a former owner can only read: another visit finds it again.
     const why = await accounts.removeOthers(target, kept, signal);
     if (why !== undefined) log.warn({ environment: id, why: why.kind }, "Leaving accounts that nobody holds any more on their cluster");

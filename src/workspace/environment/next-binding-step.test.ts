@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
 import type { EnvironmentId, InstanceId, UnitId } from "../../domain/ids.ts";
-import { clusterRegister } from "./account-objects.ts";
+import { environmentOwnerBinding } from "./account-objects.ts";
 import { nextBindingStep, parseBinding } from "./next-binding-step.ts";
 
 const ENVIRONMENT = { id: "environment-1" as EnvironmentId, namespaces: [], clusterResources: false };
 const bindingOf = (epoch: number, to: string | undefined) =>
-  clusterRegister(ENVIRONMENT, { unitId: "unit-1" as UnitId, epoch }, to as InstanceId | undefined).bindings[0]!;
+  environmentOwnerBinding(ENVIRONMENT, { unitId: "unit-1" as UnitId, epoch }, to as InstanceId | undefined).bindings[0]!;
 const seen = (epoch: number, to: string | undefined, over: Readonly<Record<string, unknown>> = {}) => {
   const { metadata, ...rest } = bindingOf(epoch, to);
   return parseBinding({ ...rest, metadata: { ...metadata, uid: "u", resourceVersion: "5", ...over } });

@@ -1,4 +1,4 @@
-import type { RegisterBinding } from "../../domain/environment.ts";
+import type { OwnerRoleBinding } from "../../domain/environment.ts";
 import { canonicalJson } from "../../domain/hash.ts";
 import { asArray, asObject } from "../../domain/json.ts";
 import { ANNOTATION_EPOCH } from "../../domain/names.ts";
@@ -35,7 +35,7 @@ export type BindingStep =
   | { readonly kind: "fenced" };
 
 /** Decides it from what was seen there. Nothing that a newer epoch than `epoch` wrote is touched, and every write tests what was seen. */
-export function nextBindingStep(desired: RegisterBinding, epoch: number, seen: SeenBinding | undefined): BindingStep {
+export function nextBindingStep(desired: OwnerRoleBinding, epoch: number, seen: SeenBinding | undefined): BindingStep {
   if (seen === undefined) return { kind: "create" };
   if ((seen.epoch ?? 0) > epoch) return { kind: "fenced" };
   if (seen.isDeleting) return { kind: "wait" };

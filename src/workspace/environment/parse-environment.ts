@@ -10,12 +10,13 @@ import { hasControlCharacters } from "../repository-url.ts";
 import * as found from "./finding.ts";
 
 /** What a GitOpsDeploymentManagedEnvironment asks for, without its credential. */
-export interface EnvironmentWish extends Pick<Environment, "apiUrl" | "namespaces" | "clusterResources" | "isInsecure" | "createsAccount"> {
+export interface EnvironmentRequest
+  extends Pick<Environment, "apiUrl" | "namespaces" | "clusterResources" | "isInsecure" | "createsAccount"> {
   readonly secretName: string;
 }
 
 export type ParsedEnvironment =
-  | { readonly ok: true; readonly wish: EnvironmentWish }
+  | { readonly ok: true; readonly request: EnvironmentRequest }
   | { readonly ok: false; readonly finding: found.Finding };
 
 /** Type of the Secret that holds an environment's kubeconfig. */
@@ -53,7 +54,7 @@ export function parseEnvironment(raw: unknown, egress: EgressSpec): ParsedEnviro
   if (whyNotReachable(url.hostname, egress) !== undefined) return refuse(found.findingOf({ kind: "inside" }));
   return {
     ok: true,
-    wish: {
+    request: {
       apiUrl: `${url.origin}${url.pathname.replace(/\/+$/, "")}`,
       secretName: credentialsSecret,
       namespaces: [...new Set(namespaces)].sort(),

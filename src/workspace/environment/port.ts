@@ -1,5 +1,5 @@
 import type { AccessAnswer } from "../../domain/access.ts";
-import type { AccountHolder, AccountOwner, ClusterAccount, ClusterRegister, Environment } from "../../domain/environment.ts";
+import type { AccountHolder, AccountOwner, ClusterAccount, Environment, EnvironmentOwnerBinding } from "../../domain/environment.ts";
 import type { EgressSpec } from "../../domain/fleet.ts";
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { ShownServer } from "../../domain/shown-server.ts";
@@ -57,17 +57,17 @@ export type InstallResult =
   | { readonly kind: "fenced" }
   | { readonly kind: "failed"; readonly why: ProbeResult };
 
-export type RegisterResult = { readonly kind: "written" } | Exclude<InstallResult, { readonly kind: "installed" }>;
+export type OwnerBindingResult = { readonly kind: "written" } | Exclude<InstallResult, { readonly kind: "installed" }>;
 
 /** Accounts of ours on users' clusters, made and removed with the users' own credentials; the bounds of {@link ClusterProbe} hold. */
 export interface ClusterAccounts {
   /** Makes the account, and writes its register where one is given. */
   install(
     target: ProbeTarget,
-    wanted: { readonly account: ClusterAccount; readonly register?: ClusterRegister },
+    wanted: { readonly account: ClusterAccount; readonly ownerBinding?: EnvironmentOwnerBinding },
     signal: AbortSignal,
   ): Promise<InstallResult>;
-  writeRegister(target: ProbeTarget, register: ClusterRegister, signal: AbortSignal): Promise<RegisterResult>;
+  writeOwnerBinding(target: ProbeTarget, ownerBinding: EnvironmentOwnerBinding, signal: AbortSignal): Promise<OwnerBindingResult>;
   /** Asks as whoever the target's token belongs to, in each namespace. One that gives no answer is silent; never rejects for it. */
   ask(target: ProbeTarget, namespaces: readonly string[], signal: AbortSignal): Promise<readonly AccessAnswer[]>;
   /** Removes one account with what lets it read. `undefined`: nothing of it is left there, or a newer epoch made it anew. */
@@ -82,7 +82,7 @@ export interface ClusterAccounts {
 export type VisitEnd = { readonly kind: "done" | "waiting" | "fenced" } | { readonly kind: "away"; readonly why: string };
 
 /** The registers and accounts of units in environments where accounts are made: what live moves do there. */
-export interface EnvironmentRegisters {
+export interface EnvironmentOwnerBindings {
   /** Makes an account that may read only, and stores its token. */
   prepare(environment: Environment, holder: AccountHolder, signal: AbortSignal): Promise<VisitEnd>;
   /** Makes the unit's register name this instance's account, or nobody, under an epoch. */

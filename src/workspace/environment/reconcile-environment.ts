@@ -37,7 +37,7 @@ export interface EnvironmentWorkDeps extends AccessDeps {
 type Works = NonNullable<Examined["works"]>;
 
 /** The namespace of an environment, and what policy says about it. */
-interface Home {
+interface OwnNamespace {
   readonly namespace: ObservedNamespace;
   readonly policy: WorkspacePolicy;
   readonly trustClass: string;
@@ -126,10 +126,10 @@ export function createEnvironmentWork(deps: EnvironmentWorkDeps): (key: string, 
    * Records an environment that works. The credential is stored before the row is connected: a connected row must
    * always have one.
    */
-  async function connect(resource: ObservedResource, home: Home, works: Works, signal: AbortSignal): Promise<Followed> {
+  async function connect(resource: ObservedResource, ownNamespace: OwnNamespace, works: Works, signal: AbortSignal): Promise<Followed> {
     const { name, uid, generation } = resource;
-    const { namespace, policy, trustClass } = home;
-    const { secretName: _, ...wish } = works.wish;
+    const { namespace, policy, trustClass } = ownNamespace;
+    const { secretName: _, ...request } = works.request;
     const workspace = { plane: "kubernetes", apiCluster, namespace: namespace.name, namespaceUid: namespace.uid, trustClass } as const;
     if ((await environments.read(uid, signal)) === undefined && (await isBehind(resource, namespace, signal)))
       return { againMs: AGAIN_MS.unseen };
@@ -146,8 +146,8 @@ export function createEnvironmentWork(deps: EnvironmentWorkDeps): (key: string, 
     }
     if (provided.kind === "moving") return { againMs: AGAIN_MS.leftBehind };
     if (provided.kind !== "installed") return { finding: provided.finding, isInstalling: provided.kind === "waiting" };
-    const isNews = await environments.connect({ id, generation, fingerprint: provided.fingerprint, ...wish }, signal);
-    return (await access.tidy(ask, before, isNews, signal)) ? {} : { againMs: AGAIN_MS.leftBehind };
+    const isChange = await environments.connect({ id, generation, fingerprint: provided.fingerprint, ...request }, signal);
+    return (await access.tidy(ask, before, isChange, signal)) ? {} : { againMs: AGAIN_MS.leftBehind };
   }
 
   /**

@@ -36,8 +36,8 @@ export async function findAwaitedOwners(
     // At once: what is taken here waits no longer, and would be lost if a later read failed.
     if (units.some(({ owner }) => owner !== undefined)) review(awaited.take(workspaceId));
   }
-  const lacking = await environments.listWithoutAccount(apiCluster, signal);
-  review(lacking.map((row) => resourceKey(apiCluster, row)));
+  const withoutAccount = await environments.listWithoutAccount(apiCluster, signal);
+  review(withoutAccount.map((row) => resourceKey(apiCluster, row)));
 }
 
 export type AwaitedOwners = ReturnType<typeof createAwaitedOwners>;

@@ -9,11 +9,11 @@ import {
 import type { CredentialStore } from "../../store/credential/port.ts";
 import type { EnvironmentStore } from "../../store/environment/port.ts";
 import type { FleetStore } from "../../store/fleet/port.ts";
-import { accountCredential, clusterAccount, clusterRegister, clusterUser, parseOwnerCredential } from "./account-objects.ts";
+import { accountCredential, clusterAccount, clusterUser, environmentOwnerBinding, parseOwnerCredential } from "./account-objects.ts";
 import { whyAway } from "./finding.ts";
-import type { ClusterAccounts, EnvironmentRegisters, ProbeResult, ProbeTarget, VisitEnd } from "./port.ts";
+import type { ClusterAccounts, EnvironmentOwnerBindings, ProbeResult, ProbeTarget, VisitEnd } from "./port.ts";
 
-export interface EnvironmentRegistersDeps {
+export interface EnvironmentOwnerBindingsDeps {
   readonly store: {
     readonly environments: Pick<EnvironmentStore, "putCredential" | "noteAccount" | "noteReach">;
     readonly credentials: Pick<CredentialStore, "read" | "remove">;
@@ -25,7 +25,7 @@ export interface EnvironmentRegistersDeps {
 const NO_CREDENTIAL: VisitEnd = { kind: "away", why: "there is no credential to enter it with" };
 
 /** Makes accounts and registers for live moves, with the users' own credentials as they worked last. */
-export function createEnvironmentRegisters({ store, accounts }: EnvironmentRegistersDeps): EnvironmentRegisters {
+export function createEnvironmentOwnerBindings({ store, accounts }: EnvironmentOwnerBindingsDeps): EnvironmentOwnerBindings {
   const { environments, credentials, fleet } = store;
 
   const credentialOf = async (environment: Environment, account: AccountOwner | undefined, signal: AbortSignal) => {
@@ -70,7 +70,7 @@ export function createEnvironmentRegisters({ store, accounts }: EnvironmentRegis
       asOwner(
         environment,
         async (target) => {
-          const done = await accounts.writeRegister(target, clusterRegister(environment, placement, instanceId), signal);
+          const done = await accounts.writeOwnerBinding(target, environmentOwnerBinding(environment, placement, instanceId), signal);
           if (done.kind === "failed") return noting(environment, done.why, signal);
           return done.kind === "written" ? noting(environment, undefined, signal) : done;
         },

@@ -8,7 +8,7 @@ import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import type { ResourceAt, UserKindResources } from "../port.ts";
 import { type Allowance, isWhole, OF_NAMESPACE, OF_REWORDING, type Rate, spend } from "./allowance.ts";
-import { newsOf } from "./news.ts";
+import { notificationsOf } from "./notifications.ts";
 import type { EventRecorder, UserEvent } from "./port.ts";
 
 export interface UserEventsDeps {
@@ -55,18 +55,18 @@ export function createUserEvents(deps: UserEventsDeps): UserEvents {
   };
 
   const tell = (about: UserEvent["about"], before: readonly Condition[], after: readonly Condition[]): void => {
-    const found = newsOf(before, after);
+    const found = notificationsOf(before, after);
     if (found === undefined) return;
-    const { isReworded, ...news } = found;
-    const isRoom = !isReworded || isAllowed(rewordings, `${about.uid} ${news.reason}`, OF_REWORDING);
-    if (waiting.size >= MOST_WAITING || !isRoom || !isAllowed(namespaces, about.namespace, OF_NAMESPACE)) return dropped.add(1);
-    const digest = contentHash([about.uid, news]).slice(0, 16);
+    const { isReworded, ...notifications } = found;
+    const isWithinRate = !isReworded || isAllowed(rewordings, `${about.uid} ${notifications.reason}`, OF_REWORDING);
+    if (waiting.size >= MOST_WAITING || !isWithinRate || !isAllowed(namespaces, about.namespace, OF_NAMESPACE)) return dropped.add(1);
+    const digest = contentHash([about.uid, notifications]).slice(0, 16);
     const now = clock.now();
     const { count, firstAt } = known.get(digest) ?? { count: 0, firstAt: now };
     known.delete(digest);
     known.set(digest, { count: count + 1, firstAt });
     for (const oldest of known.size > MOST_KNOWN ? [known.keys().next().value ?? ""] : []) known.delete(oldest);
-    waiting.set(digest, { about, ...news, digest, count: count + 1, firstAt, lastAt: now });
+    waiting.set(digest, { about, ...notifications, digest, count: count + 1, firstAt, lastAt: now });
     queue.add(digest, { group: about.namespace });
   };
 

@@ -7,7 +7,7 @@ import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
 import { OF_NAMESPACE, OF_REWORDING, spend } from "./allowance.ts";
 import { createUserEvents } from "./controller.ts";
-import { newsOf } from "./news.ts";
+import { notificationsOf } from "./notifications.ts";
 import type { UserEvent } from "./port.ts";
 
 const ready = (status: string, reason: string, message = ""): Condition => ({ type: "Ready", status, reason, message });
@@ -38,8 +38,8 @@ describe("what is worth an Event", () => {
     ["it fails of something else", failing("a"), failing("b"), { type: "Warning", message: "b", isReworded: true }],
     ["it is mended", stalled("InvalidSpec", "a"), FINE, { type: "Normal", reason: "Synced", message: "fine" }],
     ["it is being mended", stalled("InvalidSpec", "a"), MOVING, { type: "Normal", reason: "Reconciling" }],
-  ] as const)("that %s", (_what, before, after, news) => {
-    expect(newsOf(before, after)).toMatchObject(news);
+  ] as const)("that %s", (_what, before, after, notifications) => {
+    expect(notificationsOf(before, after)).toMatchObject(notifications);
   });
 
   it.each([
@@ -47,7 +47,7 @@ describe("what is worth an Event", () => {
     ["something goes on by itself", [], MOVING],
     ["all is well", MOVING, FINE],
   ] as const)("is not that %s", (_what, before, after) => {
-    expect(newsOf(before, after)).toBeUndefined();
+    expect(notificationsOf(before, after)).toBeUndefined();
   });
 });
 

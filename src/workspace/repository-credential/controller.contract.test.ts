@@ -156,7 +156,7 @@ describe("a repository credential", () => {
         (each) => `${each}/${reason}`,
       ),
     );
-    expect(world.looks()).toEqual([]);
+    expect(world.observations()).toEqual([]);
   });
 
   it("says what became of a Secret that was made after it, whatever its type, and goes on with the right one", async () => {
@@ -224,7 +224,7 @@ describe("a repository credential", () => {
     await world.putCredential("guestbook", { namespace: "kube-public" });
     await aValidOne();
     expect(await world.saidOf("guestbook", "kube-public")).toEqual([]);
-    expect(world.looks()).toHaveLength(1);
+    expect(world.observations()).toHaveLength(1);
   });
 
   it("is looked at within what the fleet declares, and again when that changes", async () => {
@@ -234,7 +234,7 @@ describe("a repository credential", () => {
     await isSaid("guestbook", "ErrorOccurred=True/InvalidRepositoryUrl");
     await world.applyFleet({ egress: { allow: ["10.1.0.0/16"], http: [] } });
     await isSaid("guestbook", ...VALID);
-    expect(world.looks().map(({ egress }) => egress)).toEqual([{ allow: ["10.1.0.0/16"], http: [] }]);
+    expect(world.observations().map(({ egress }) => egress)).toEqual([{ allow: ["10.1.0.0/16"], http: [] }]);
   });
 
   it("is looked at once, not again by every process that starts", async () => {
@@ -242,7 +242,7 @@ describe("a repository credential", () => {
     world.startCredentialController();
     await world.putCredential("late", { repository: "https://git.example/late" });
     await isSaid("late", ...VALID);
-    expect(world.looks().filter(({ url }) => url === URL)).toHaveLength(1);
+    expect(world.observations().filter(({ url }) => url === URL)).toHaveLength(1);
   });
 });
 
@@ -259,12 +259,12 @@ describe("a host that does not answer", () => {
     for (let index = 0; index < 12; index += 1)
       await world.putCredential(`silent-${index}`, { repository: `https://silent.example/${index}` });
     world.startCredentialController();
-    await eventually("two looks hang", () => world.looks().length === 2);
+    await eventually("two looks hang", () => world.observations().length === 2);
     await world.putCredential("broken", { secret: "nowhere" });
     await world.putCredential("fine", { namespace: "other" });
     await isSaid("broken", "ErrorOccurred=True/SecretNotFound");
     await eventually("the other workspace's is valid", async () => (await world.saidOf("fine", "other")).includes(VALID[0] ?? ""));
-    expect(world.looks().filter(({ url }) => url.includes("silent"))).toHaveLength(2);
+    expect(world.observations().filter(({ url }) => url.includes("silent"))).toHaveLength(2);
     world.answerWith(() => "readable");
     release();
   });

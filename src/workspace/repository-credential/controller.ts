@@ -14,7 +14,7 @@ import type { ResourceAt, UserResources, UserSecrets, WatchedResources } from ".
 import { createPolicySource } from "../read-policy.ts";
 import { isAboutFleet } from "../workspace-policy.ts";
 import { secretNameOf } from "./plan-review.ts";
-import type { RepositoryLooker } from "./port.ts";
+import type { RepositoryObserver } from "./port.ts";
 import { createCredentialWork } from "./reconcile-credential.ts";
 import { createProbes } from "./try-repositories.ts";
 
@@ -25,9 +25,9 @@ export interface RepositoryCredentialControllerDeps {
   readonly secrets: UserSecrets;
   /** Watched by somebody else, who starts and stops it. */
   readonly namespaces: Pick<UserResources, "namespace" | "readNamespaceUid" | "synced" | "subscribe">;
-  readonly looker: RepositoryLooker;
+  readonly observer: RepositoryObserver;
   /** Probes at once. */
-  readonly looksAtOnce: number;
+  readonly observationsAtOnce: number;
   readonly apiCluster: string;
   /** This process's share of the namespaces. */
   readonly partition: Partition;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isRevoking, LOOK_AGAIN_MS, nextLookAfterMs, OUTCOMES, readEnd } from "./outcome.ts";
+import { isRevoking, nextObservationAfterMs, OBSERVE_AGAIN_MS, OUTCOMES, readEnd } from "./outcome.ts";
 
 const URL = "https://git.example/not-found/Permission-denied";
 
@@ -44,9 +44,9 @@ describe("how a look ended", () => {
   });
 
   it("is looked at again after ten minutes, and sooner where nothing was learnt", () => {
-    expect(nextLookAfterMs(0)).toBe(LOOK_AGAIN_MS);
-    const waits = Array.from({ length: 12 }, (_, index) => nextLookAfterMs(index + 1));
+    expect(nextObservationAfterMs(0)).toBe(OBSERVE_AGAIN_MS);
+    const waits = Array.from({ length: 12 }, (_, index) => nextObservationAfterMs(index + 1));
     expect(waits.slice(0, 3)).toEqual([15_000, 30_000, 60_000]);
-    expect(waits.every((wait, index) => wait >= (waits[index - 1] ?? 0) && wait <= LOOK_AGAIN_MS)).toBe(true);
+    expect(waits.every((wait, index) => wait >= (waits[index - 1] ?? 0) && wait <= OBSERVE_AGAIN_MS)).toBe(true);
   });
 });

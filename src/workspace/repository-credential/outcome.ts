@@ -14,12 +14,12 @@ export function isRevoking(outcome: Outcome): boolean {
 }
 
 /** How long until the next look, in ms, after `misses` looks in a row that showed nothing about the credential. */
-export function nextLookAfterMs(misses: number): number {
-  return misses === 0 ? LOOK_AGAIN_MS : Math.min(LOOK_AGAIN_MS, FIRST_RETRY_MS * 2 ** Math.min(misses - 1, 10));
+export function nextObservationAfterMs(misses: number): number {
+  return misses === 0 ? OBSERVE_AGAIN_MS : Math.min(OBSERVE_AGAIN_MS, FIRST_RETRY_MS * 2 ** Math.min(misses - 1, 10));
 }
 
 /** As the service before: everything is looked at again every ten minutes. */
-export const LOOK_AGAIN_MS = 10 * 60_000;
+export const OBSERVE_AGAIN_MS = 10 * 60_000;
 const FIRST_RETRY_MS = 15_000;
 
 interface Ended {

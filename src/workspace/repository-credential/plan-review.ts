@@ -27,7 +27,7 @@ export interface RecordedCredential {
 }
 
 /** The latest look at a repository with a credential. */
-export interface LookTaken {
+export interface ObservationTaken {
   /** Of what was looked at, see {@link ReviewPlan.wanted}. */
   readonly stamp: string;
   readonly outcome: Outcome;
@@ -43,7 +43,7 @@ export interface ReviewFacts {
   readonly secret: UserSecret | undefined;
   /** Version of it, as the watch last said; absent for a Secret of a type nobody watches. */
   readonly secretVersion: string | undefined;
-  readonly lastLook: LookTaken | undefined;
+  readonly lastObservation: ObservationTaken | undefined;
 }
 
 export interface ReviewPlan {
@@ -92,7 +92,7 @@ export function planReview(facts: ReviewFacts): ReviewPlan {
   if (resource.isDeleting || namespace.isDeleting) return { ...nothing, revoke: all };
   if (!isWorkspace(namespace, policy)) return { ...nothing, revoke: all };
   if (resource.isPaused) return { ...nothing, isOurs: true, revoke: gone };
-  const read = readWish(facts, own);
+  const read = readRequest(facts, own);
   const base = { ...nothing, isOurs: true, url: read.url, secretName: read.secretName };
   if (read.kind === "problem") return { ...base, finding: read, revoke: all };
   const isOther = own !== undefined && own.credential.urlKey !== read.wanted.address.key;
@@ -109,17 +109,17 @@ export function planReview(facts: ReviewFacts): ReviewPlan {
   };
 }
 
-type Wish = { readonly url: string; readonly secretName: string } & (
+type Request = { readonly url: string; readonly secretName: string } & (
   | (Finding & { readonly kind: "problem" })
   | { readonly kind: "wish"; readonly wanted: Wanted }
 );
 
-function readWish({ resource, siblings, policy, secret, recorded }: ReviewFacts, own: RecordedCredential | undefined): Wish {
+function readRequest({ resource, siblings, policy, secret, recorded }: ReviewFacts, own: RecordedCredential | undefined): Request {
   const checked = checkCredentialSpec(resource.spec);
   const [url, asked] = checked.ok ? [checked.spec.repository.trim(), checked.spec.secret.trim()] : ["", ""];
   // What no Secret can be called may be anything, also a password in the wrong place: it is repeated nowhere, and no Secret stands for it.
   const secretName = secretNameOf(resource.spec);
-  const problem = (reason: (Finding & { readonly kind: "problem" })["reason"], message: string): Wish => ({
+  const problem = (reason: (Finding & { readonly kind: "problem" })["reason"], message: string): Request => ({
     url,
     secretName,
     kind: "problem",
@@ -142,7 +142,7 @@ function readWish({ resource, siblings, policy, secret, recorded }: ReviewFacts,
 
 /** A row of just this Secret and URL stands for a look that another process, or an earlier life of this one, has taken. */
 function findingOf(facts: ReviewFacts, { stamp, address }: Wanted, own: RecordedCredential | undefined): Finding {
-  if (facts.lastLook?.stamp === stamp) return { kind: "looked", outcome: facts.lastLook.outcome };
+  if (facts.lastObservation?.stamp === stamp) return { kind: "looked", outcome: facts.lastObservation.outcome };
   return isCurrent(facts, own?.credential, address.url) ? { kind: "looked", outcome: "readable" } : { kind: "pending" };
 }
 

@@ -50,7 +50,7 @@ export function createCredentialWork(deps: CredentialWorkDeps): (key: string, si
     const secretVersion = secrets.version(secretAt);
     const secret = secretName === "" ? undefined : await secrets.read(secretAt, signal);
     const seen = { resource, namespace, siblings: resources.list(at.namespace), recorded, secret, secretVersion };
-    const plan = planReview({ ...seen, policy: deps.policy(), lastLook: probes.last(key) });
+    const plan = planReview({ ...seen, policy: deps.policy(), lastObservation: probes.last(key) });
     const again = await carryOut({ plan, resource, namespace, secretVersion, recorded }, signal);
     if (again !== undefined) return again;
     const status = statusToWrite(resource, plan, clock.now());
@@ -93,8 +93,8 @@ export function createCredentialWork(deps: CredentialWorkDeps): (key: string, si
     if (wanted === undefined) return Number.POSITIVE_INFINITY;
     // Only the row says that it works. This process has not probed it yet, and need not begin with all repositories at once.
     if (probes.last(key) === undefined && finding.kind === "looked") probes.assume(key, wanted.stamp);
-    const lookInMs = probes.ask(key, wanted, deps.policy().egress);
-    return inEffect === undefined || inEffect.delivery === "delivered" ? lookInMs : Math.min(lookInMs, POLL_MS[inEffect.delivery]);
+    const observeInMs = probes.ask(key, wanted, deps.policy().egress);
+    return inEffect === undefined || inEffect.delivery === "delivered" ? observeInMs : Math.min(observeInMs, POLL_MS[inEffect.delivery]);
   }
 
   return reconcile;

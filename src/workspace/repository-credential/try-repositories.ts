@@ -5,9 +5,9 @@ import { createKeyedQueue, type WorkResult } from "../../runtime/keyed-queue.ts"
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { parseKey } from "../keys.ts";
-import { isRevoking, LOOK_AGAIN_MS, nextLookAfterMs, type Outcome } from "./outcome.ts";
-import type { LookTaken, Wanted } from "./plan-review.ts";
-import type { RepositoryLooker } from "./port.ts";
+import { isRevoking, nextObservationAfterMs, OBSERVE_AGAIN_MS, type Outcome } from "./outcome.ts";
+import type { ObservationTaken, Wanted } from "./plan-review.ts";
+import type { RepositoryObserver } from "./port.ts";
 
 /**
  * Probes the repositories that credentials name, in a queue of its own: a host that does not answer must not delay
@@ -15,7 +15,7 @@ import type { RepositoryLooker } from "./port.ts";
  */
 export interface Probes {
   /** The last probe of this key, made or assumed; `undefined`: none. */
-  last(key: string): LookTaken | undefined;
+  last(key: string): ObservationTaken | undefined;
   /**
    * Requests a probe of this address and secret, unless the last probe of just these is recent enough. Returns when to
    * ask again, in ms. A probe that ends meanwhile is reported to the listeners.
@@ -35,9 +35,9 @@ export interface Probes {
 }
 
 export interface ProbesDeps {
-  readonly looker: RepositoryLooker;
+  readonly observer: RepositoryObserver;
   /** How many probes run at once. Each is a child process. */
-  readonly looksAtOnce: number;
+  readonly observationsAtOnce: number;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Log;
@@ -48,7 +48,7 @@ export interface ProbesDeps {
 const AT_ONCE_OF_WORKSPACE = 2;
 
 /** The last probe of a key. */
-interface Taken extends LookTaken {
+interface Taken extends ObservationTaken {
   readonly at: Millis;
   /** How many probes in a row showed nothing about the credential, because the host did not answer, for example. */
   readonly misses: number;
@@ -58,23 +58,25 @@ type Asked = Wanted & { readonly egress: EgressSpec };
 
 /** Creates the probes of one controller. Key: `cluster|namespace|name` of the credential; namespaces take turns. */
 export function createProbes(deps: ProbesDeps): Probes {
-  const { looker, clock, rng } = deps;
+  const { observer, clock, rng } = deps;
   const taken = new Map<string, Taken>();
   const waiting = new Map<string, Asked>();
   const listeners = new Set<(key: string) => void>();
-  const looks = deps.metrics.counter("argosy_repository_looks_total", "Looks at users' repositories, by what they showed.", ["outcome"]);
+  const observations = deps.metrics.counter("argosy_repository_looks_total", "Looks at users' repositories, by what they showed.", [
+    "outcome",
+  ]);
 
   const note = (key: string, stamp: string, outcome: Outcome): void => {
     const isMiss = outcome !== "readable" && !isRevoking(outcome);
     taken.set(key, { stamp, outcome, at: clock.now(), misses: isMiss ? (taken.get(key)?.misses ?? 0) + 1 : 0 });
-    looks.add(1, { outcome });
+    observations.add(1, { outcome });
   };
 
   async function work(key: string, signal: AbortSignal): Promise<WorkResult | void> {
     const asked = waiting.get(key);
     if (asked === undefined) return;
     const { address, secret, egress, stamp } = asked;
-    const outcome = await looker.look({ ...address, secret, egress }, signal);
+    const outcome = await observer.observe({ ...address, secret, egress }, signal);
     // The request has changed while the probe ran: what it showed is about another one.
     if (waiting.get(key) !== asked) return { requeueAfterMs: 0 };
     waiting.delete(key);
@@ -82,21 +84,21 @@ export function createProbes(deps: ProbesDeps): Probes {
     for (const listener of listeners) listener(key);
   }
 
-  const concurrency = deps.looksAtOnce;
+  const concurrency = deps.observationsAtOnce;
   const atOncePerGroup = Math.max(1, Math.min(AT_ONCE_OF_WORKSPACE, Math.floor(concurrency / 2)));
   const queue = createKeyedQueue({ ...deps, name: "workspace-repository-looks", concurrency, atOncePerGroup, work });
   return {
     last: (key) => taken.get(key),
     ask(key, wanted, egress) {
       const last = taken.get(key);
-      const dueInMs = last?.stamp === wanted.stamp ? last.at + nextLookAfterMs(last.misses) - clock.now() : 0;
+      const dueInMs = last?.stamp === wanted.stamp ? last.at + nextObservationAfterMs(last.misses) - clock.now() : 0;
       if (dueInMs > 0) return dueInMs;
       if (waiting.get(key)?.stamp !== wanted.stamp) waiting.set(key, { ...wanted, egress });
       queue.add(key, { group: parseKey(key).namespace });
-      return LOOK_AGAIN_MS;
+      return OBSERVE_AGAIN_MS;
     },
     assume(key, stamp) {
-      const at = (clock.now() - Math.floor(rng.next() * LOOK_AGAIN_MS)) as Millis;
+      const at = (clock.now() - Math.floor(rng.next() * OBSERVE_AGAIN_MS)) as Millis;
       taken.set(key, { stamp, outcome: "readable", at, misses: 0 });
     },
     forget(key) {

@@ -160,14 +160,14 @@ describe("what a user is told", () => {
 
   it("says why something is not deployed yet, in words of what a user knows", () => {
     const trouble = "Waiting: for environment prod, which is not connected";
-    const told = (over: Partial<StatusFacts>) => messageOf(compose(over), "Ready");
-    expect(told({ record: aRecord(undefined, { trouble }) })).toBe(
+    const reported = (over: Partial<StatusFacts>) => messageOf(compose(over), "Ready");
+    expect(reported({ record: aRecord(undefined, { trouble }) })).toBe(
       "Not deployed yet. It waits for environment prod: see the status of that",
     );
-    expect(told({ resource: aResource({ generation: 2 }), record: aRecord(anEngineStatus(), { trouble }) })).toBe(
+    expect(reported({ resource: aResource({ generation: 2 }), record: aRecord(anEngineStatus(), { trouble }) })).toBe(
       "The latest change is not applied yet. It waits for environment prod: see the status of that",
     );
-    expect(told({ record: aRecord(anEngineStatus(), { trouble }) })).toBe("What Git says is deployed and healthy");
+    expect(reported({ record: aRecord(anEngineStatus(), { trouble }) })).toBe("What Git says is deployed and healthy");
   });
 
   it("is that it is nobody's fault while parts of Argo CD are away: no error, and no word of theirs", () => {
@@ -188,14 +188,14 @@ describe("what a user is told", () => {
   });
 
   it("says on which cluster to look for what holds a deletion where nobody of ours can", () => {
-    const lookAt = (destination: ApplicationSpec["destination"]) => {
+    const observe = (destination: ApplicationSpec["destination"]) => {
       const plain = aRecord(undefined).application;
       const application = { ...plain, deletedAt: T0, spec: { ...plain.spec, destination } };
       const facts = { resource: aResource({ isDeleting: true }), record: aRecord(anEngineStatus(), { application }) };
       return messageOf(compose(facts, millis(T0 + 5 * 60_000 + 1)), "Stalled");
     };
-    expect(lookAt({})).toBe("What was deployed is not gone after five minutes: look for objects that are held by a finalizer");
-    expect(lookAt({ environment: "prod", namespace: "web" })).toBe(
+    expect(observe({})).toBe("What was deployed is not gone after five minutes: look for objects that are held by a finalizer");
+    expect(observe({ environment: "prod", namespace: "web" })).toBe(
       "What was deployed is not gone after five minutes: look on the cluster of environment prod for objects that are held by a finalizer",
     );
   });
@@ -257,8 +257,9 @@ describe("what a user is told", () => {
         { ...over, ...(environmentId === undefined ? {} : { environmentId: environmentId as EnvironmentId }) },
         "connected",
       );
-      const { environmentId: _, ...home } = record.status?.status.comparedTo ?? anEngineStatus().comparedTo;
-      const status = "namespace" in over && over["namespace"] === "jane" ? { status: anEngineStatus({ comparedTo: home }) } : record.status;
+      const { environmentId: _, ...atOwn } = record.status?.status.comparedTo ?? anEngineStatus().comparedTo;
+      const status =
+        "namespace" in over && over["namespace"] === "jane" ? { status: anEngineStatus({ comparedTo: atOwn }) } : record.status;
       const composed = compose({ resource, record: { ...record, status } });
       expect(said(composed)).toContain("Ready=False/Reconciling");
       if (environmentId !== undefined) expect(composed.status.reconciledState.destination.name).toBe("");

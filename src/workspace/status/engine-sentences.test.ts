@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { inUsersWords, isOurs, NOT_YOURS } from "./engine-sentences.ts";
 
-const HOME = { home: "jane" };
-const PROD = { home: "jane", environment: { name: "prod", namespaces: ["shop", "web"] } };
+const OWN_NAMESPACE = { ownNamespace: "jane" };
+const PROD = { ownNamespace: "jane", environment: { name: "prod", namespaces: ["shop", "web"] } };
 const inside = "Failed to load target state: failed to generate manifest for source 1 of 1: ";
 
 describe("what is neither a user's fault nor theirs to mend", () => {
@@ -22,8 +22,8 @@ describe("what is neither a user's fault nor theirs to mend", () => {
     'configmap "argocd-cm" not found',
     "application destination server 'https://10.0.0.1' and namespace 'jane' do not match any of the allowed destinations in project 'ws-0'",
   ])("is that %s", (message) => {
-    expect(isOurs(message, HOME)).toBe(true);
-    expect(inUsersWords(message, HOME)).toBe(NOT_YOURS);
+    expect(isOurs(message, OWN_NAMESPACE)).toBe(true);
+    expect(inUsersWords(message, OWN_NAMESPACE)).toBe(NOT_YOURS);
   });
 
   it.each([
@@ -35,8 +35,8 @@ describe("what is neither a user's fault nor theirs to mend", () => {
     "one or more objects failed to apply, reason: secrets is forbidden: User cannot create resource",
     "pod web: signal: killed",
   ])("is not that %s", (message) => {
-    expect(isOurs(message, HOME)).toBe(false);
-    expect(inUsersWords(message, HOME)).not.toBe(NOT_YOURS);
+    expect(isOurs(message, OWN_NAMESPACE)).toBe(false);
+    expect(inUsersWords(message, OWN_NAMESPACE)).not.toBe(NOT_YOURS);
   });
 
   it("is an environment that lists the namespace, which the engine has not heard of yet; not one that is away", () => {
@@ -67,7 +67,7 @@ describe("what Argo CD says in words of what a user knows", () => {
       'Deployment.apps "web" is invalid: field is immutable',
     ],
   ])("names no place or command of the machine that renders: %s", (message, words) => {
-    expect(inUsersWords(message, HOME)).toBe(words);
+    expect(inUsersWords(message, OWN_NAMESPACE)).toBe(words);
   });
 
   it.each([
@@ -86,13 +86,13 @@ describe("what Argo CD says in words of what a user knows", () => {
     [
       "where what has no environment may go",
       "namespace other is not permitted in project 'ws-0'",
-      HOME,
+      OWN_NAMESPACE,
       "namespace other is not permitted: what has no environment is deployed into this namespace, jane only",
     ],
     [
       "a kind",
       "resource :Namespace is not permitted in project ws-0",
-      HOME,
+      OWN_NAMESPACE,
       "kind Namespace is not permitted in this namespace, jane: take it out of Git",
     ],
     [
@@ -104,23 +104,28 @@ describe("what Argo CD says in words of what a user knows", () => {
     [
       "no wrapping, no name server",
       `${inside}rpc error: code = Unknown desc = failed to list refs: Get "https://git.example/x": dial tcp: lookup git.example on 10.96.0.10:53: no such host`,
-      HOME,
+      OWN_NAMESPACE,
       'Failed to load target state: failed to list refs: Get "https://git.example/x": dial tcp: lookup git.example: no such host',
     ],
-    ["no colon before nothing", "failed to list refs: repository not found: ", HOME, "failed to list refs: repository not found"],
+    ["no colon before nothing", "failed to list refs: repository not found: ", OWN_NAMESPACE, "failed to list refs: repository not found"],
     [
       "what to do about credentials",
       "failed to list refs: authentication required:",
-      HOME,
+      OWN_NAMESPACE,
       "failed to list refs: authentication required: a GitOpsDeploymentRepositoryCredential of this namespace has to name this repository, and its status says whether it works",
     ],
     [
       "what to do about a branch",
       "unable to resolve 'mian' to a commit SHA",
-      HOME,
+      OWN_NAMESPACE,
       "unable to resolve 'mian' to a commit SHA: spec.source.targetRevision has to be a branch, a tag or a commit of the repository",
     ],
-    ["anything else as it is", 'Deployment "web" exceeded its progress deadline', HOME, 'Deployment "web" exceeded its progress deadline'],
+    [
+      "anything else as it is",
+      'Deployment "web" exceeded its progress deadline',
+      OWN_NAMESPACE,
+      'Deployment "web" exceeded its progress deadline',
+    ],
   ])("has %s", (_what, message, destination, expected) => {
     expect(inUsersWords(message, destination)).toBe(expected);
   });

@@ -1,7 +1,7 @@
 /** Where a deployment goes, as its user says it. */
-export interface ToldDestination {
+export interface ReportedDestination {
   /** The workspace's own namespace. */
-  readonly home: string;
+  readonly ownNamespace: string;
   /** Absent where it is deployed into its own namespace. */
   readonly environment?: { readonly name: string; readonly namespaces: readonly string[] } | undefined;
 }
@@ -35,7 +35,7 @@ const destinationRefused =
 const liveState = /\bFailed to load live state: |\bfailed to get cluster (?:info|version) for\b|\berror synchronizing cache state\b/;
 
 /** Whether what an engine complains of is neither the user's fault nor theirs to mend, and passes by itself. */
-export function isOurs(message: string, { environment }: ToldDestination): boolean {
+export function isOurs(message: string, { environment }: ReportedDestination): boolean {
   if (OURS.some((each) => each.test(message))) return true;
   const refused = destinationRefused.exec(message);
   if (refused !== null) return environment === undefined || isListed(refused[1] ?? "", environment.namespaces);
@@ -70,15 +70,15 @@ const RENDERING: readonly (readonly [RegExp, string])[] = [
  * An engine's message in words of what its user knows: no project, no part of Argo CD, and what to do where that is not plain. What is not
  * recognised stays as it is.
  */
-export function inUsersWords(message: string, destination: ToldDestination): string {
+export function inUsersWords(message: string, destination: ReportedDestination): string {
   if (isOurs(message, destination)) return NOT_YOURS;
   const bare = WRAPPING.reduce((text, wrapping) => text.replace(wrapping, ""), message);
   const rendered = RENDERING.reduce((text, [place, word]) => text.replace(place, word), bare);
   return withAdvice(withoutEnd(inUsersNames(rendered, destination)));
 }
 
-function inUsersNames(message: string, { home, environment }: ToldDestination): string {
-  const place = environment === undefined ? `this namespace, ${home}` : `environment ${environment.name}`;
+function inUsersNames(message: string, { ownNamespace, environment }: ReportedDestination): string {
+  const place = environment === undefined ? `this namespace, ${ownNamespace}` : `environment ${environment.name}`;
   const project = String.raw` is not permitted in project '?[^\s',;]+'?`;
   return message
     .replace(new RegExp(`${destinationRefused.source} '[^']*'`, "g"), (_all, namespace: string) => notListed(namespace, environment))
@@ -96,11 +96,11 @@ function inUsersNames(message: string, { home, environment }: ToldDestination): 
     .replace(/ (?:in|for|of) project ['"][^'"]*['"]/g, "");
 }
 
-function clusterResources(environment: ToldDestination["environment"]): string {
+function clusterResources(environment: ReportedDestination["environment"]): string {
   return environment === undefined ? "" : ", or set spec.clusterResources of the environment if it is outside namespaces";
 }
 
-function notListed(namespace: string, environment: ToldDestination["environment"]): string {
+function notListed(namespace: string, environment: ReportedDestination["environment"]): string {
   const { name, namespaces } = environment ?? { name: "…", namespaces: [] };
   const listed = namespaces.length === 0 ? "" : ` (${namespaces.slice(0, 10).join(", ")}${namespaces.length > 10 ? ", …" : ""})`;
   return `namespace ${namespace} is not among spec.namespaces of environment ${name}${listed}: add it there, or deploy to one of these`;

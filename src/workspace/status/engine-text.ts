@@ -1,4 +1,4 @@
-import { inUsersWords, type ToldDestination } from "./engine-sentences.ts";
+import { inUsersWords, type ReportedDestination } from "./engine-sentences.ts";
 import { withoutNames } from "./hidden-names.ts";
 import { oneLine } from "./one-line.ts";
 
@@ -11,7 +11,7 @@ export interface TextScope {
   readonly hidden: readonly string[];
   /** The user's own words: an address that stands in them is no news. */
   readonly own: string;
-  readonly destination: ToldDestination;
+  readonly destination: ReportedDestination;
 }
 
 const LONGEST = 1024;

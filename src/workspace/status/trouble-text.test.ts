@@ -2,14 +2,14 @@ import { expect, it } from "vitest";
 import { waits } from "../../reconciler/trouble.ts";
 import { troubleText } from "./trouble-text.ts";
 
-const lack = { kind: "repository", url: "https://git.example/x" } as Parameters<typeof waits.credential>[0];
+const missingPrerequisite = { kind: "repository", url: "https://git.example/x" } as Parameters<typeof waits.credential>[0];
 const all: Readonly<Record<keyof typeof waits, string>> = {
   ...waits,
   unlisted: waits.unlisted("eu-1"),
   going: waits.going("a register"),
   environmentEntry: waits.environmentEntry("prod"),
   environment: waits.environment("prod"),
-  credential: waits.credential(lack),
+  credential: waits.credential(missingPrerequisite),
 };
 const INSIDE = /register|account|project|entry|instance|cluster|lost|eu-1/;
 

@@ -1,5 +1,5 @@
 /** What holds up a change of a deployment, as its operation says it for SREs, and what its user is told of that. */
-const TOLD: readonly (readonly [RegExp, (found: RegExpExecArray) => string])[] = [
+const REPORTED: readonly (readonly [RegExp, (found: RegExpExecArray) => string])[] = [
   [/^Waiting: for environment (\S+), which is not connected/, ([, name]) => `It waits for environment ${name}: see the status of that`],
   [
     /^Waiting: for the credential of repository (\S+), which cannot be read/,
@@ -17,7 +17,7 @@ const OTHERWISE =
 
 /** Says it without a word of how the fleet is made. What is not known is not quoted. */
 export function troubleText(trouble: string): string {
-  for (const [said, tell] of TOLD) {
+  for (const [said, tell] of REPORTED) {
     const found = said.exec(trouble);
     if (found !== null) return tell(found);
   }

@@ -11,7 +11,7 @@ import { parseDeployment } from "../deployment/parse-deployment.ts";
 import { describeProblems } from "../problem.ts";
 import { isWithinQuota } from "../quota.ts";
 import type { WorkspacePolicy } from "../workspace-policy.ts";
-import { isOurs, NOT_YOURS, type ToldDestination } from "./engine-sentences.ts";
+import { isOurs, NOT_YOURS, type ReportedDestination } from "./engine-sentences.ts";
 import { troubleText } from "./trouble-text.ts";
 import { worstObjectText } from "./worst-object.ts";
 
@@ -171,9 +171,9 @@ function isAbout({ comparedTo }: EngineStatus, { application: { spec }, environm
 }
 
 /** What the destination of a deployment is called by its user. */
-export function destinationOf({ namespace: home }: ObservedDeployment, record: DeploymentRecord | undefined): ToldDestination {
+export function destinationOf({ namespace: ownNamespace }: ObservedDeployment, record: DeploymentRecord | undefined): ReportedDestination {
   const name = record?.application.spec.destination.environment;
-  return name === undefined ? { home } : { home, environment: { name, namespaces: record?.environment?.namespaces ?? [] } };
+  return name === undefined ? { ownNamespace } : { ownNamespace, environment: { name, namespaces: record?.environment?.namespaces ?? [] } };
 }
 
 const WAITING_FOR_US = { kind: "moving", reason: "Reconciling", message: NOT_YOURS } as const;

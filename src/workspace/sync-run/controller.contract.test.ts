@@ -87,7 +87,7 @@ describe("the controller for sync runs", () => {
     await runs.apply("second");
     await eventually("the second waits", runs.isSaid("second", "Reconciling=True/Queued"));
     await runs.report(first, { phase: "Succeeded", finishedAt: millis(0) });
-    world.loseHints(false);
+    world.loseNotifications(false);
     await eventually("its end is shown", runs.isSaid("first", "Ready=True/Succeeded"));
   });
 
@@ -108,9 +108,9 @@ describe("the controller for sync runs", () => {
   it("ends a run whose deployment is deleted under it, and says so, without waiting for a sweep", async () => {
     await deployed();
     open();
-    const [told, gone] = [await runs.apply("told"), await runs.apply("gone")];
-    for (const uid of [told, gone]) await eventually(`${uid} is taken in`, () => runs.isKnown(uid));
-    for (const uid of [told, gone]) await runs.report(uid, { phase: "Running", message: "half done" });
+    const [reported, gone] = [await runs.apply("told"), await runs.apply("gone")];
+    for (const uid of [reported, gone]) await eventually(`${uid} is taken in`, () => runs.isKnown(uid));
+    for (const uid of [reported, gone]) await runs.report(uid, { phase: "Running", message: "half done" });
     await runs.remove("gone");
     await eventually("one is cancelled", async () => (await runs.viewOf(gone))?.run.isCancelled === true);
     await forgetDeployment();

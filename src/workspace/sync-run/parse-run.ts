@@ -5,7 +5,7 @@ import type { Problem } from "../problem.ts";
 import { hasControlCharacters } from "../repository-url.ts";
 
 /** What a GitOpsDeploymentSyncRun asks for. */
-export interface RunWish {
+export interface RunRequest {
   readonly deployment: string;
   /** Empty: the deployment's own. */
   readonly revision: string;
@@ -13,7 +13,7 @@ export interface RunWish {
   readonly ttlMs: number | undefined;
 }
 
-export type ParsedRun = { readonly ok: true; readonly wish: RunWish } | { readonly ok: false; readonly problems: readonly Problem[] };
+export type ParsedRun = { readonly ok: true; readonly request: RunRequest } | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /**
  * Reads what a run asks for, or says everything that is wrong with it. Objects that left Git stay unless the run says otherwise: the
@@ -29,7 +29,7 @@ export function parseRun({ spec }: Pick<ObservedResource, "spec">): ParsedRun {
   if (hasControlCharacters(revision)) return refuse("spec.revisionID", "must not contain control characters");
   if (revision.startsWith("-")) return refuse("spec.revisionID", "must not begin with '-'");
   const ttlMs = ttlSecondsAfterFinished === undefined ? undefined : ttlSecondsAfterFinished * 1000;
-  return { ok: true, wish: { deployment: gitopsDeploymentName, revision, prune, ttlMs } };
+  return { ok: true, request: { deployment: gitopsDeploymentName, revision, prune, ttlMs } };
 }
 
 /** The deployment that a spec, be it valid or not, names. Cheap: it is asked of every waiting run whenever a deployment changes. */

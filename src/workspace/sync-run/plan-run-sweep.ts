@@ -41,5 +41,5 @@ export function planRunSweep({ cluster, rows, resources, isMine }: RunSweepFacts
 
 function mayExpire(resource: ObservedResource): boolean {
   const parsed = parseRun(resource);
-  return parsed.ok && parsed.wish.ttlMs !== undefined;
+  return parsed.ok && parsed.request.ttlMs !== undefined;
 }

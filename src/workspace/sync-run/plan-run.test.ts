@@ -15,7 +15,7 @@ describe("what a run asks for", () => {
       { revisionID: " v1 ", prune: true, ttlSecondsAfterFinished: 0 },
       { deployment: "guestbook", revision: "v1", prune: true, ttlMs: 0 },
     ],
-  ])("is read from %j", (spec, wish) => expect(parseRun(aRunResource({}, spec))).toEqual({ ok: true, wish }));
+  ])("is read from %j", (spec, request) => expect(parseRun(aRunResource({}, spec))).toEqual({ ok: true, request }));
 
   test.each([
     [{ revisionID: "-x" }, "spec.revisionID must not begin with '-'"],

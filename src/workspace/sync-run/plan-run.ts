@@ -35,7 +35,7 @@ export function planRun({ resource, namespace, knownUids, policy }: RunFacts): R
   if (resource.isDeleting || namespace.isDeleting) return { ...plan, isCancelled: true, isOurs: true };
   const parsed = parseRun(resource);
   if (!parsed.ok || resource.isPaused) return { ...plan, isOurs: true };
-  const { revision, prune } = parsed.wish;
+  const { revision, prune } = parsed.request;
   return { ...plan, record: { uid: resource.uid, revision, prune, createdAt: createdAt(resource) }, isOurs: true };
 }
 
@@ -64,6 +64,6 @@ export function whyGiveUp(
 export function dueAt(run: SyncRun, resource: Pick<ObservedResource, "spec">): Millis | undefined {
   const parsed = parseRun(resource);
   const { finishedAt } = run.progress;
-  if (!parsed.ok || parsed.wish.ttlMs === undefined || finishedAt === undefined) return undefined;
-  return millis(finishedAt + parsed.wish.ttlMs);
+  if (!parsed.ok || parsed.request.ttlMs === undefined || finishedAt === undefined) return undefined;
+  return millis(finishedAt + parsed.request.ttlMs);
 }

@@ -87,7 +87,7 @@ export function createRunWork(deps: RunWorkDeps): (key: string, signal: AbortSig
 
   function deploymentOf(resource: ObservedResource): ObservedResource | undefined {
     const parsed = parseRun(resource);
-    return parsed.ok ? resources.deployment({ namespace: resource.namespace, name: parsed.wish.deployment }) : undefined;
+    return parsed.ok ? resources.deployment({ namespace: resource.namespace, name: parsed.request.deployment }) : undefined;
   }
 
   async function publish(resource: ObservedResource, { view, dueInMs }: Standing, signal: AbortSignal): Promise<void> {

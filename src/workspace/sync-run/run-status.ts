@@ -83,7 +83,7 @@ function judge(facts: RunStatusFacts): Said {
   if (record === undefined && resource.isPaused)
     return { kind: "resting", reason: "Paused", message: 'Nothing begins while the annotation argosy.dev/paused is "true"' };
   if (record === undefined && facts.quota !== undefined) return judgeQuota(facts.quota);
-  if (record?.application === undefined) return judgeMissing(facts, parsed.wish.deployment);
+  if (record?.application === undefined) return judgeMissing(facts, parsed.request.deployment);
   return record.run.progress.phase === "Running"
     ? { kind: "moving", reason: "Running", message: record.run.progress.message || "The sync is under way" }
     : judgeWaiting(resource, record, record.application);
@@ -160,7 +160,7 @@ function scopeOf({ resource, record, hidden }: RunStatusFacts): TextScope {
     hidden,
     own: application?.spec.source.repoUrl ?? "",
     destination: {
-      home: resource.namespace,
+      ownNamespace: resource.namespace,
       ...(environment === undefined ? {} : { environment: { name: environment, namespaces: [] } }),
     },
   };

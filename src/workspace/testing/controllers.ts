@@ -19,7 +19,7 @@ import { createTargetClusters } from "../environment/testing/target-clusters.ts"
 import { createUserEvents } from "../events/controller.ts";
 import type { UserKindResources } from "../port.ts";
 import { createRepositoryCredentialController } from "../repository-credential/controller.ts";
-import type { RepositoryLooker } from "../repository-credential/port.ts";
+import type { RepositoryObserver } from "../repository-credential/port.ts";
 import { createSyncRunController } from "../sync-run/controller.ts";
 import { EVERYTHING_IS_MINE, FLEET } from "./world.ts";
 
@@ -51,7 +51,7 @@ export async function startControllers(
     install: async () => ({ kind: "waiting" }),
     remove: async () => undefined,
   };
-  const looker: RepositoryLooker = { look: async () => "readable" };
+  const observer: RepositoryObserver = { observe: async () => "readable" };
   const { deployments: namespaces, secrets } = kinds;
   const controllers = [
     createDeploymentController({ ...deps, resources: kinds.deployments }),
@@ -60,8 +60,8 @@ export async function startControllers(
       ...deps,
       namespaces,
       secrets,
-      looker,
-      looksAtOnce: 4,
+      observer,
+      observationsAtOnce: 4,
       resources: telling(USER_KINDS.credential, createWatchedKind({ ...common, kind: USER_KINDS.credential })),
     }),
     createEnvironmentController({

@@ -102,7 +102,7 @@ export interface World {
   /** A running controller with watches of its own. `clock` is what its queues and timers go by; default the machine's. */
   startController(partition?: Partition, clock?: Clock): ResourceController;
   /** Hints of the database get lost, or arrive again from now on; those that were lost are only said to be. */
-  loseHints(isLosing: boolean): void;
+  loseNotifications(isLosing: boolean): void;
   applyFleet(over?: Partial<FleetSpec>): Promise<void>;
   namespace(name: string, labels?: Readonly<Record<string, string>>): Promise<void>;
   apply(
@@ -144,7 +144,7 @@ export async function startWorld(): Promise<World> {
     hears: store.changes.hears,
     subscribe(listener) {
       listeners.add(listener);
-      return store.changes.subscribe((hints) => (isLosing ? undefined : listener(hints)));
+      return store.changes.subscribe((notifications) => (isLosing ? undefined : listener(notifications)));
     },
   };
   const at = (name: string, namespace = "jane") => ({ namespace, name });
@@ -171,7 +171,7 @@ export async function startWorld(): Promise<World> {
       controller.start(signal);
       return controller;
     },
-    loseHints(losing) {
+    loseNotifications(losing) {
       isLosing = losing;
       if (!losing) for (const listener of listeners) listener("missed");
     },

@@ -82,7 +82,7 @@ async function observe(
 ): Promise<ObservedInstance> {
   const at = { namespace: "", name: namespace };
   // One without our label is not watched, and still may be there.
-  const found = watched.get(NAMESPACES.kind, at) ?? (await lookAt(client, namespace, signal));
+  const found = watched.get(NAMESPACES.kind, at) ?? (await observeObject(client, namespace, signal));
   if (found === undefined) return { namespace: "absent" };
   if (found.instanceId !== id) return { namespace: "foreign", owner: found.instanceId };
   if (found.isDeleting) return { namespace: "terminating" };
@@ -114,7 +114,7 @@ function withTrouble(component: ObservedComponent, trouble: string | undefined):
   return component.isReady || trouble === undefined ? component : { ...component, trouble };
 }
 
-async function lookAt(client: KubeClient, name: string, signal: AbortSignal): Promise<ReturnType<typeof seenObject> | undefined> {
+async function observeObject(client: KubeClient, name: string, signal: AbortSignal): Promise<ReturnType<typeof seenObject> | undefined> {
   const found = await client.get(NAMESPACES, { namespace: "", name }, signal);
   return found === undefined ? undefined : seenObject(found);
 }

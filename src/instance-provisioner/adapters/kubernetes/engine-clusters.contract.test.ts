@@ -67,10 +67,10 @@ describe("engine clusters", () => {
 
   it("tell whose objects have changed", async () => {
     const clusters = open();
-    const told = new Set<InstanceId>();
-    const end = clusters.subscribe((id) => told.add(id));
+    const reported = new Set<InstanceId>();
+    const end = clusters.subscribe((id) => reported.add(id));
     await (await clusters.get("eu-1"))?.applyObjects(renderManifests(someParameters()).slice(0, 3), abort.signal);
-    await until(() => told.has(instance.id));
+    await until(() => reported.has(instance.id));
     end();
   });
 });

@@ -26,12 +26,12 @@ const STARTING: readonly string[] = ["CrashLoopBackOff", "RunContainerError", "C
  * its time is none of it.
  */
 export function podTroubles(pods: readonly SeenPod[]): ReadonlyMap<string, string> {
-  const told = pods.flatMap((pod) => {
+  const reported = pods.flatMap((pod) => {
     const component = pod.metadata.labels?.[COMPONENT];
     const trouble = pod.metadata.deletionTimestamp === undefined ? troubleOf(pod) : undefined;
     return component === undefined || trouble === undefined ? [] : [[component, trouble] as const];
   });
-  return new Map(told);
+  return new Map(reported);
 }
 
 function troubleOf({ status, spec }: SeenPod & { readonly spec?: PodSpec }): string | undefined {

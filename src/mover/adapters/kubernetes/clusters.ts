@@ -4,11 +4,11 @@ import type { KubeClient } from "../../../runtime/kube/client.ts";
 import { readNamespace } from "../../../runtime/kube/namespaces.ts";
 import type { ResourceType } from "../../../runtime/kube/resource.ts";
 import { tryAccess } from "../../../runtime/kube/try-access.ts";
-import { parseRegister, parseSight, type Sight } from "../../../shard/parse-sight.ts";
-import type { ManagedCluster, Sights } from "../../port.ts";
+import { type ApplicationObservation, parseObservation, parseOwnerBinding } from "../../../shard/parse-observation.ts";
+import type { ManagedCluster, Observations } from "../../port.ts";
 
 /** Owner bindings. */
-export const REGISTERS: ResourceType = {
+export const OWNER_BINDINGS: ResourceType = {
   ...{ group: "rbac.authorization.k8s.io", version: "v1", plural: "rolebindings", kind: "RoleBinding", namespaced: true },
 };
 const APPLICATIONS: ResourceType = {
@@ -19,10 +19,10 @@ const PAGE = 100;
 /** The API cluster, for the owner bindings in own namespaces. It is asked in the name of accounts, as instances act there. */
 export function createManagedCluster(client: KubeClient): ManagedCluster {
   return {
-    ...conditionalWrites(client, REGISTERS),
+    ...conditionalWrites(client, OWNER_BINDINGS),
     async read(at, signal) {
-      const raw = await client.get(REGISTERS, at, signal);
-      return raw === undefined ? undefined : parseRegister(raw);
+      const raw = await client.get(OWNER_BINDINGS, at, signal);
+      return raw === undefined ? undefined : parseOwnerBinding(raw);
     },
     readNamespace: (name, signal) => readNamespace(client, name, signal),
     ask: async (user, namespace, signal) => [
@@ -32,20 +32,20 @@ export function createManagedCluster(client: KubeClient): ManagedCluster {
 }
 
 /** The Applications of an engine cluster, read past every cache: a move is decided from what is there now. */
-export function createSights(client: KubeClient): Sights {
+export function createObservations(client: KubeClient): Observations {
   return {
     ...conditionalWrites(client, APPLICATIONS),
     async list({ namespace, unitId }, signal) {
-      const sights: Sight[] = [];
+      const observations: ApplicationObservation[] = [];
       let continueToken: string | undefined;
       do {
         const from = continueToken === undefined ? {} : { continueToken };
         const options = { namespace, labelSelector: `${LABEL_UNIT}=${unitId}`, limit: PAGE, ...from };
         const page = await client.listPage<unknown>(APPLICATIONS, options, signal);
-        sights.push(...page.items.flatMap((raw) => parseSight(raw) ?? []));
+        observations.push(...page.items.flatMap((raw) => parseObservation(raw) ?? []));
         continueToken = page.continueToken;
       } while (continueToken !== undefined);
-      return sights.sort((a, b) => (a.at.name < b.at.name ? -1 : 1));
+      return observations.sort((a, b) => (a.at.name < b.at.name ? -1 : 1));
     },
   };
 }

@@ -3,9 +3,9 @@ import type { KubeClient } from "../../../runtime/kube/client.ts";
 import { listInPages } from "../../../runtime/kube/list.ts";
 import type { ResourceType } from "../../../runtime/kube/resource.ts";
 import { parseObject } from "../../../shard/parse-object.ts";
-import { parseRegister, type RegisterSight } from "../../../shard/parse-sight.ts";
+import { type ObservedOwnerBinding, parseOwnerBinding } from "../../../shard/parse-observation.ts";
 import type { Standing } from "../../port.ts";
-import { conditionalWrites, REGISTERS } from "./clusters.ts";
+import { conditionalWrites, OWNER_BINDINGS } from "./clusters.ts";
 
 const ACCOUNTS: ResourceType = { group: "", version: "v1", plural: "serviceaccounts", kind: "ServiceAccount", namespaced: true };
 const OURS = `${LABEL_MANAGED_BY}=${MANAGED_BY}`;
@@ -23,21 +23,21 @@ export function createStanding(client: KubeClient, namespaces: { readonly accoun
       await listInPages({ client, type: ACCOUNTS, options: { ...options, namespace: namespaces.accounts }, onObject }, signal);
       return newest;
     },
-    async listRegisters(signal) {
-      const registers: RegisterSight[] = [];
+    async listOwnerBindings(signal) {
+      const ownerBindings: ObservedOwnerBinding[] = [];
       const onObject = (raw: unknown): void => {
-        const register = parseRegister(raw);
-        if (register !== undefined) registers.push(register);
+        const ownerBinding = parseOwnerBinding(raw);
+        if (ownerBinding !== undefined) ownerBindings.push(ownerBinding);
       };
-      await listInPages({ client, type: REGISTERS, options, onObject }, signal);
-      return registers;
+      await listInPages({ client, type: OWNER_BINDINGS, options, onObject }, signal);
+      return ownerBindings;
     },
     async revoke({ at, uid, resourceVersion }, signal) {
       const tests = [
         { op: "test", path: "/metadata/uid", value: uid },
         { op: "test", path: "/metadata/resourceVersion", value: resourceVersion },
       ] as const;
-      await conditionalWrites(client, REGISTERS).patch(at, [...tests, { op: "add", path: "/subjects", value: [] }], signal);
+      await conditionalWrites(client, OWNER_BINDINGS).patch(at, [...tests, { op: "add", path: "/subjects", value: [] }], signal);
     },
   };
 }

@@ -26,8 +26,8 @@ describe.skipIf(kubeconfig === undefined)("who wrote to a register, on a real AP
     client = createKubeClient({ cluster: "real", credentials, clock: systemClock, rng: systemRng, metrics: noMetrics });
     await client.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }, never);
     const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" };
-    const register = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", metadata: at, roleRef, subjects };
-    await client.create(ROLE_BINDINGS, register as object as never, never);
+    const ownerBinding = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", metadata: at, roleRef, subjects };
+    await client.create(ROLE_BINDINGS, ownerBinding as object as never, never);
   });
   afterAll(() => client?.close());
 

@@ -10,7 +10,7 @@ export interface CustomResourcesOptions<T extends Versioned>
   /** The order of a namespace's resources in lists. */
   readonly order: (a: T, b: T) => number;
   /** Whether listeners hear of a change; a status that was written here is none. `before` is absent for a new resource. */
-  readonly isNews: (before: T | undefined, now: T) => boolean;
+  readonly isChange: (before: T | undefined, now: T) => boolean;
   /** Field manager of the statuses that are written here. */
   readonly statusManager: string;
   /** `seen` with the status and version of `own`, which is the same resource a moment later. */
@@ -45,7 +45,7 @@ export interface CustomResources<T extends Versioned> extends Pick<Reflector<T>,
 
 /** Watches all resources of one kind on the cluster that `client` speaks to. */
 export function createCustomResources<T extends Versioned>(options: CustomResourcesOptions<T>): CustomResources<T> {
-  const { client, type, project, isNews, statusManager } = options;
+  const { client, type, project, isChange, statusManager } = options;
   const listeners = new Set<(at: ObjectName, uids: readonly string[]) => void>();
   const tell = (at: ObjectName, uids: readonly string[]) => listeners.forEach((listener) => listener(at, uids));
   const index = createByNamespace<T>(options.order);
@@ -59,7 +59,7 @@ export function createCustomResources<T extends Versioned>(options: CustomResour
     }
     index.put(change.now);
     written.seen(change.now);
-    if (isNews(change.before, change.now)) tell(change.at, [...new Set([change.before?.uid ?? change.now.uid, change.now.uid])]);
+    if (isChange(change.before, change.now)) tell(change.at, [...new Set([change.before?.uid ?? change.now.uid, change.now.uid])]);
   };
   const reflector = createReflector<T>({ ...options, onChange });
 

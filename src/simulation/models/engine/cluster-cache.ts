@@ -36,14 +36,14 @@ export function createClusterCache(party: Party, client: KubeClient, onApplicati
   let isReady = false;
 
   const take = (): void => {
-    const news = batch;
+    const notifications = batch;
     batch = [];
-    for (const change of news) {
+    for (const change of notifications) {
       const key = `${change.at.namespace}/${change.at.name}`;
       if (change.kind === "delete") known.delete(key);
       else known.set(key, change.now);
     }
-    for (const change of news)
+    for (const change of notifications)
       for (const each of [change.before?.application, change.kind === "upsert" ? change.now.application : ""])
         if (each) onApplication(each);
   };

@@ -97,7 +97,7 @@ async function nextWave(engine: Engine, application: Application, running: Opera
   }
 }
 
-interface Wish {
+interface Request {
   readonly application: string;
   readonly account: string;
   readonly namespace: string;
@@ -105,7 +105,7 @@ interface Wish {
   readonly content: string;
 }
 
-async function apply({ managed, signal }: Engine, { application, account, namespace, name, content }: Wish): Promise<void> {
+async function apply({ managed, signal }: Engine, { application, account, namespace, name, content }: Request): Promise<void> {
   const annotations = { [TRACKING]: trackingId(application, namespace, name) };
   await managed.request(
     {

@@ -54,12 +54,7 @@ function requestOf({ party }: SimulatedLink, exchange: ReturnType<typeof exchang
   return { by: party.name, method, target: path + search, contentType: headers["content-type"], headers, body: body ?? "" };
 }
 
-function ask(
-  { world, network, party, server }: SimulatedLink,
-  request: Request,
-  signal: AbortSignal,
-  patienceMs?: number,
-): Promise<Answer> {
+function ask({ world, network, party, server }: SimulatedLink, request: Request, signal: AbortSignal, timeoutMs?: number): Promise<Answer> {
   const name = nameOf(server.name, request);
   const isWrite = request.method !== "GET";
   const effect = (): Answer | Promise<Answer> => {
@@ -67,7 +62,7 @@ function ask(
     return server.answer(request);
   };
   const broken = unreachable(`Sending ${request.method} ${request.target}`, "kube.unreachable");
-  return network.call({ from: party, to: server.name, name, effect, broken, ...(patienceMs === undefined ? {} : { patienceMs }) }, signal);
+  return network.call({ from: party, to: server.name, name, effect, broken, ...(timeoutMs === undefined ? {} : { timeoutMs }) }, signal);
 }
 
 /** `api.PATCH.rolebindings`: what failpoints are addressed by. */

@@ -13,14 +13,14 @@ type Listener = (changes: readonly Change[] | "missed") => void;
 export function createChangeFeed(): MemoryChangeFeed {
   const listeners = new Set<Listener>();
   let isAway = false;
-  const tell = (listener: Listener, news: readonly Change[] | "missed"): void =>
+  const tell = (listener: Listener, notifications: readonly Change[] | "missed"): void =>
     queueMicrotask(() => {
-      if (!isAway && listeners.has(listener)) listener(news);
+      if (!isAway && listeners.has(listener)) listener(notifications);
     });
   return {
     subscribe(listener) {
       // A function of its own, so that one that subscribes twice is told twice and leaves once.
-      const own: Listener = (news) => listener(news);
+      const own: Listener = (notifications) => listener(notifications);
       listeners.add(own);
       tell(own, "missed");
       return () => void listeners.delete(own);

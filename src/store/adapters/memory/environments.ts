@@ -56,7 +56,7 @@ export function createEnvironmentStore(transact: Transact): EnvironmentStore {
       transact(signal, ({ tables }) =>
         [...tables.environments.values()]
           .filter(({ workspaceId }) => workspaceOf(tables, workspaceId).apiCluster === apiCluster)
-          .filter((environment) => environment.state === "connected" && environment.createsAccount && lacksAccount(tables, environment))
+          .filter((environment) => environment.state === "connected" && environment.createsAccount && hasNoAccount(tables, environment))
           .map((environment) => known(tables, environment))
           .sort((a, b) => (a.id < b.id ? -1 : 1)),
       ),
@@ -98,7 +98,7 @@ export function clustersOf(tables: Tables, unitId: UnitId): readonly string[] {
   return [...new Set(clusters)].filter((url) => url !== "").sort();
 }
 
-function lacksAccount(tables: Tables, { id, workspaceId }: Environment): boolean {
+function hasNoAccount(tables: Tables, { id, workspaceId }: Environment): boolean {
   return tables.units.where("workspace", workspaceId).some(({ unit }) => {
     if (unit.owner === undefined || unit.phase === "MOVING") return false;
     const account = { unitId: unit.id, instanceId: unit.owner };

@@ -1,11 +1,11 @@
 import type { InstanceId, UnitId } from "../../../domain/ids.ts";
-import type { HealthLook, HealthStore, NeverCompared } from "../../health/port.ts";
+import type { HealthRecord, HealthStore, NeverCompared } from "../../health/port.ts";
 import { applicationsOf, workspaceOf } from "./applications.ts";
 import type { ApplicationRow, Tables, Transact, Transaction } from "./tables.ts";
 
 export function createHealthStore(transact: Transact): HealthStore {
   return {
-    record: (look, signal) => transact(signal, (transaction) => record(transaction, look)),
+    record: (observation, signal) => transact(signal, (transaction) => record(transaction, observation)),
     readWindow: (instanceId, since, signal) =>
       transact(signal, ({ tables }) => ({
         samples: (tables.probeSamples.get(instanceId) ?? []).filter(({ at }) => at >= since),
@@ -21,7 +21,7 @@ export function createHealthStore(transact: Transact): HealthStore {
   };
 }
 
-function record({ tables, notify }: Transaction, { sample, verdict, keepSince, decision }: HealthLook): void {
+function record({ tables, notify }: Transaction, { sample, verdict, keepSince, decision }: HealthRecord): void {
   const { instanceId } = verdict;
   if (!tables.instances.has(instanceId)) return;
   const before = tables.verdicts.get(instanceId);

@@ -74,11 +74,11 @@ function unitFor({ tables }: Transaction, { uid, spec }: DeploymentIntent, first
 }
 
 /** What a workspace and its unit are made from where they do not exist yet. */
-type UnitWish = Pick<DeploymentIntent, "workspace" | "class"> & {
+type UnitRequest = Pick<DeploymentIntent, "workspace" | "class"> & {
   readonly newIds: Pick<DeploymentIntent["newIds"], "workspaceId" | "unitId">;
 };
 
-export function ensureUnit({ tables, notify, now }: Transaction, intent: UnitWish): PlacementUnit {
+export function ensureUnit({ tables, notify, now }: Transaction, intent: UnitRequest): PlacementUnit {
   const [known] = tables.workspaces.where("identity", workspaceIdentity(intent.workspace));
   const workspaceId = known?.id ?? intent.newIds.workspaceId;
   if (known?.state !== "active")

@@ -15,7 +15,7 @@ describe("the store in memory while it is away", () => {
     const store = createMemoryStore({ clock: systemClock });
     const { addInstance } = createWorld(store);
     const heard: unknown[] = [];
-    store.changes.subscribe((news) => void heard.push(news));
+    store.changes.subscribe((notifications) => void heard.push(notifications));
     await eventually(() => expect(heard).toEqual(["missed"]));
     const adding = addInstance();
     store.setAway(true);

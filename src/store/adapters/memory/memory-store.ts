@@ -85,10 +85,10 @@ function createTransact(clock: Clock, feed: MemoryChangeFeed, isAway: () => bool
   return async (signal, work) => {
     signal.throwIfAborted();
     if (isAway()) throw new UnavailableError("reaching the database", { code: "store.unavailable" });
-    const hints = new Map<string, Change>();
-    const notify = (kind: Change["kind"], id: string): void => void hints.set(`${kind}:${id}`, { kind, id });
+    const notifications = new Map<string, Change>();
+    const notify = (kind: Change["kind"], id: string): void => void notifications.set(`${kind}:${id}`, { kind, id });
     const result = work({ tables, now: () => clock.now(), notify });
-    feed.send([...hints.values()]);
+    feed.send([...notifications.values()]);
     return result;
   };
 }

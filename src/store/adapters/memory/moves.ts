@@ -3,16 +3,16 @@ import { addLoad, LOAD_DIMENSIONS } from "../../../domain/load.ts";
 import type { Move } from "../../../domain/move.ts";
 import { TAKEN_ON, TARGET_LEFT } from "../../../domain/move-messages.ts";
 import { PHASES } from "../../../domain/move-phases.ts";
-import type { MoveBeginning, MoveRequest, MoveRows, MoveStore, MoveWish } from "../../move/port.ts";
+import type { MoveBeginning, MoveRequest, MoveRows, MoveStore, RequestedMove } from "../../move/port.ts";
 import { applicationsOf, putUnit, workspaceOf } from "./applications.ts";
 import { clustersOf, environmentNamed, environmentsOf } from "./environments.ts";
 import { enter, liveMoveOf } from "./live-moves.ts";
-import { loadOf, seat, siblingsOf } from "./placements.ts";
+import { deploy, loadOf, siblingsOf } from "./placements.ts";
 import type { Tables, Transact, Transaction } from "./tables.ts";
 
 export function createMoveStore(transact: Transact): MoveStore {
   return {
-    request: (wish, signal) => transact(signal, (transaction) => request(transaction, wish)),
+    request: (requestedMove, signal) => transact(signal, (transaction) => request(transaction, requestedMove)),
     begin: (id, signal) => transact(signal, (transaction) => begin(transaction, id)),
     advance: (id, advance, signal) =>
       transact(signal, (transaction) => {
@@ -31,7 +31,7 @@ export function createMoveStore(transact: Transact): MoveStore {
         const move = transaction.tables.moves.get(id);
         if (move?.phase !== "COMMIT") return false;
         const { unitId, from, to, reason, toEpoch } = move;
-        const unit = seat(transaction, unitId, { owner: to, epoch: toEpoch });
+        const unit = deploy(transaction, unitId, { owner: to, epoch: toEpoch });
         transaction.tables.unitMoves.push({ unit: unitId, class: unit?.class ?? "", from, to, reason, at: decision.at });
         transaction.tables.decisions.push(decision);
         enter(transaction, move, { to: "GRANT", message: "" });
@@ -45,7 +45,7 @@ export function createMoveStore(transact: Transact): MoveStore {
         const isWaiting = move.phase === "WAITING";
         if (!isWaiting) {
           tables.lastEpoch += 1;
-          seat(transaction, move.unitId, { owner: move.from, epoch: tables.lastEpoch, phase: "IDLE" });
+          deploy(transaction, move.unitId, { owner: move.from, epoch: tables.lastEpoch, phase: "IDLE" });
           tables.decisions.push(decision);
         }
         enter(transaction, move, { to: isWaiting ? "ABORTED" : "ABORT", ...said });
@@ -88,24 +88,25 @@ function readRows(tables: Tables, id: MoveId): MoveRows | undefined {
   };
 }
 
-function request(transaction: Transaction, wish: MoveWish): MoveRequest {
+function request(transaction: Transaction, requestedMove: RequestedMove): MoveRequest {
   const { tables, notify } = transaction;
-  const unit = tables.units.get(wish.unitId)?.unit;
-  const target = tables.instances.get(wish.to);
+  const unit = tables.units.get(requestedMove.unitId)?.unit;
+  const target = tables.instances.get(requestedMove.to);
   if (unit === undefined) return { kind: "stale" };
   if (target === undefined) return { kind: "full" };
   const live = liveMoveOf(tables, unit.id);
-  if (live?.id === wish.id) return { kind: "requested" };
-  const isStale = unit.owner === undefined || unit.owner === wish.to || unit.epoch !== wish.epoch;
+  if (live?.id === requestedMove.id) return { kind: "requested" };
+  const isStale = unit.owner === undefined || unit.owner === requestedMove.to || unit.epoch !== requestedMove.epoch;
   // It brought the unit to where it is by now, and waits for that instance.
-  const isTakenOn = wish.isFailOver && !isStale && live?.toEpoch === wish.epoch && PHASES[live.phase].next.includes("REDIRECTED");
+  const isTakenOn =
+    requestedMove.isFailOver && !isStale && live?.toEpoch === requestedMove.epoch && PHASES[live.phase].next.includes("REDIRECTED");
   if (live !== undefined && !isTakenOn) return { kind: "moving", id: live.id };
   if (unit.owner === undefined || isStale) return { kind: "stale" };
-  const load = addLoad(loadOf(tables, wish.to), unit.load);
-  const fits = LOAD_DIMENSIONS.every((dimension) => load[dimension] <= wish.ceiling[dimension]);
-  if (target.state !== "ACTIVE" || !fits || siblingsOf(tables, unit).includes(wish.to)) return { kind: "full" };
+  const load = addLoad(loadOf(tables, requestedMove.to), unit.load);
+  const fits = LOAD_DIMENSIONS.every((dimension) => load[dimension] <= requestedMove.ceiling[dimension]);
+  if (target.state !== "ACTIVE" || !fits || siblingsOf(tables, unit).includes(requestedMove.to)) return { kind: "full" };
   if (live !== undefined) enterAndFree(transaction, live, { to: "REDIRECTED", message: TAKEN_ON });
-  const { id, unitId, to, epoch: fromEpoch, kind, reason, plan, reverses, isFailOver, actor, decision } = wish;
+  const { id, unitId, to, epoch: fromEpoch, kind, reason, plan, reverses, isFailOver, actor, decision } = requestedMove;
   const { at } = decision;
   tables.moves.set(id, {
     id,

@@ -3,7 +3,7 @@ import { contentHash } from "../../../domain/hash.ts";
 import type { InstanceId, UnitId } from "../../../domain/ids.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadVector, ZERO_LOAD } from "../../../domain/load.ts";
 import type { PlacementUnit } from "../../../domain/workspace.ts";
-import { WAITING_FOR_INSTANCE, WAITING_FOR_ROOM } from "../../operation/messages.ts";
+import { WAITING_FOR_CAPACITY, WAITING_FOR_INSTANCE } from "../../operation/messages.ts";
 import type { Page } from "../../operation/port.ts";
 import type {
   FirstPlacement,
@@ -98,7 +98,7 @@ function recordUnplaceable(transaction: Transaction, unitId: UnitId, { decision,
   if (row.unplaceable !== facts) tables.decisions.push(decision);
   putUnit(tables, { ...row, unplaceable: facts });
   if (row.unplaceable !== undefined) return;
-  changeViews(transaction, unitId, { message: WAITING_FOR_ROOM });
+  changeViews(transaction, unitId, { message: WAITING_FOR_CAPACITY });
 }
 
 /** What users see of the unit's applications changed: hint at each. */
@@ -127,7 +127,7 @@ function listUnplaced(tables: Tables, { limit, after }: Page): readonly UnitId[]
 }
 
 /** Gives a unit its owner and epoch; what was acknowledged of it, wherever, says nothing any more. */
-export function seat(
+export function deploy(
   transaction: Transaction,
   unitId: UnitId,
   change: Pick<PlacementUnit, "owner" | "epoch"> & Partial<PlacementUnit>,

@@ -1,6 +1,6 @@
 import type { PlacedUnit, RecoveryStore, Reseating } from "../../recovery/port.ts";
 import { enter, liveMoveOf } from "./live-moves.ts";
-import { seat } from "./placements.ts";
+import { deploy } from "./placements.ts";
 import type { Tables, Transact, Transaction } from "./tables.ts";
 
 export function createRecoveryStore(transact: Transact): RecoveryStore {
@@ -33,7 +33,7 @@ function reseat(transaction: Transaction, { unit, owner, message, decision }: Re
   const move = liveMoveOf(tables, unit.id);
   if (move !== undefined) enter(transaction, move, { to: "ABORTED", message });
   tables.lastEpoch += 1;
-  seat(transaction, unit.id, { owner, epoch: tables.lastEpoch, phase: "IDLE" });
+  deploy(transaction, unit.id, { owner, epoch: tables.lastEpoch, phase: "IDLE" });
   tables.decisions.push(decision);
   return true;
 }

@@ -152,11 +152,11 @@ function acknowledge(transaction: Transaction, object: ShardObject): boolean {
 function recordProgress(transaction: Transaction, { applicationId, blockage, attempts, state, message }: ProgressNote): void {
   const { tables, notify } = transaction;
   const open = tables.operations.where("subject", applicationId).filter(({ operation }) => operation.state !== "Completed");
-  const isNews = open.some(({ operation }) => operation.message !== message);
+  const isChange = open.some(({ operation }) => operation.message !== message);
   amendOpen(transaction, applicationId, { state, message }, { attempts });
   const row = tables.applications.get(applicationId);
   const isSameBlockage = canonicalJson(row?.blockage ?? null) === canonicalJson(blockage ?? null);
-  if (row === undefined || (isSameBlockage && !isNews)) return;
+  if (row === undefined || (isSameBlockage && !isChange)) return;
   tables.applications.put(applicationId, { ...row, blockage, viewRevision: row.viewRevision + 1 });
   notify("status", applicationId);
 }

@@ -17,15 +17,15 @@ function record({ tables, notify }: Transaction, status: RecordedStatus): boolea
   const { unit } = unitRow(tables, row.application.unitId);
   if (unit.owner !== status.instanceId || unit.epoch !== status.epoch) return false;
   if (isOlder(status, row.status)) return false;
-  const isNews = row.status?.hash !== status.hash;
+  const isChange = row.status?.hash !== status.hash;
   // What has the same hash says the same: of a mere refresh only its time and version are new.
   const recorded =
-    row.status === undefined || isNews
+    row.status === undefined || isChange
       ? status
       : { ...row.status, instanceId: status.instanceId, epoch: status.epoch, reconciledAt: status.reconciledAt, version: status.version };
-  tables.applications.put(status.applicationId, { ...row, status: recorded, viewRevision: row.viewRevision + (isNews ? 1 : 0) });
-  if (isNews) notify("status", status.applicationId);
-  return isNews;
+  tables.applications.put(status.applicationId, { ...row, status: recorded, viewRevision: row.viewRevision + (isChange ? 1 : 0) });
+  if (isChange) notify("status", status.applicationId);
+  return isChange;
 }
 
 /** Whether the engine has said something later under this epoch already: whoever was held up with this one must not tell it as the news. */

@@ -55,14 +55,14 @@ function change({ tables, notify }: Transaction, row: SyncRunRow, over: Partial<
   notify("sync-run", run.uid);
 }
 
-function record(transaction: Transaction, { deploymentUid, apiCluster, ...wish }: RunIntent): void {
+function record(transaction: Transaction, { deploymentUid, apiCluster, ...request }: RunIntent): void {
   const { tables, notify, now } = transaction;
   const named = tables.applications.where("uid", deploymentUid ?? "")[0]?.application;
   const applicationId = named?.deletedAt === undefined ? named?.id : undefined;
-  const row = tables.syncRuns.get(wish.uid);
+  const row = tables.syncRuns.get(request.uid);
   if (row === undefined) {
     tables.lastPlace += 1;
-    const run: SyncRun = { ...wish, recordedAt: now(), applicationId, isCancelled: false, requestedAt: undefined, progress: NOT_BEGUN };
+    const run: SyncRun = { ...request, recordedAt: now(), applicationId, isCancelled: false, requestedAt: undefined, progress: NOT_BEGUN };
     tables.syncRuns.put(run.uid, { run, apiCluster, place: tables.lastPlace, viewRevision: 1, publishedRevision: 0, publishedHash: "" });
     notify("sync-run", run.uid);
   } else {

@@ -37,15 +37,16 @@ export function createChangeFeed({ url, clock, log, ids, send }: ChangeFeedOptio
   let isConnected = false;
   let running: Promise<void> | undefined;
 
-  const tell = (listener: Listener, news: readonly Change[] | "missed"): void => {
+  const tell = (listener: Listener, notifications: readonly Change[] | "missed"): void => {
     if (!listeners.has(listener)) return;
     try {
-      listener(news);
+      listener(notifications);
     } catch (error) {
       log.error({ error }, "Going on after a subscriber of changes failed");
     }
   };
-  const tellAll = (news: readonly Change[] | "missed"): void => [...listeners].forEach((listener) => tell(listener, news));
+  const tellAll = (notifications: readonly Change[] | "missed"): void =>
+    [...listeners].forEach((listener) => tell(listener, notifications));
   const deliver = (): void => {
     const changes = [...gathered.values()];
     gathered.clear();
@@ -53,7 +54,7 @@ export function createChangeFeed({ url, clock, log, ids, send }: ChangeFeedOptio
   };
   const gather = (payload: string): void => {
     if (probe.isProbe(payload)) return;
-    const change = parseHint(payload);
+    const change = parseNotification(payload);
     if (change === undefined) return log.warn({ payload }, "Passing over a hint of an unknown kind");
     // All that one read of the socket brought is one batch.
     if (gathered.size === 0) setImmediate(deliver);
@@ -94,7 +95,7 @@ export function createChangeFeed({ url, clock, log, ids, send }: ChangeFeedOptio
 
   const subscribe = (listener: Listener): (() => void) => {
     // A function of its own, so that one that subscribes twice is told twice and leaves once.
-    const own: Listener = (news) => listener(news);
+    const own: Listener = (notifications) => listener(notifications);
     listeners.add(own);
     if (isConnected) setImmediate(tell, own, "missed");
     if (!ending.signal.aborted) running ??= run(ending.signal);
@@ -115,7 +116,7 @@ export function createChangeFeed({ url, clock, log, ids, send }: ChangeFeedOptio
 }
 
 /** `kind:id`; `undefined` for a kind this version does not know. */
-function parseHint(payload: string): Change | undefined {
+function parseNotification(payload: string): Change | undefined {
   const colon = payload.indexOf(":");
   const kind = CHANGE_KINDS.find((known): known is ChangeKind => known === payload.slice(0, colon));
   return kind === undefined ? undefined : { kind, id: payload.slice(colon + 1) };

@@ -27,7 +27,7 @@ export function createChangeProbe({ ids, subscribe, send }: ChangeProbeOptions):
         signal.addEventListener("abort", () => resolve(false), { once: true });
       });
       // Whoever subscribes is told first that the connection stands; what was sent before would be lost.
-      const leave = subscribe((news) => (news === "missed" ? void send(probe, signal).catch(() => {}) : undefined));
+      const leave = subscribe((notifications) => (notifications === "missed" ? void send(probe, signal).catch(() => {}) : undefined));
       try {
         return !signal.aborted && (await heard);
       } finally {

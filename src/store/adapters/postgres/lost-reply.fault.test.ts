@@ -15,7 +15,7 @@ import { createWorld, soon, type World } from "../../testing/world.ts";
 import { createPostgresStore } from "./postgres-store.ts";
 
 let server: TestServer;
-let home: TestDatabase;
+let workspaceUnit: TestDatabase;
 let cutter: ReplyCutter;
 /** By the way on which answers get lost. */
 let store: Store;
@@ -34,15 +34,15 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 beforeEach(async () => {
-  home = await server.createMigrated();
-  cutter = await startReplyCutter(home.url);
+  workspaceUnit = await server.createMigrated();
+  cutter = await startReplyCutter(workspaceUnit.url);
   closing.push(() => cutter.close());
   store = await openStore(cutter.url);
-  world = createWorld(await openStore(home.url));
+  world = createWorld(await openStore(workspaceUnit.url));
 });
 afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
-  await home.drop();
+  await workspaceUnit.drop();
 });
 
 /** Runs work whose answer gets lost, as `tag` ends it, and then once more, as the queue does. */
@@ -55,34 +55,34 @@ async function twice<Result>(tag: string, work: () => Promise<Result>): Promise<
 }
 
 const count = async (table: string, where = "true") =>
-  (await server.query<{ readonly n: number }>(`select count(*)::int as n from ${table} where ${where}`, home.url))[0]?.n;
+  (await server.query<{ readonly n: number }>(`select count(*)::int as n from ${table} where ${where}`, workspaceUnit.url))[0]?.n;
 
 describe("work that was committed, and whose answer got lost", () => {
   it("is found when wishes are recorded again: one row, one unit and one operation each, and no revision raised twice", async () => {
-    const wishes = Array.from({ length: 3 }, (_, index) => anIntent({ namespace: `team-${index % 2}` }));
+    const requests = Array.from({ length: 3 }, (_, index) => anIntent({ namespace: `team-${index % 2}` }));
     const record = () =>
       store.intents.recordDeployments(
-        wishes.map((wish) => ({ ...wish, newIds: anIntent().newIds })),
+        requests.map((request) => ({ ...request, newIds: anIntent().newIds })),
         soon(),
       );
     const outcomes = await twice("COMMIT", record);
     expect(outcomes.map(({ kind }) => kind)).toEqual(["unchanged", "unchanged", "unchanged"]);
     for (const [index, outcome] of outcomes.entries())
-      expect(await world.application(outcome.applicationId)).toMatchObject({ uid: wishes[index]?.uid, desiredRevision: 1 });
+      expect(await world.application(outcome.applicationId)).toMatchObject({ uid: requests[index]?.uid, desiredRevision: 1 });
     expect([await count("application"), await count("placement_unit"), await count("workspace"), await count("operation")]).toEqual([
       3, 2, 2, 3,
     ]);
   });
 
   it("is found when a change or a deletion is recorded again", async () => {
-    const seated = await world.seat();
-    const changed = { ...seated.intent, generation: 2, spec: { ...seated.intent.spec, type: "manual" as const } };
+    const deployed = await world.deploy();
+    const changed = { ...deployed.intent, generation: 2, spec: { ...deployed.intent.spec, type: "manual" as const } };
     await twice("COMMIT", () => store.intents.recordDeployments([{ ...changed, newIds: anIntent().newIds }], soon()));
-    expect(await world.application(seated.applicationId)).toMatchObject({ desiredRevision: 2, generation: 2 });
+    expect(await world.application(deployed.applicationId)).toMatchObject({ desiredRevision: 2, generation: 2 });
     const deletion = () =>
       store.intents.recordDeletions([{ uid: changed.uid, deletion: "cascade", operationId: anIntent().newIds.operationId }], soon());
     await twice("COMMIT", deletion);
-    expect(await world.application(seated.applicationId)).toMatchObject({ desiredRevision: 2, deletion: "cascade" });
+    expect(await world.application(deployed.applicationId)).toMatchObject({ desiredRevision: 2, deletion: "cascade" });
     expect(await count("operation", "kind = 'delete-application'")).toBe(1);
   });
 
@@ -104,18 +104,18 @@ describe("work that was committed, and whose answer got lost", () => {
   });
 
   it("is found when an acknowledgement or a status is recorded again, and nobody is told twice", async () => {
-    const seated = await world.seat();
-    const at = { instanceId: seated.instanceId, epoch: seated.epoch };
-    await twice("SELECT 1", () => store.shards.acknowledge([anObject({ ...at, subject: seated.applicationId })], soon()));
+    const deployed = await world.deploy();
+    const at = { instanceId: deployed.instanceId, epoch: deployed.epoch };
+    await twice("SELECT 1", () => store.shards.acknowledge([anObject({ ...at, subject: deployed.applicationId })], soon()));
     expect(await count("operation", "state = 'Completed' and attempts = 1")).toBe(1);
-    const hints = await world.hintsOf(() =>
-      twice("SELECT 1", () => store.statuses.recordStatuses([aStatus({ ...at, applicationId: seated.applicationId })], soon())),
+    const notifications = await world.notificationsOf(() =>
+      twice("SELECT 1", () => store.statuses.recordStatuses([aStatus({ ...at, applicationId: deployed.applicationId })], soon())),
     );
-    expect(hints).toEqual([`status:${seated.applicationId}`]);
+    expect(notifications).toEqual([`status:${deployed.applicationId}`]);
   });
 
   it("is found when a run is recorded, reported, cancelled, told and forgotten again", async () => {
-    const { intent, applicationId, instanceId, epoch } = await world.seat();
+    const { intent, applicationId, instanceId, epoch } = await world.deploy();
     const run = aRun({ deploymentUid: intent.uid });
     const { uid } = run;
     const read = async () => (await world.store.syncRuns.readViews([uid], soon()))[0];
@@ -147,7 +147,7 @@ describe("a member whose clock is an hour off", () => {
   ])("%s lives and holds leases as long as everybody else", async (_, byMs) => {
     const clock = createVirtualClock(Date.now() + byMs);
     const [ada, bob] = ["ada", "bob"] as unknown as readonly [MemberId, MemberId];
-    const off = await openStore(home.url, clock);
+    const off = await openStore(workspaceUnit.url, clock);
     const alive = (found: ReadonlyMap<string, readonly MemberId[]>) => found.get("api");
     await off.members.heartbeat(ada, ["api"], 15_000, soon());
     expect(alive(await world.store.members.heartbeat(bob, ["api"], 15_000, soon()))).toEqual([ada, bob]);
@@ -159,7 +159,7 @@ describe("a member whose clock is an hour off", () => {
     expect(await world.store.members.acquire("key", bob, 15_000, soon())).toBeUndefined();
     const [row] = await server.query<{ readonly left: number }>(
       "select extract(epoch from min(expires) - now())::float as left from member",
-      home.url,
+      workspaceUnit.url,
     );
     expect(row?.left).toBeLessThanOrEqual(15);
   });

@@ -84,6 +84,38 @@ describe("bringing the schema up to date", () => {
     expect(await done()).toEqual(ALL);
   });
 
+  it("gives the parts of recorded documents their present names, and leaves values alone that look like the former ones", async () => {
+    await run({ migrations: MIGRATIONS.slice(0, 1) });
+    const said = String.raw`"said": "\"wish\": \"seats\": \"brake\":"`;
+    await server.query(
+      `insert into plan (id, class, goal, subject, snapshot_hash, plan_hash, actor, created_at, expires_at, moves, records, report)
+       values ('p', 'c', 'drain', '', 's', 'h', 'a', now(), now(), '[]', '[{"question":{"wish":{"needs":[]}}}]',
+         '{"withoutSeat":[{"question":{"wish":{}}}],"brakes":[{"brake":"FREEZE"}],${said}}')`,
+      database.url,
+    );
+    await server.query(
+      `insert into decision (id, at, subject, kind, verdict, rule, details)
+       values ('d', now(), 'u', 'placement', 'CHOSEN', 'PREFERRED', '{"seats":[{"id":"i"}],"wish":{"apart":[]},${said}}'),
+         ('e', now(), 'u', 'health', 'healthy', 'r', '{"seats":1}')`,
+      database.url,
+    );
+    await run();
+    const [plan] = await server.query<{ readonly records: unknown; readonly report: unknown }>(
+      "select records, report from plan",
+      database.url,
+    );
+    const details = await server.query<{ readonly details: unknown }>("select details from decision order by id", database.url);
+    const left = JSON.parse(`{${said}}`) as object;
+    expect(plan).toEqual({
+      records: [{ question: { constraints: { needs: [] } } }],
+      report: { withoutCandidate: [{ question: { constraints: {} } }], blockedBy: [{ rule: "FREEZE" }], ...left },
+    });
+    expect(details.map((row) => row.details)).toEqual([
+      { candidates: [{ id: "i" }], constraints: { apart: [] }, ...left },
+      JSON.parse(`{"seats":1}`),
+    ]);
+  });
+
   it("is completed by the next one when the first was killed in the middle of a file", async () => {
     const other = new pg.Client({ connectionString: database.url });
     other.on("error", () => {});

@@ -14,18 +14,18 @@ import { readMigrations } from "./migration-files.ts";
 import { createPostgresStore } from "./postgres-store.ts";
 
 let server: TestServer;
-let home: TestDatabase;
+let workspaceUnit: TestDatabase;
 const closing: (() => Promise<void>)[] = [];
 beforeAll(async () => {
   server = await startTestServer();
 });
 afterAll(() => server.stop());
 beforeEach(async () => {
-  home = await server.createMigrated();
+  workspaceUnit = await server.createMigrated();
 });
 afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
-  await home.drop();
+  await workspaceUnit.drop();
 });
 
 async function openStore({
@@ -36,7 +36,7 @@ async function openStore({
   readonly keyRing?: KeyRing;
 } = {}): Promise<Store> {
   const store = await createPostgresStore({
-    url: home.url,
+    url: workspaceUnit.url,
     clock: systemClock,
     log: silentLog,
     metrics,
@@ -48,7 +48,7 @@ async function openStore({
 }
 
 function openDatabase(): Database {
-  const database = createDatabase({ url: home.url, clock: systemClock, log: silentLog, metrics: noMetrics, poolSize: 4 });
+  const database = createDatabase({ url: workspaceUnit.url, clock: systemClock, log: silentLog, metrics: noMetrics, poolSize: 4 });
   closing.push(() => database.close());
   return database;
 }
@@ -96,7 +96,7 @@ describe("a connection that breaks", () => {
   it("under the hints is made again, and subscribers hear that they missed something", async () => {
     const store = await openStore();
     const heard: unknown[] = [];
-    store.changes.subscribe((news) => void heard.push(news));
+    store.changes.subscribe((notifications) => void heard.push(notifications));
     await eventually(() => expect(heard).toEqual(["missed"]));
     await cutAll();
     await eventually(() => expect(heard).toEqual(["missed", "missed"]));
@@ -109,7 +109,7 @@ describe("a connection that breaks", () => {
     const store = await openStore();
     store.changes.subscribe(() => {});
     await eventually(() => expect(store.changes.isConnected()).toBe(true));
-    const name = new URL(home.url).pathname.slice(1);
+    const name = new URL(workspaceUnit.url).pathname.slice(1);
     await server.query(`alter database ${name} with allow_connections false`);
     await cutAll();
     await eventually(() => expect(store.changes.isConnected()).toBe(false));
@@ -200,7 +200,7 @@ describe("statements that collide", () => {
     );
     await Promise.all(shuffled.map((batch) => store.intents.recordDeployments(batch, soon())));
     const [row] = await server.query<{ readonly deadlocks: string }>(
-      `select deadlocks from pg_stat_database where datname = '${new URL(home.url).pathname.slice(1)}'`,
+      `select deadlocks from pg_stat_database where datname = '${new URL(workspaceUnit.url).pathname.slice(1)}'`,
     );
     expect(row?.deadlocks).toBe("0");
   });
@@ -283,7 +283,7 @@ describe("secrets at rest", () => {
   const dump = () =>
     server.query<{ readonly key_id: string; readonly all: string }>(
       "select key_id, encode(data_key, 'escape') || encode(ciphertext, 'escape') || fingerprint as all from credential order by id",
-      home.url,
+      workspaceUnit.url,
     );
 
   it("S4: are nowhere readable in the table", async () => {
@@ -321,10 +321,10 @@ describe("secrets at rest", () => {
     await credentials.put(OTHER, "theirs", soon());
     await server.query(
       "update credential c set data_key = o.data_key, ciphertext = o.ciphertext from credential o where c.id = 'credential-1' and o.id = 'credential-2'",
-      home.url,
+      workspaceUnit.url,
     );
     await expect(credentials.read(KEY, soon())).rejects.toMatchObject({ name: "DefectError", code: "store.credential-tampered" });
-    await server.query("update credential set owner = 'workspace-2' where id = 'credential-2'", home.url);
+    await server.query("update credential set owner = 'workspace-2' where id = 'credential-2'", workspaceUnit.url);
     await expect(credentials.read({ ...OTHER, owner: "workspace-2" }, soon())).rejects.toMatchObject({ code: "store.credential-tampered" });
   });
 

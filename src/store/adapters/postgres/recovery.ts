@@ -5,7 +5,7 @@ import type { PlacedUnit, RecoveryStore, Reseating } from "../../recovery/port.t
 import type { Database, Run, Statement } from "./database.ts";
 import { type DecisionIds, decisionValues } from "./decisions.ts";
 import { enter } from "./moves/enter-phase.ts";
-import { SEATED } from "./placements/seating.ts";
+import { PLACED_UNITS } from "./placements/placed-units.ts";
 import { text } from "./sql-values.ts";
 
 const LAST_EPOCH: Statement = {
@@ -46,7 +46,7 @@ with placed as (
   update placement_unit set owner = $1, epoch = nextval('epoch_seq'), phase = 'IDLE', row_version = row_version + 1
    where id = $2 and epoch = $3 and owner = $4 and phase = $5
   returning id, owner, epoch, desired_revision
-), ${SEATED}, dropped as (
+), ${PLACED_UNITS}, dropped as (
   delete from shard_object o using (select id from wanted union all select id from placed) as s where o.subject = s.id and o.instance <> $1
 )
 select sent from hints`,

@@ -62,7 +62,7 @@ with seen as materialized (
 ), gone as (
   delete from decision d using idle i where d.id = i.id
 )
-select (select count(*) from idle) as forgotten, (select count(*) from seen) as looked_at, l.at, l.id
+select (select count(*) from idle) as forgotten, (select count(*) from seen) as seen_count, l.at, l.id
   from (select 1) as one left join (select at, id from seen order by at desc, id desc limit 1) as l on true`,
 };
 
@@ -86,7 +86,7 @@ select count(*) as forgotten from orphan`,
 
 interface Step {
   readonly forgotten: number;
-  readonly looked_at: number;
+  readonly seen_count: number;
   readonly at: Millis | null;
   readonly id: string | null;
 }
@@ -124,6 +124,6 @@ export function createRetentionStore(database: Database): RetentionStore {
 }
 
 function nextOf(row: Step | undefined, limit: number): JournalPosition | undefined {
-  if (row === undefined || row.looked_at < limit || row.at === null || row.id === null) return undefined;
+  if (row === undefined || row.seen_count < limit || row.at === null || row.id === null) return undefined;
   return { at: row.at, id: row.id };
 }

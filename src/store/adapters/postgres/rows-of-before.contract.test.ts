@@ -139,7 +139,7 @@ it("tells users of the trouble that operations have met with, and of no wait bef
       `('o-${index}', 'w', 'a-${index}', 'apply-application', '${state}', 1, now(), now(), now(), ${quoted(message)})`,
   );
   const store = await upgraded(
-    "0005",
+    "0006",
     `${UNIT_ROWS};
      insert into application (id, workspace, unit, name, uid, generation, spec, repo_url, argo_name, desired_revision) values ${applications.join(", ")};
      insert into application_status (application, unit) select id, unit from application;

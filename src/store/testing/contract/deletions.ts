@@ -7,43 +7,43 @@ import { soon, type World } from "../world.ts";
 export function describeDeletions(world: () => World): void {
   describe("deleting applications", () => {
     it("marks an application that stands somewhere, once, and hints at it", async () => {
-      const { seat, remove, application, hintsOf } = world();
-      const { intent, applicationId } = await seat();
-      expect(await hintsOf(() => remove(intent))).toEqual([`application:${applicationId}`]);
+      const { deploy, remove, application, notificationsOf } = world();
+      const { intent, applicationId } = await deploy();
+      expect(await notificationsOf(() => remove(intent))).toEqual([`application:${applicationId}`]);
       const marked = await application(applicationId);
       expect(marked.deletion).toBe("cascade");
       expect(marked.deletedAt).toEqual(expect.any(Number));
-      expect(await hintsOf(() => remove(intent))).toEqual([]);
+      expect(await notificationsOf(() => remove(intent))).toEqual([]);
       expect(await application(applicationId)).toEqual(marked);
     });
 
     it("ignores uids nobody knows", async () => {
-      const { remove, hintsOf } = world();
-      expect(await hintsOf(() => remove(anIntent()))).toEqual([]);
+      const { remove, notificationsOf } = world();
+      expect(await notificationsOf(() => remove(anIntent()))).toEqual([]);
     });
 
     it("lets a cascade become an orphan, never an orphan a cascade", async () => {
-      const { seat, remove, application, hintsOf } = world();
-      const { intent, applicationId } = await seat();
+      const { deploy, remove, application, notificationsOf } = world();
+      const { intent, applicationId } = await deploy();
       await remove(intent, "cascade");
       const { deletedAt } = await application(applicationId);
-      expect(await hintsOf(() => remove(intent, "orphan"))).toEqual([`application:${applicationId}`]);
+      expect(await notificationsOf(() => remove(intent, "orphan"))).toEqual([`application:${applicationId}`]);
       expect(await application(applicationId)).toMatchObject({ deletion: "orphan", deletedAt });
-      expect(await hintsOf(() => remove(intent, "cascade"))).toEqual([]);
+      expect(await notificationsOf(() => remove(intent, "cascade"))).toEqual([]);
       expect(await application(applicationId)).toMatchObject({ deletion: "orphan" });
     });
 
     it("does not revive a row that is being deleted", async () => {
-      const { seat, remove, again, application } = world();
-      const { intent, applicationId } = await seat();
+      const { deploy, remove, again, application } = world();
+      const { intent, applicationId } = await deploy();
       await remove(intent);
       expect(await again(intent, { generation: 9, spec: aSpec({ path: "new" }) })).toEqual([{ kind: "deleting", applicationId }]);
       expect(await application(applicationId)).toMatchObject({ generation: 1, deletion: "cascade" });
     });
 
     it("makes no row anew for what a cascade ended a moment ago, and has heard nothing of it later", async () => {
-      const { store, seat, remove, again } = world();
-      const { intent, applicationId } = await seat();
+      const { store, deploy, remove, again } = world();
+      const { intent, applicationId } = await deploy();
       await remove(intent);
       await store.shards.forgetApplications([applicationId], soon());
       const ended = { kind: "deleting", applicationId };
@@ -56,8 +56,8 @@ export function describeDeletions(world: () => World): void {
     });
 
     it("ends the operation that the deletion overtook and opens one of its own", async () => {
-      const { store, seat, remove } = world();
-      const { intent, instanceId } = await seat();
+      const { store, deploy, remove } = world();
+      const { intent, instanceId } = await deploy();
       await remove(intent);
       const operations = await store.operations.listOperations({}, { limit: 10, after: "" }, soon());
       expect(operations).toMatchObject([
@@ -67,35 +67,35 @@ export function describeDeletions(world: () => World): void {
     });
 
     it("removes at once what was never placed, and says so", async () => {
-      const { store, record, remove, hintsOf } = world();
+      const { store, record, remove, notificationsOf } = world();
       const intent = await record();
       const { unitId } = (await store.shards.readApplications([intent.applicationId], soon()))[0]!.application;
-      expect(await hintsOf(() => remove(intent))).toContain(`status:${intent.applicationId}`);
+      expect(await notificationsOf(() => remove(intent))).toContain(`status:${intent.applicationId}`);
       expect(await store.intents.readByIds([intent.applicationId], soon())).toEqual([]);
       expect((await store.placements.readUnit(unitId, soon()))?.unit.load.applications).toBe(0);
     });
 
     it("with its namespace is an orphan there, and a cascade elsewhere", async () => {
-      const { seat, remove, application, hintsOf } = world();
-      const [home, away] = [
-        await seat(),
-        await seat({ namespace: "other", spec: { ...aSpec(), destination: { environment: "prod", namespace: "web" } } }),
+      const { deploy, remove, application, notificationsOf } = world();
+      const [workspaceUnit, away] = [
+        await deploy(),
+        await deploy({ namespace: "other", spec: { ...aSpec(), destination: { environment: "prod", namespace: "web" } } }),
       ];
-      for (const { intent } of [home, away]) await remove(intent, "with-namespace");
-      expect(await application(home.applicationId)).toMatchObject({ deletion: "orphan", deletedAt: expect.any(Number) });
+      for (const { intent } of [workspaceUnit, away]) await remove(intent, "with-namespace");
+      expect(await application(workspaceUnit.applicationId)).toMatchObject({ deletion: "orphan", deletedAt: expect.any(Number) });
       expect(await application(away.applicationId)).toMatchObject({ deletion: "cascade", deletedAt: expect.any(Number) });
-      for (const { intent } of [home, away]) expect(await hintsOf(() => remove(intent, "with-namespace"))).toEqual([]);
-      const late = await seat({ namespace: "late" });
+      for (const { intent } of [workspaceUnit, away]) expect(await notificationsOf(() => remove(intent, "with-namespace"))).toEqual([]);
+      const late = await deploy({ namespace: "late" });
       await remove(late.intent, "cascade");
       await remove(late.intent, "with-namespace");
       expect(await application(late.applicationId)).toMatchObject({ deletion: "orphan" });
     });
 
     it("lists cascades that outlast their namespace, and no others", async () => {
-      const { store, seat, remove, application } = world();
+      const { store, deploy, remove, application } = world();
       const away = { spec: { ...aSpec(), destination: { environment: "prod", namespace: "web" } } };
-      const { intent, applicationId, workspaceId } = await seat(away);
-      const living = await seat({ namespace: "living" });
+      const { intent, applicationId, workspaceId } = await deploy(away);
+      const living = await deploy({ namespace: "living" });
       await remove(intent, "with-namespace");
       await remove(living.intent);
       const since = (await application(applicationId)).deletedAt ?? AT;
@@ -112,14 +112,14 @@ export function describeDeletions(world: () => World): void {
     });
 
     it("lets go what is left of a namespace that is gone, also what is asked for later, and nothing of what stands elsewhere", async () => {
-      const { store, seat, remove, application, hintsOf, record } = world();
-      const { intent, applicationId, workspaceId, unitId } = await seat();
+      const { store, deploy, remove, application, notificationsOf, record } = world();
+      const { intent, applicationId, workspaceId, unitId } = await deploy();
       const { workspace } = intent;
       const away = await record({ name: "away", workspace, spec: { ...aSpec(), destination: { environment: "prod", namespace: "web" } } });
       const late = await record({ name: "late", workspace });
       for (const each of [intent, away]) await remove(each);
-      const hints = await hintsOf(() => store.intents.recordWorkspaceEnds([workspaceId], soon()));
-      expect(hints).toEqual([`application:${applicationId}`, `unit:${unitId}`]);
+      const notifications = await notificationsOf(() => store.intents.recordWorkspaceEnds([workspaceId], soon()));
+      expect(notifications).toEqual([`application:${applicationId}`, `unit:${unitId}`]);
       await remove(late);
       const deletions = await Promise.all([applicationId, away.applicationId, late.applicationId].map(application));
       expect(deletions.map(({ deletion }) => deletion)).toEqual(["orphan", "cascade", "orphan"]);
@@ -134,21 +134,21 @@ export function describeDeletions(world: () => World): void {
 
   describe("forgetting applications that are gone", () => {
     it("forgets only what is marked as deleted", async () => {
-      const { store, seat } = world();
-      const { applicationId } = await seat();
+      const { store, deploy } = world();
+      const { applicationId } = await deploy();
       await store.shards.forgetApplications([applicationId], soon());
       expect(await store.shards.readApplications([applicationId], soon())).toHaveLength(1);
     });
 
     it("takes the row away with all that hangs on it, and hints at its user's status", async () => {
-      const { store, seat, remove, acknowledgeUnit, hintsOf } = world();
-      const seated = await seat();
-      const { applicationId, unitId, instanceId, epoch, intent } = seated;
-      await acknowledgeUnit(seated);
+      const { store, deploy, remove, acknowledgeUnit, notificationsOf } = world();
+      const deployed = await deploy();
+      const { applicationId, unitId, instanceId, epoch, intent } = deployed;
+      await acknowledgeUnit(deployed);
       await store.shards.acknowledge([anObject({ instanceId, epoch, subject: applicationId })], soon());
       await store.statuses.recordStatuses([aStatus({ applicationId, instanceId, epoch })], soon());
       await remove(intent);
-      expect(await hintsOf(() => store.shards.forgetApplications([applicationId], soon()))).toEqual([
+      expect(await notificationsOf(() => store.shards.forgetApplications([applicationId], soon()))).toEqual([
         `status:${applicationId}`,
         `unit:${unitId}`,
       ]);
@@ -164,19 +164,19 @@ export function describeDeletions(world: () => World): void {
     });
 
     it("keeps the unit's revision while others use the repository, and may be told twice", async () => {
-      const { store, seat, record, remove, unit, hintsOf } = world();
-      const { applicationId, intent } = await seat();
+      const { store, deploy, record, remove, unit, notificationsOf } = world();
+      const { applicationId, intent } = await deploy();
       const other = await record();
       const before = (await unit(other.applicationId)).desiredRevision;
       await remove(intent);
-      expect(await hintsOf(() => store.shards.forgetApplications([applicationId], soon()))).toEqual([`status:${applicationId}`]);
-      expect(await hintsOf(() => store.shards.forgetApplications([applicationId], soon()))).toEqual([]);
+      expect(await notificationsOf(() => store.shards.forgetApplications([applicationId], soon()))).toEqual([`status:${applicationId}`]);
+      expect(await notificationsOf(() => store.shards.forgetApplications([applicationId], soon()))).toEqual([]);
       expect(await unit(other.applicationId)).toMatchObject({ desiredRevision: before, load: { applications: 1000 } });
     });
 
     it("counts right when applications come and go at once", async () => {
-      const { store, seat, record } = world();
-      const { unitId } = await seat();
+      const { store, deploy, record } = world();
+      const { unitId } = await deploy();
       const leaving = await Promise.all(Array.from({ length: 12 }, () => record()));
       const deletions = leaving.map(({ uid }) => ({ uid, deletion: "cascade" as const, operationId: anIntent().newIds.operationId }));
       await store.intents.recordDeletions(deletions, soon());
@@ -188,12 +188,12 @@ export function describeDeletions(world: () => World): void {
     });
 
     it("keeps in mind what a cascade ended, for the instance where its unit rests, and nothing else", async () => {
-      const { store, seat, record, remove, application } = world();
-      const seated = await seat();
-      const { applicationId, instanceId, epoch, intent, workspaceId } = seated;
+      const { store, deploy, record, remove, application } = world();
+      const deployed = await deploy();
+      const { applicationId, instanceId, epoch, intent, workspaceId } = deployed;
       const orphan = await record();
       const living = await record();
-      const other = await seat({ namespace: "other" });
+      const other = await deploy({ namespace: "other" });
       const { argoName } = await application(applicationId);
       const all = [living.applicationId, orphan.applicationId, applicationId, other.applicationId, "nobody" as ApplicationId];
       await remove(intent);
@@ -216,32 +216,32 @@ export function describeDeletions(world: () => World): void {
     });
 
     it("does not say what a cascade ended while its unit is handed over, and says it of the one that has it then", async () => {
-      const { store, seat, remove, addInstance } = world();
-      const { applicationId, unitId, instanceId, epoch, intent } = await seat();
+      const { store, deploy, remove, addInstance } = world();
+      const { applicationId, unitId, instanceId, epoch, intent } = await deploy();
       await remove(intent);
       await store.shards.forgetApplications([applicationId], soon());
       const { id: to } = await addInstance();
-      const wish = { id: "move-1" as MoveId, unitId, to, epoch, kind: "voluntary", reason: "FORCED", plan: undefined } as const;
+      const request = { id: "move-1" as MoveId, unitId, to, epoch, kind: "voluntary", reason: "FORCED", plan: undefined } as const;
       await store.moves.request(
-        { ...wish, reverses: undefined, isFailOver: false, actor: "otto", ceiling: WIDE, decision: aDecision() },
+        { ...request, reverses: undefined, isFailOver: false, actor: "otto", ceiling: WIDE, decision: aDecision() },
         soon(),
       );
       expect(await store.shards.listEnded(instanceId, [applicationId], soon())).toHaveLength(1);
-      expect(await store.moves.begin(wish.id, soon())).toBe("begun");
+      expect(await store.moves.begin(request.id, soon())).toBe("begun");
       for (const id of [instanceId, to]) expect(await store.shards.listEnded(id, [applicationId], soon())).toEqual([]);
     });
 
     it("never loses a repository that one application leaves while another comes to it", async () => {
-      const { store, seat, record, remove } = world();
-      const seated = await seat();
+      const { store, deploy, record, remove } = world();
+      const deployed = await deploy();
       for (let round = 0; round < 10; round += 1) {
         const spec = aSpec({ repoUrl: `https://git.example/team/round-${round}` });
         const leaving = await record({ spec });
         await remove(leaving);
-        const before = (await store.shards.readUnit(seated.unitId, soon()))?.unit.desiredRevision ?? 0;
+        const before = (await store.shards.readUnit(deployed.unitId, soon()))?.unit.desiredRevision ?? 0;
         // Whoever comes first: as the set ends as it was, or was empty in between, its readers must be told of the latter.
         await Promise.all([store.shards.forgetApplications([leaving.applicationId], soon()), record({ spec })]);
-        const after = await store.shards.readUnit(seated.unitId, soon());
+        const after = await store.shards.readUnit(deployed.unitId, soon());
         expect(after?.repoUrls).toContain(spec.source.repoUrl);
         expect([0, 2]).toContain((after?.unit.desiredRevision ?? 0) - before);
       }
@@ -250,13 +250,13 @@ export function describeDeletions(world: () => World): void {
 
   describe("ending workspaces", () => {
     it("forgets one that is being deleted and holds nothing, with its units, operations and credentials", async () => {
-      const { store, seat, remove, hintsOf } = world();
-      const { workspaceId, unitId, instanceId, applicationId, intent } = await seat();
+      const { store, deploy, remove, notificationsOf } = world();
+      const { workspaceId, unitId, instanceId, applicationId, intent } = await deploy();
       const credential = { id: "credential-1" as never, owner: workspaceId, purpose: "git" };
       await store.credentials.put(credential, "secret", soon());
       expect(await store.shards.forgetWorkspace(workspaceId, soon())).toBe(false);
-      expect(await hintsOf(() => store.intents.recordWorkspaceEnds([workspaceId], soon()))).toEqual([`unit:${unitId}`]);
-      expect(await hintsOf(() => store.intents.recordWorkspaceEnds([workspaceId], soon()))).toEqual([]);
+      expect(await notificationsOf(() => store.intents.recordWorkspaceEnds([workspaceId], soon()))).toEqual([`unit:${unitId}`]);
+      expect(await notificationsOf(() => store.intents.recordWorkspaceEnds([workspaceId], soon()))).toEqual([]);
       expect((await store.shards.listLagging(instanceId, 10, soon())).units).toEqual([unitId]);
       expect(await store.shards.forgetWorkspace(workspaceId, soon())).toBe(false);
       await remove(intent);
@@ -270,8 +270,8 @@ export function describeDeletions(world: () => World): void {
     });
 
     it("keeps one that holds nothing and is not being deleted", async () => {
-      const { store, seat, remove } = world();
-      const { workspaceId, unitId, applicationId, intent } = await seat();
+      const { store, deploy, remove } = world();
+      const { workspaceId, unitId, applicationId, intent } = await deploy();
       await remove(intent);
       await store.shards.forgetApplications([applicationId], soon());
       expect(await store.shards.forgetWorkspace(workspaceId, soon())).toBe(false);
@@ -290,23 +290,23 @@ export function describeDeletions(world: () => World): void {
     });
 
     it("makes one active again that somebody wants something in, and renews its objects", async () => {
-      const { store, seat, record, unit, hintsOf } = world();
-      const { workspaceId, unitId, applicationId } = await seat();
+      const { store, deploy, record, unit, notificationsOf } = world();
+      const { workspaceId, unitId, applicationId } = await deploy();
       await store.intents.recordWorkspaceEnds([workspaceId], soon());
       const before = (await unit(applicationId)).desiredRevision;
-      expect(await hintsOf(() => record())).toContain(`unit:${unitId}`);
+      expect(await notificationsOf(() => record())).toContain(`unit:${unitId}`);
       expect((await unit(applicationId)).desiredRevision).toBe(before + 1);
       expect(await store.intents.listKnownWorkspaces("main", soon())).toMatchObject([{ workspaceId, state: "active" }]);
     });
 
     it("never gives an epoch twice, not even after a workspace was removed and made anew", async () => {
-      const { store, seat, remove } = world();
-      const first = await seat();
+      const { store, deploy, remove } = world();
+      const first = await deploy();
       await remove(first.intent);
       await store.shards.forgetApplications([first.applicationId], soon());
       await store.intents.recordWorkspaceEnds([first.workspaceId], soon());
       expect(await store.shards.forgetWorkspace(first.workspaceId, soon())).toBe(true);
-      expect((await seat()).epoch).toBeGreaterThan(first.epoch);
+      expect((await deploy()).epoch).toBeGreaterThan(first.epoch);
     });
   });
 }

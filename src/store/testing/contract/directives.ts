@@ -14,11 +14,11 @@ export function describeDirectives(world: () => World): void {
 
   describe("orders about workspaces", () => {
     it("are kept each by itself, journaled, and told to every unit of the workspace", async () => {
-      const { store, record, unit, hintsOf } = world();
+      const { store, record, unit, notificationsOf } = world();
       const { id: unitId, workspaceId, rowVersion } = await unit((await record()).applicationId);
       expect(await store.directives.read(workspaceId, soon())).toEqual({ pin: undefined, hold: undefined });
       const decision = ordered(workspaceId);
-      expect(await hintsOf(() => store.directives.direct({ workspaceId, change: { pin: PIN }, decision }, soon()))).toEqual([
+      expect(await notificationsOf(() => store.directives.direct({ workspaceId, change: { pin: PIN }, decision }, soon()))).toEqual([
         `unit:${unitId}`,
       ]);
       await store.directives.direct({ workspaceId, change: { hold: HOLD }, decision }, soon());

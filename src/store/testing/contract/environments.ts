@@ -11,7 +11,7 @@ import { GoneError } from "../../../domain/errors.ts";
 import type { ApplicationId, CredentialId, EnvironmentId, InstanceId, UnitId } from "../../../domain/ids.ts";
 import type { EnvironmentClaim } from "../../environment/port.ts";
 import { aClaim, aConnection, anObject, aSpec } from "../builders.ts";
-import { type Seated, soon, type World } from "../world.ts";
+import { type Deployed, soon, type World } from "../world.ts";
 
 const ELSEWHERE = { ...aSpec(), destination: { environment: "prod", namespace: "web" } };
 
@@ -33,12 +33,12 @@ export function describeEnvironments(world: () => World): void {
     });
 
     it("stay one row for one resource, whoever claims it and how often", async () => {
-      const wish = aClaim();
-      const first = await claim(wish);
-      const again = aClaim({ uid: wish.uid });
+      const request = aClaim();
+      const first = await claim(request);
+      const again = aClaim({ uid: request.uid });
       expect(await claim(again)).toEqual(first);
       expect(await world().store.environments.listKnown("main", soon())).toEqual([
-        { id: first.id, uid: wish.uid, name: "prod", state: "withdrawn", generation: 0, namespace: "team" },
+        { id: first.id, uid: request.uid, name: "prod", state: "withdrawn", generation: 0, namespace: "team" },
       ]);
       expect(await world().store.environments.listKnown("other", soon())).toEqual([]);
     });
@@ -70,13 +70,13 @@ export function describeEnvironments(world: () => World): void {
       ["whose account is used", { createsAccount: true }],
       ["its credential", { fingerprint: "fingerprint-2" }],
     ])("raise what uses them, and tell it, when %s changes", async (_what, over) => {
-      const { id, seated } = await inUse();
-      const { epoch, instanceId, applicationId, unitId } = seated;
-      await world().acknowledgeUnit(seated, (await world().unit(applicationId)).desiredRevision);
+      const { id, deployed } = await inUse();
+      const { epoch, instanceId, applicationId, unitId } = deployed;
+      await world().acknowledgeUnit(deployed, (await world().unit(applicationId)).desiredRevision);
       await world().store.shards.acknowledge([anObject({ instanceId, subject: applicationId, epoch }, { appliedRevision: 9 })], soon());
       const before = await readApplication(applicationId);
-      const hints = await world().hintsOf(() => connect(id, over));
-      expect(hints).toEqual([`application:${applicationId}`, `unit:${unitId}`]);
+      const notifications = await world().notificationsOf(() => connect(id, over));
+      expect(notifications).toEqual([`application:${applicationId}`, `unit:${unitId}`]);
       const after = await readApplication(applicationId);
       expect(after.application.desiredRevision).toBe(before.application.desiredRevision + 1);
       expect(after.unit.desiredRevision).toBe(before.unit.desiredRevision + 1);
@@ -85,31 +85,31 @@ export function describeEnvironments(world: () => World): void {
     });
 
     it("raise nothing when only their generation changes, and nobody who does not use them", async () => {
-      const { id, seated } = await inUse();
+      const { id, deployed } = await inUse();
       const bystander = await world().record();
-      const before = await readApplication(seated.applicationId);
-      expect(await world().hintsOf(() => connect(id, { generation: 2 }))).toEqual([]);
+      const before = await readApplication(deployed.applicationId);
+      expect(await world().notificationsOf(() => connect(id, { generation: 2 }))).toEqual([]);
       expect(await connect(id, { generation: 2 })).toBe(false);
       await connect(id, { fingerprint: "fingerprint-2" });
-      expect((await readApplication(seated.applicationId)).application.desiredRevision).toBe(before.application.desiredRevision + 1);
+      expect((await readApplication(deployed.applicationId)).application.desiredRevision).toBe(before.application.desiredRevision + 1);
       expect((await readApplication(bystander.applicationId)).application.desiredRevision).toBe(1);
       expect((await world().store.environments.listKnown("main", soon())).map(({ generation }) => generation)).toEqual([1]);
     });
 
     it("have their users told anew after each change", async () => {
-      const { id, seated } = await inUse();
+      const { id, deployed } = await inUse();
       const { intents } = world().store;
-      await intents.recordPublished([{ applicationId: seated.applicationId, hash: "told" }], soon());
+      await intents.recordPublished([{ applicationId: deployed.applicationId, hash: "told" }], soon());
       expect(await intents.listUnpublished("main", { limit: 10, after: "" }, soon())).toEqual([]);
       await connect(id, { fingerprint: "fingerprint-2" });
-      expect(await intents.listUnpublished("main", { limit: 10, after: "" }, soon())).toEqual([seated.applicationId]);
-      const [view] = await intents.readByIds([seated.applicationId], soon());
+      expect(await intents.listUnpublished("main", { limit: 10, after: "" }, soon())).toEqual([deployed.applicationId]);
+      const [view] = await intents.readByIds([deployed.applicationId], soon());
       expect(view?.environment).toMatchObject({ id, name: "prod", fingerprint: "fingerprint-2" });
     });
 
     it("belong to a unit as long as an application of it goes through them", async () => {
-      const { id, seated, uid } = await inUse();
-      const { unitId, applicationId, intent, instanceId } = seated;
+      const { id, deployed, uid } = await inUse();
+      const { unitId, applicationId, intent, instanceId } = deployed;
       const namesOf = async () => (await world().store.shards.readUnit(unitId, soon()))?.environments.map((each) => each.id);
       expect(await namesOf()).toEqual([id]);
       await world().store.environments.withdraw(uid, soon());
@@ -139,87 +139,87 @@ export function describeEnvironments(world: () => World): void {
     });
 
     it("go at once, with their credential, when nothing stands for them", async () => {
-      const { id, seated, uid, workspaceId } = await inUse();
+      const { id, deployed, uid, workspaceId } = await inUse();
       const key = { id: id as string as CredentialId, owner: workspaceId, purpose: ENVIRONMENT_PURPOSE };
       await world().store.credentials.put(key, "secret", soon());
-      const hints = await world().hintsOf(() => world().store.environments.recordEnd(uid, "at-once", soon()));
-      expect(hints).toEqual([`application:${seated.applicationId}`, `unit:${seated.unitId}`]);
-      expect((await readApplication(seated.applicationId)).environment).toBeUndefined();
+      const notifications = await world().notificationsOf(() => world().store.environments.recordEnd(uid, "at-once", soon()));
+      expect(notifications).toEqual([`application:${deployed.applicationId}`, `unit:${deployed.unitId}`]);
+      expect((await readApplication(deployed.applicationId)).environment).toBeUndefined();
       expect(await world().store.environments.listKnown("main", soon())).toEqual([]);
       expect(await world().store.credentials.read(key, soon())).toBeUndefined();
       expect(await world().store.environments.recordEnd(uid, "at-once", soon())).toBe("gone");
     });
 
     it("leave only when nothing stands for them any more", async () => {
-      const { id, seated, uid } = await inUse();
-      const { instanceId, epoch } = seated;
+      const { id, deployed, uid } = await inUse();
+      const { instanceId, epoch } = deployed;
       const entry = anObject({ instanceId, epoch, subject: id }, { kind: "cluster-entry" });
       await world().store.shards.acknowledge([entry], soon());
-      expect((await readUnit(seated.applicationId)).acknowledged).toContainEqual(entry);
+      expect((await readUnit(deployed.applicationId)).acknowledged).toContainEqual(entry);
       expect(await world().store.environments.recordEnd(uid, "at-once", soon())).toBe("in-use");
-      expect((await readApplication(seated.applicationId)).environment?.state).toBe("leaving");
+      expect((await readApplication(deployed.applicationId)).environment?.state).toBe("leaving");
       expect(await connect(id)).toBe(false);
       await world().store.shards.forgetObjects([entry], soon());
-      expect(await world().hintsOf(() => world().store.environments.recordEnd(uid, "at-once", soon()))).toEqual([]);
+      expect(await world().notificationsOf(() => world().store.environments.recordEnd(uid, "at-once", soon()))).toEqual([]);
       expect(await world().store.environments.listKnown("main", soon())).toEqual([]);
     });
 
     it("stay for the cascade of an application that is being deleted", async () => {
-      const { id, seated, uid } = await inUse();
-      await world().remove(seated.intent);
+      const { id, deployed, uid } = await inUse();
+      await world().remove(deployed.intent);
       await world().store.environments.recordEnd(uid, "at-once", soon());
-      expect((await readApplication(seated.applicationId)).environment).toMatchObject({ id, state: "leaving" });
-      expect((await readUnit(seated.applicationId)).environments.map((each) => each.id)).toEqual([id]);
-      await world().remove(seated.intent, "orphan");
-      expect((await readUnit(seated.applicationId)).environments).toEqual([]);
+      expect((await readApplication(deployed.applicationId)).environment).toMatchObject({ id, state: "leaving" });
+      expect((await readUnit(deployed.applicationId)).environments.map((each) => each.id)).toEqual([id]);
+      await world().remove(deployed.intent, "orphan");
+      expect((await readUnit(deployed.applicationId)).environments).toEqual([]);
       expect(await world().store.environments.recordEnd(uid, "at-once", soon())).toBe("gone");
       expect(await world().store.environments.listKnown("main", soon())).toEqual([]);
     });
 
     it("stay, and keep their workspace, until the account they have on their cluster is gone", async () => {
       const { store } = world();
-      const wish = aClaim();
-      const { id, workspaceId, hasAccount } = await claim(wish);
+      const request = aClaim();
+      const { id, workspaceId, hasAccount } = await claim(request);
       expect(hasAccount).toBe(false);
       await store.environments.noteAccount(id, true, soon());
-      expect(await claim(wish)).toMatchObject({ id, hasAccount: true });
+      expect(await claim(request)).toMatchObject({ id, hasAccount: true });
       const owner = { id: ownerCredentialId(id), owner: workspaceId, purpose: OWNER_PURPOSE };
       await store.credentials.put(owner, "secret", soon());
       await store.intents.recordWorkspaceEnds([workspaceId], soon());
       expect(await store.shards.forgetWorkspace(workspaceId, soon())).toBe(false);
-      expect(await store.environments.recordEnd(wish.uid, "at-once", soon())).toBe("account-left");
-      expect(await store.environments.read(wish.uid, soon())).toMatchObject({ id, state: "leaving", hasAccount: true });
+      expect(await store.environments.recordEnd(request.uid, "at-once", soon())).toBe("account-left");
+      expect(await store.environments.read(request.uid, soon())).toMatchObject({ id, state: "leaving", hasAccount: true });
       await store.environments.noteAccount(id, false, soon());
-      expect(await store.environments.recordEnd(wish.uid, "at-once", soon())).toBe("gone");
-      expect(await store.environments.read(wish.uid, soon())).toBeUndefined();
+      expect(await store.environments.recordEnd(request.uid, "at-once", soon())).toBe("gone");
+      expect(await store.environments.read(request.uid, soon())).toBeUndefined();
       expect(await store.credentials.read(owner, soon())).toBeUndefined();
       expect(await store.shards.forgetWorkspace(workspaceId, soon())).toBe(true);
     });
 
     it("wake the units of a workspace that is going when their account is gone, and no others", async () => {
-      const { store, hintsOf } = world();
-      const { id, workspaceId, seated } = await inUse();
+      const { store, notificationsOf } = world();
+      const { id, workspaceId, deployed } = await inUse();
       // What went before may still be on its way: it arrives before whatever is told here.
-      await hintsOf(async () => undefined);
-      const note = (hasAccount: boolean) => hintsOf(() => store.environments.noteAccount(id, hasAccount, soon()));
+      await notificationsOf(async () => undefined);
+      const note = (hasAccount: boolean) => notificationsOf(() => store.environments.noteAccount(id, hasAccount, soon()));
       expect(await note(true)).toEqual([]);
-      expect((await readUnit(seated.applicationId)).hasAccountsElsewhere).toBe(true);
+      expect((await readUnit(deployed.applicationId)).hasAccountsElsewhere).toBe(true);
       expect(await note(false)).toEqual([]);
-      expect((await readUnit(seated.applicationId)).hasAccountsElsewhere).toBe(false);
-      await hintsOf(() => store.intents.recordWorkspaceEnds([workspaceId], soon()));
+      expect((await readUnit(deployed.applicationId)).hasAccountsElsewhere).toBe(false);
+      await notificationsOf(() => store.intents.recordWorkspaceEnds([workspaceId], soon()));
       expect(await note(true)).toEqual([]);
-      expect(await note(false)).toEqual([`unit:${seated.unitId}`]);
+      expect(await note(false)).toEqual([`unit:${deployed.unitId}`]);
       expect(await note(false)).toEqual([]);
     });
 
     it("are listed while the owner of a unit of theirs has no account there that should have one", async () => {
       const { store } = world();
-      const { id, seated } = await inUse();
+      const { id, deployed } = await inUse();
       const list = async () => (await store.environments.listWithoutAccount("main", soon())).map((each) => each.id);
       expect(await list()).toEqual([]);
       await connect(id, { createsAccount: true });
       expect(await list()).toEqual([id]);
-      const account = { unitId: seated.unitId, instanceId: seated.instanceId };
+      const account = { unitId: deployed.unitId, instanceId: deployed.instanceId };
       await store.environments.putCredential({ id, use: { purpose: ACCOUNT_PURPOSE, account }, plaintext: "secret" }, soon());
       expect(await list()).toEqual([]);
       expect(await store.environments.listWithoutAccount("other", soon())).toEqual([]);
@@ -227,11 +227,11 @@ export function describeEnvironments(world: () => World): void {
 
     it("remember since when their cluster could not be reached, until it is", async () => {
       const { store } = world();
-      const { uid, seated } = await inUse();
-      const since = async () => (await readUnit(seated.applicationId)).environments.map(({ unreachableSince }) => unreachableSince);
+      const { uid, deployed } = await inUse();
+      const since = async () => (await readUnit(deployed.applicationId)).environments.map(({ unreachableSince }) => unreachableSince);
       const note = (isReached: boolean) => store.environments.noteReach(uid, isReached, soon());
       expect(await since()).toEqual([undefined]);
-      expect(await world().hintsOf(() => note(false))).toEqual([]);
+      expect(await world().notificationsOf(() => note(false))).toEqual([]);
       const [first] = await since();
       expect(first).toBeTypeOf("number");
       await note(false);
@@ -241,14 +241,14 @@ export function describeEnvironments(world: () => World): void {
     });
 
     it("make room for another of their name", async () => {
-      const { id, seated } = await inUse();
-      const { instanceId, epoch } = seated;
+      const { id, deployed } = await inUse();
+      const { instanceId, epoch } = deployed;
       await world().store.shards.acknowledge([anObject({ instanceId, epoch, subject: id }, { kind: "cluster-entry" })], soon());
       const next = await claim();
-      expect((await readApplication(seated.applicationId)).environment?.state).not.toBe("connected");
+      expect((await readApplication(deployed.applicationId)).environment?.state).not.toBe("connected");
       await connect(next.id);
-      expect((await readApplication(seated.applicationId)).environment).toMatchObject({ id: next.id, state: "connected" });
-      expect((await readUnit(seated.applicationId)).environments.map((each) => each.id)).toEqual([next.id]);
+      expect((await readApplication(deployed.applicationId)).environment).toMatchObject({ id: next.id, state: "connected" });
+      expect((await readUnit(deployed.applicationId)).environments.map((each) => each.id)).toEqual([next.id]);
     });
 
     it("are superseded by a newer one only, never by who claims the older one again because it is behind", async () => {
@@ -262,7 +262,7 @@ export function describeEnvironments(world: () => World): void {
           [next.id, "withdrawn"],
         ]),
       );
-      expect(await world().hintsOf(() => claim(old))).toEqual([]);
+      expect(await world().notificationsOf(() => claim(old))).toEqual([]);
       expect(await connect(next.id)).toBe(true);
       expect(await connect(oldId)).toBe(false);
       await claim(old);
@@ -271,8 +271,8 @@ export function describeEnvironments(world: () => World): void {
 
     it.each(["environment", "workspace"])("leave nothing sealed behind when their %s goes while it is being stored", async (what) => {
       const { store } = world();
-      const wish = aClaim();
-      const { id, workspaceId } = await claim(wish);
+      const request = aClaim();
+      const { id, workspaceId } = await claim(request);
       const account = { unitId: "unit-1" as UnitId, instanceId: "instance-1" as InstanceId };
       const uses: readonly CredentialUse[] = [
         { purpose: ENVIRONMENT_PURPOSE },
@@ -283,7 +283,7 @@ export function describeEnvironments(world: () => World): void {
       for (const secret of secrets) await store.environments.putCredential(secret, soon());
       const keys = uses.map((use) => environmentCredentialKey(id, workspaceId, use));
       for (const key of keys) expect(await store.credentials.read(key, soon())).toBe("secret");
-      if (what === "environment") await store.environments.recordEnd(wish.uid, "at-once", soon());
+      if (what === "environment") await store.environments.recordEnd(request.uid, "at-once", soon());
       else await store.intents.recordWorkspaceEnds([workspaceId], soon());
       for (const secret of secrets) await expect(store.environments.putCredential(secret, soon())).rejects.toThrow(GoneError);
       for (const key of keys) expect(await store.credentials.read(key, soon())).toBeUndefined();
@@ -292,14 +292,14 @@ export function describeEnvironments(world: () => World): void {
 
     it("end after the deployments that use them, where these come first", async () => {
       const { store, remove } = world();
-      const { uid, seated } = await inUse();
+      const { uid, deployed } = await inUse();
       const state = async () => (await store.environments.read(uid, soon()))?.state;
-      expect(await world().hintsOf(() => store.environments.recordEnd(uid, "after-deployments", soon()))).toEqual([]);
+      expect(await world().notificationsOf(() => store.environments.recordEnd(uid, "after-deployments", soon()))).toEqual([]);
       expect(await state()).toBe("connected");
-      await remove(seated.intent, "with-namespace");
+      await remove(deployed.intent, "with-namespace");
       expect(await store.environments.recordEnd(uid, "after-deployments", soon())).toBe("in-use");
       expect(await state()).toBe("leaving");
-      await store.shards.forgetApplications([seated.applicationId], soon());
+      await store.shards.forgetApplications([deployed.applicationId], soon());
       expect(await store.environments.recordEnd(uid, "after-deployments", soon())).toBe("gone");
     });
 
@@ -314,20 +314,20 @@ export function describeEnvironments(world: () => World): void {
   async function inUse(): Promise<{
     readonly id: EnvironmentId;
     readonly uid: string;
-    readonly workspaceId: Seated["workspaceId"];
-    readonly seated: Seated;
+    readonly workspaceId: Deployed["workspaceId"];
+    readonly deployed: Deployed;
   }> {
-    const seated = await world().seat({ spec: ELSEWHERE });
-    const wish = aClaim();
-    const { id, workspaceId } = await claim(wish);
+    const deployed = await world().deploy({ spec: ELSEWHERE });
+    const request = aClaim();
+    const { id, workspaceId } = await claim(request);
     await connect(id);
-    return { id, uid: wish.uid, workspaceId, seated };
+    return { id, uid: request.uid, workspaceId, deployed };
   }
 }
 
 function acts(world: () => World) {
   return {
-    claim: (wish: EnvironmentClaim = aClaim()) => world().store.environments.claim(wish, soon()),
+    claim: (request: EnvironmentClaim = aClaim()) => world().store.environments.claim(request, soon()),
     connect: (id: EnvironmentId, over: Parameters<typeof aConnection>[1] = {}) =>
       world().store.environments.connect(aConnection(id, over), soon()),
     async readApplication(id: ApplicationId) {

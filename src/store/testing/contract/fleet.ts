@@ -17,16 +17,16 @@ export function describeFleet(world: () => World): void {
     });
 
     it("keeps its revision when nothing changed, and says so to nobody", async () => {
-      const { store, hintsOf } = world();
+      const { store, notificationsOf } = world();
       await store.fleet.applyFleet(aFleet(), "ada", soon());
-      expect(await hintsOf(async () => expect(await store.fleet.applyFleet(aFleet(), "bob", soon())).toBe(1))).toEqual([]);
+      expect(await notificationsOf(async () => expect(await store.fleet.applyFleet(aFleet(), "bob", soon())).toBe(1))).toEqual([]);
     });
 
     it("hints at itself and at each pool that was added, changed or removed", async () => {
-      const { store, hintsOf } = world();
+      const { store, notificationsOf } = world();
       await store.fleet.applyFleet(aFleet({ pools: [aPool("same"), aPool("changed"), aPool("removed")] }), "ada", soon());
       const next = aFleet({ pools: [aPool("added"), aPool("changed", { version: "3.6.0" }), aPool("same")] });
-      expect(await hintsOf(async () => expect(await store.fleet.applyFleet(next, "bob", soon())).toBe(2))).toEqual([
+      expect(await notificationsOf(async () => expect(await store.fleet.applyFleet(next, "bob", soon())).toBe(2))).toEqual([
         "fleet:fleet",
         "pool:added",
         "pool:changed",
@@ -52,20 +52,20 @@ export function describeFleet(world: () => World): void {
 
   describe("pools that are not declared", () => {
     it("are left alone until somebody prunes them, and no longer once they are declared again", async () => {
-      const { store, addInstance, hintsOf } = world();
+      const { store, addInstance, notificationsOf } = world();
       expect(await store.fleet.prunePools("ada", soon())).toEqual([]);
       await store.fleet.applyFleet(aFleet({ pools: [aPool("kept")] }), "ada", soon());
       for (const pool of ["old", "kept", "gone", "old"]) await addInstance({ pool });
       await addInstance({ pool: "over", state: "RETIRED" });
       expect((await store.fleet.readFleet(soon()))?.pruned).toEqual([]);
-      expect(await hintsOf(async () => expect(await store.fleet.prunePools("bob", soon())).toEqual(["gone", "old"]))).toEqual([
+      expect(await notificationsOf(async () => expect(await store.fleet.prunePools("bob", soon())).toEqual(["gone", "old"]))).toEqual([
         "pool:gone",
         "pool:old",
       ]);
       expect(await store.fleet.readFleet(soon())).toMatchObject({ revision: 2, pruned: ["gone", "old"] });
       const [entry] = await store.decisions.list({ kind: "fleet" }, 1, soon());
       expect(entry).toMatchObject({ verdict: "PRUNED", details: { actor: "bob", revision: 2, pools: ["gone", "old"] } });
-      expect(await hintsOf(() => store.fleet.prunePools("bob", soon()))).toEqual([]);
+      expect(await notificationsOf(() => store.fleet.prunePools("bob", soon()))).toEqual([]);
       await store.fleet.applyFleet(aFleet({ pools: [aPool("kept"), aPool("old")] }), "ada", soon());
       expect(await store.fleet.readFleet(soon())).toMatchObject({ revision: 3, pruned: ["gone"] });
     });
@@ -73,10 +73,10 @@ export function describeFleet(world: () => World): void {
 
   describe("instances", () => {
     it("are added once by name, by id and by namespace", async () => {
-      const { store, hintsOf } = world();
+      const { store, notificationsOf } = world();
       const instance = anInstance();
       const decision = aDecision({ subject: instance.id, kind: "instance" });
-      expect(await hintsOf(async () => expect(await store.fleet.insertInstance(instance, decision, soon())).toBe(true))).toEqual([
+      expect(await notificationsOf(async () => expect(await store.fleet.insertInstance(instance, decision, soon())).toBe(true))).toEqual([
         `instance:${instance.id}`,
       ]);
       const { id, name, namespace } = instance;
@@ -102,7 +102,7 @@ export function describeFleet(world: () => World): void {
     });
 
     it("change with a decision, a new revision and a hint", async () => {
-      const { store, addInstance, hintsOf } = world();
+      const { store, addInstance, notificationsOf } = world();
       const instance = await addInstance({ state: "CREATING", attempt: 2 });
       const decision = aDecision({ subject: instance.id, kind: "instance", verdict: "WARMING" });
       const change = {
@@ -120,7 +120,7 @@ export function describeFleet(world: () => World): void {
         failsOver: true,
         decision,
       } as const;
-      expect(await hintsOf(() => store.fleet.changeInstance(change, soon()))).toEqual([`instance:${instance.id}`]);
+      expect(await notificationsOf(() => store.fleet.changeInstance(change, soon()))).toEqual([`instance:${instance.id}`]);
       const after = await store.fleet.readInstance(instance.id, soon());
       expect(after).toEqual({
         ...instance,

@@ -8,7 +8,7 @@ import { soon, type World } from "../world.ts";
 export function describeHealth(world: () => World): void {
   const verdictOn = (instanceId: InstanceId, over: Partial<InstanceVerdict> = {}): InstanceVerdict => ({
     ...{ instanceId, at: AT, since: AT, state: "stalled", cause: "redis", component: "redis", text: "redis does not serve it" },
-    ...{ evidence: [{ signal: "redisPerReconcile", value: 0.01 }], baseline: { reconcileS: 0.02, looks: 30 } },
+    ...{ evidence: [{ signal: "redisPerReconcile", value: 0.01 }], baseline: { reconcileS: 0.02, observations: 30 } },
     ...over,
   });
 
@@ -71,11 +71,11 @@ export function describeHealth(world: () => World): void {
     });
 
     it("notifies of a state that is another than before, and not of one that lasts, came too late, or is of an instance that is gone", async () => {
-      const { store, addInstance, hintsOf } = world();
+      const { store, addInstance, notificationsOf } = world();
       const { id } = await addInstance();
       const record = (ms: number, state: InstanceVerdict["state"], instanceId = id) => {
         const at = millis(AT + ms);
-        return hintsOf(() =>
+        return notificationsOf(() =>
           store.health.record({ sample: { at, signals: {} }, verdict: verdictOn(instanceId, { at, state }), keepSince: AT }, soon()),
         );
       };
@@ -116,8 +116,8 @@ export function describeHealth(world: () => World): void {
         const { id: unitId } = await unit(intent.applicationId);
         return { intent, applicationId: intent.applicationId, unitId, instanceId, epoch: await place(unitId, instanceId) };
       };
-      const say = async (seated: Awaited<ReturnType<typeof placed>>, sync: "Synced" | "Unknown") => {
-        const said = aStatus(seated);
+      const say = async (deployed: Awaited<ReturnType<typeof placed>>, sync: "Synced" | "Unknown") => {
+        const said = aStatus(deployed);
         const status = { ...said.status, sync: { ...said.status.sync, status: sync } };
         await store.statuses.recordStatuses([{ ...said, hash: sync, status }], soon());
       };
@@ -134,9 +134,17 @@ export function describeHealth(world: () => World): void {
 
       const { id: to } = await addInstance();
       const id = "move-away" as MoveId;
-      const wish = { id, unitId: moving.unitId, to, epoch: moving.epoch, kind: "evacuation", reason: "FORCED", plan: undefined } as const;
+      const request = {
+        id,
+        unitId: moving.unitId,
+        to,
+        epoch: moving.epoch,
+        kind: "evacuation",
+        reason: "FORCED",
+        plan: undefined,
+      } as const;
       const decision = aDecision({ subject: moving.unitId });
-      await store.moves.request({ ...wish, reverses: undefined, isFailOver: true, actor: "health", ceiling: WIDE, decision }, soon());
+      await store.moves.request({ ...request, reverses: undefined, isFailOver: true, actor: "health", ceiling: WIDE, decision }, soon());
       expect(await ask()).toEqual([unknown.unitId, silent.unitId]);
       await store.moves.abort(id, { message: "given up", decision: aDecision({ subject: moving.unitId }) }, soon());
       expect(await ask({ notMovedSince: millis(0) })).toEqual([unknown.unitId, silent.unitId]);
@@ -144,8 +152,8 @@ export function describeHealth(world: () => World): void {
     });
 
     it("counts workspaces with applications that cannot be compared", async () => {
-      const { store, seat } = world();
-      const [broken] = [await seat({ namespace: "broken" }), await seat({ namespace: "fine" })];
+      const { store, deploy } = world();
+      const [broken] = [await deploy({ namespace: "broken" }), await deploy({ namespace: "fine" })];
       const status = aStatus(broken);
       const conditions = [{ type: "ComparisonError", message: "repository not found" }];
       await store.statuses.recordStatuses([{ ...status, hash: "other", status: { ...status.status, conditions } }], soon());

@@ -115,10 +115,12 @@ export function describeIntents(world: () => World): void {
     });
 
     it("leaves a row alone that says the same already", async () => {
-      const { record, again, application, hintsOf } = world();
+      const { record, again, application, notificationsOf } = world();
       const intent = await record();
       expect(
-        await hintsOf(async () => expect(await again(intent, {})).toEqual([{ kind: "unchanged", applicationId: intent.applicationId }])),
+        await notificationsOf(async () =>
+          expect(await again(intent, {})).toEqual([{ kind: "unchanged", applicationId: intent.applicationId }]),
+        ),
       ).toEqual([]);
       expect(await application(intent.applicationId)).toMatchObject({ desiredRevision: 1, generation: 1 });
     });
@@ -162,11 +164,11 @@ export function describeIntents(world: () => World): void {
     it("treats a resource re-created under its name as another application", async () => {
       const { record, remove, application } = world();
       const first = await record({ name: "web" });
-      const seatedUnit = await application(first.applicationId);
+      const deployedUnit = await application(first.applicationId);
       await remove(first);
       const second = await record({ name: "web" });
       expect(second.applicationId).not.toBe(first.applicationId);
-      expect((await application(second.applicationId)).unitId).toBe(seatedUnit.unitId);
+      expect((await application(second.applicationId)).unitId).toBe(deployedUnit.unitId);
     });
 
     it("coalesces what waits for the same application into one operation", async () => {
@@ -227,26 +229,26 @@ export function describeIntents(world: () => World): void {
 
   describe("hinting at what users want", () => {
     it("hints at the unit while it has no owner", async () => {
-      const { record, hintsOf } = world();
+      const { record, notificationsOf } = world();
       const intent = anIntent();
-      expect(await hintsOf(() => record(intent))).toEqual([`unit:${intent.newIds.unitId}`]);
+      expect(await notificationsOf(() => record(intent))).toEqual([`unit:${intent.newIds.unitId}`]);
     });
 
     it("hints at the application once its unit has an owner", async () => {
-      const { seat, record, hintsOf } = world();
-      await seat();
+      const { deploy, record, notificationsOf } = world();
+      await deploy();
       const intent = anIntent();
-      expect(await hintsOf(() => record(intent))).toEqual([`application:${intent.newIds.applicationId}`]);
+      expect(await notificationsOf(() => record(intent))).toEqual([`application:${intent.newIds.applicationId}`]);
     });
 
     it("hints at the unit too, and raises its revision, when its repositories change", async () => {
-      const { seat, record, again, unit, hintsOf } = world();
-      const { unitId, applicationId, intent } = await seat();
+      const { deploy, record, again, unit, notificationsOf } = world();
+      const { unitId, applicationId, intent } = await deploy();
       const added = anIntent({ spec: aSpec({ repoUrl: "https://git.example/team/second" }) });
-      expect(await hintsOf(() => record(added))).toEqual([`application:${added.newIds.applicationId}`, `unit:${unitId}`]);
+      expect(await notificationsOf(() => record(added))).toEqual([`application:${added.newIds.applicationId}`, `unit:${unitId}`]);
       expect((await unit(applicationId)).desiredRevision).toBe(2);
       const moved = aSpec({ repoUrl: "https://git.example/team/third" });
-      expect(await hintsOf(() => again(intent, { generation: 2, spec: moved }))).toEqual([
+      expect(await notificationsOf(() => again(intent, { generation: 2, spec: moved }))).toEqual([
         `application:${applicationId}`,
         `unit:${unitId}`,
       ]);
@@ -254,12 +256,12 @@ export function describeIntents(world: () => World): void {
     });
 
     it("keeps the unit's revision while its repositories stay the same set", async () => {
-      const { store, seat, record, again, unit, hintsOf } = world();
-      const { intent, applicationId } = await seat();
+      const { store, deploy, record, again, unit, notificationsOf } = world();
+      const { intent, applicationId } = await deploy();
       const second = await record();
       const third = await record({ spec: aSpec({ repoUrl: "https://git.example/team/other" }) });
       const before = (await unit(applicationId)).desiredRevision;
-      expect(await hintsOf(() => again(intent, { generation: 2, spec: third.spec }))).toEqual([`application:${applicationId}`]);
+      expect(await notificationsOf(() => again(intent, { generation: 2, spec: third.spec }))).toEqual([`application:${applicationId}`]);
       const swap = [
         { ...second, generation: 2, spec: third.spec },
         { ...third, generation: 2, spec: intent.spec },
@@ -273,8 +275,8 @@ export function describeIntents(world: () => World): void {
     });
 
     it("raises the unit's revision once when the last user of a repository leaves it", async () => {
-      const { record, again, seat, unit } = world();
-      const { applicationId } = await seat();
+      const { record, again, deploy, unit } = world();
+      const { applicationId } = await deploy();
       const only = await record({ spec: aSpec({ repoUrl: "https://git.example/team/only" }) });
       await again(only, { generation: 2, spec: aSpec() });
       expect((await unit(applicationId)).desiredRevision).toBe(3);

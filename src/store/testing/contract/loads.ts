@@ -4,7 +4,7 @@ import type { InstanceId, UnitId } from "../../../domain/ids.ts";
 import { type LoadVector, loadVector, ZERO_LOAD } from "../../../domain/load.ts";
 import type { LoadSample } from "../../load/port.ts";
 import { AT, aClaim, aSpec, aStatus, CLASS } from "../builders.ts";
-import { type Seated, soon, type World } from "../world.ts";
+import { type Deployed, soon, type World } from "../world.ts";
 
 const vector = (values: readonly number[]): LoadVector => {
   const left = [...values];
@@ -12,16 +12,20 @@ const vector = (values: readonly number[]): LoadVector => {
 };
 
 export function describeLoads(world: () => World): void {
-  const sampleOf = (seated: Pick<Seated, "instanceId" | "unitId" | "epoch">, at: Millis, over: Partial<LoadSample> = {}): LoadSample => ({
-    instanceId: seated.instanceId,
+  const sampleOf = (
+    deployed: Pick<Deployed, "instanceId" | "unitId" | "epoch">,
+    at: Millis,
+    over: Partial<LoadSample> = {},
+  ): LoadSample => ({
+    instanceId: deployed.instanceId,
     at,
     total: vector([1000, 1, 12, 30, 500]),
     observation: { milliCpu: 40, requests: 10.5, resources: 12, applications: 1 },
     cachedObjects: 300,
     units: [
       {
-        unitId: seated.unitId,
-        epoch: seated.epoch,
+        unitId: deployed.unitId,
+        epoch: deployed.epoch,
         load: { planning: vector([1000, 1, 12, 0.25, 3.125]), recent: vector([1000, 1, 12, 30.5, 500]), at },
         whole: vector([7777, 1, 12, 1, 4]),
       },
@@ -31,12 +35,12 @@ export function describeLoads(world: () => World): void {
 
   describe("load samples", () => {
     it("keep fractions, and fill the instance by whole numbers; applications stay as they are counted", async () => {
-      const { store, seat } = world();
-      const seated = await seat();
-      const sample = sampleOf(seated, AT);
+      const { store, deploy } = world();
+      const deployed = await deploy();
+      const sample = sampleOf(deployed, AT);
       await store.loads.recordSample(sample, soon());
-      const [counted] = await store.loads.countUnits(seated.instanceId, soon());
-      expect(counted).toMatchObject({ unitId: seated.unitId, epoch: seated.epoch });
+      const [counted] = await store.loads.countUnits(deployed.instanceId, soon());
+      expect(counted).toMatchObject({ unitId: deployed.unitId, epoch: deployed.epoch });
       expect(counted?.known).toEqual(sample.units[0]?.load);
       const { instances } = await store.placements.readFleet(CLASS, soon());
       expect(instances[0]?.load).toEqual(vector([1000, 1, 12, 1, 4]));
@@ -45,17 +49,17 @@ export function describeLoads(world: () => World): void {
     });
 
     it("count what a unit's applications manage, and leave absent what was not measured", async () => {
-      const { store, seat } = world();
-      const seated = await seat();
-      await store.statuses.recordStatuses([aStatus(seated)], soon());
-      expect(await store.loads.countUnits(seated.instanceId, soon())).toEqual([
+      const { store, deploy } = world();
+      const deployed = await deploy();
+      await store.statuses.recordStatuses([aStatus(deployed)], soon());
+      expect(await store.loads.countUnits(deployed.instanceId, soon())).toEqual([
         {
-          ...{ unitId: seated.unitId, epoch: seated.epoch, known: undefined },
+          ...{ unitId: deployed.unitId, epoch: deployed.epoch, known: undefined },
           destinations: [{ isOwn: true, environments: [], applications: 1, resources: 1 }],
           repositories: { [aSpec().source.repoUrl]: 1 },
         },
       ]);
-      const sample = sampleOf(seated, AT, { observation: undefined, cachedObjects: undefined, units: [] });
+      const sample = sampleOf(deployed, AT, { observation: undefined, cachedObjects: undefined, units: [] });
       await store.loads.recordSample(sample, soon());
       const { units: _, ...load } = sample;
       expect(await store.loads.listInstanceLoads(CLASS, soon())).toEqual([load]);
@@ -63,15 +67,15 @@ export function describeLoads(world: () => World): void {
     });
 
     it("count by destination and by repository: what a name of an environment means, or is to mean, or nothing yet", async () => {
-      const { store, seat, record } = world();
-      const seated = await seat();
-      const { id: environmentId } = await store.environments.claim(aClaim({ workspace: seated.intent.workspace }), soon());
+      const { store, deploy, record } = world();
+      const deployed = await deploy();
+      const { id: environmentId } = await store.environments.claim(aClaim({ workspace: deployed.intent.workspace }), soon());
       const elsewhere = (name: string) => ({ ...aSpec(), destination: { environment: name, namespace: "web" } });
       const other = { ...aSpec().source, repoUrl: "https://git.example/other.git" };
       await record({ spec: elsewhere("prod") });
       await record({ spec: elsewhere("prod") });
       await record({ spec: { ...elsewhere("no-such"), source: other } });
-      const [unit] = await store.loads.countUnits(seated.instanceId, soon());
+      const [unit] = await store.loads.countUnits(deployed.instanceId, soon());
       expect(unit?.destinations).toEqual([
         { isOwn: true, environments: [], applications: 1, resources: 0 },
         { isOwn: false, environments: [], applications: 1, resources: 0 },
@@ -81,38 +85,38 @@ export function describeLoads(world: () => World): void {
     });
 
     it("that are older than the last, or about a unit that is elsewhere by now, change nothing", async () => {
-      const { store, seat } = world();
-      const seated = await seat();
-      const latest = sampleOf(seated, millis(AT + 60_000));
+      const { store, deploy } = world();
+      const deployed = await deploy();
+      const latest = sampleOf(deployed, millis(AT + 60_000));
       await store.loads.recordSample(latest, soon());
       const zero = { planning: ZERO_LOAD, recent: ZERO_LOAD };
-      const unit = { unitId: seated.unitId, epoch: seated.epoch, whole: ZERO_LOAD };
-      await store.loads.recordSample(sampleOf(seated, AT, { units: [{ ...unit, load: { ...zero, at: AT } }] }), soon());
+      const unit = { unitId: deployed.unitId, epoch: deployed.epoch, whole: ZERO_LOAD };
+      await store.loads.recordSample(sampleOf(deployed, AT, { units: [{ ...unit, load: { ...zero, at: AT } }] }), soon());
       const late = millis(AT + 120_000);
-      const moved = { ...unit, epoch: seated.epoch + 1, load: { ...zero, at: late } };
+      const moved = { ...unit, epoch: deployed.epoch + 1, load: { ...zero, at: late } };
       const gone = { ...unit, unitId: "nobody" as UnitId, load: { ...zero, at: late } };
-      await store.loads.recordSample(sampleOf(seated, late, { units: [moved, gone] }), soon());
-      expect((await store.loads.countUnits(seated.instanceId, soon()))[0]?.known).toEqual(latest.units[0]?.load);
+      await store.loads.recordSample(sampleOf(deployed, late, { units: [moved, gone] }), soon());
+      expect((await store.loads.countUnits(deployed.instanceId, soon()))[0]?.known).toEqual(latest.units[0]?.load);
       expect((await store.loads.listInstanceLoads(CLASS, soon()))[0]?.at).toBe(late);
-      await store.loads.recordSample(sampleOf({ ...seated, instanceId: "nobody" as InstanceId }, late), soon());
+      await store.loads.recordSample(sampleOf({ ...deployed, instanceId: "nobody" as InstanceId }, late), soon());
     });
 
     it("of overlapping batches in opposite order let each other through", async () => {
-      const { store, seat, record, unit, place } = world();
-      const seated = await seat();
-      const held = [seated];
+      const { store, deploy, record, unit, place } = world();
+      const deployed = await deploy();
+      const held = [deployed];
       for (let index = 0; index < 20; index += 1) {
         const { applicationId } = await record({ namespace: `team-${index}` });
         const { id: unitId } = await unit(applicationId);
-        held.push({ ...seated, unitId, epoch: await place(unitId, seated.instanceId) });
+        held.push({ ...deployed, unitId, epoch: await place(unitId, deployed.instanceId) });
       }
       const units = (at: Millis) => held.map((one) => ({ ...sampleOf(one, at).units[0]!, ...one }));
       const samples = Array.from({ length: 6 }, (_, index) => {
         const all = units(millis(AT + index));
-        return sampleOf(seated, millis(AT + index), { units: index % 2 === 0 ? all : all.toReversed() });
+        return sampleOf(deployed, millis(AT + index), { units: index % 2 === 0 ? all : all.toReversed() });
       });
       await Promise.all(samples.map((sample) => store.loads.recordSample(sample, soon())));
-      const counted = await store.loads.countUnits(seated.instanceId, soon());
+      const counted = await store.loads.countUnits(deployed.instanceId, soon());
       expect(new Set(counted.map(({ known }) => known?.at))).toEqual(new Set([AT + 5]));
     });
 
@@ -143,11 +147,11 @@ export function describeLoads(world: () => World): void {
 
   describe("the heaviest units", () => {
     it("are those with the largest share of their instance, dimensions without capacity left aside", async () => {
-      const { store, seat, addInstance, record, unit, place } = world();
+      const { store, deploy, addInstance, record, unit, place } = world();
       const small = await addInstance({ capacity: vector([4000, 0, 100, 100, 100]) });
       const { id: unitId } = await unit((await record({ namespace: "small" })).applicationId);
       const epoch = await place(unitId, small.id);
-      const other = await seat({ namespace: "large" });
+      const other = await deploy({ namespace: "large" });
       await store.loads.recordSample(sampleOf({ instanceId: small.id, unitId, epoch }, AT), soon());
       const heaviest = await store.loads.listHeaviest(10, soon());
       expect(heaviest.map(({ namespace }) => namespace)).toEqual(["small", "large"]);

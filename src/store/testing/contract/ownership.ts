@@ -7,8 +7,12 @@ export function describeOwnership(world: () => World): void {
     const list = (after = "", limit = 100) => world().store.ownership.listOwned({ after, limit }, soon());
 
     it("is every application of a placed unit, page by page, with whether it has stood", async () => {
-      const { store, seat, record, remove } = world();
-      const [fresh, stood, leaving] = [await seat({ namespace: "a" }), await seat({ namespace: "b" }), await seat({ namespace: "c" })];
+      const { store, deploy, record, remove } = world();
+      const [fresh, stood, leaving] = [
+        await deploy({ namespace: "a" }),
+        await deploy({ namespace: "b" }),
+        await deploy({ namespace: "c" }),
+      ];
       await record({ namespace: "nowhere" });
       await store.statuses.recordStatuses([aStatus(stood)], soon());
       await remove(leaving.intent);
@@ -23,13 +27,13 @@ export function describeOwnership(world: () => World): void {
     });
 
     it("is not expected to stand while its environment is away", async () => {
-      const { store, seat } = world();
+      const { store, deploy } = world();
       const environment = await store.environments.claim({ ...aClaim(), workspace: anIntent().workspace }, soon());
-      const seated = await seat({ spec: { ...aSpec(), destination: { environment: "prod" } } });
-      await store.statuses.recordStatuses([aStatus(seated)], soon());
+      const deployed = await deploy({ spec: { ...aSpec(), destination: { environment: "prod" } } });
+      await store.statuses.recordStatuses([aStatus(deployed)], soon());
       expect(await list()).toMatchObject([{ hasStood: false }]);
       await store.environments.connect(aConnection(environment.id), soon());
-      await store.statuses.recordStatuses([aStatus(seated)], soon());
+      await store.statuses.recordStatuses([aStatus(deployed)], soon());
       expect(await list()).toMatchObject([{ hasStood: true }]);
     });
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
 import type { InstanceId, MoveId, UnitId } from "../../../domain/ids.ts";
 import { ZERO_LOAD } from "../../../domain/load.ts";
-import type { MoveWish } from "../../move/port.ts";
+import type { RequestedMove } from "../../move/port.ts";
 import type { FirstPlacement } from "../../placement/port.ts";
 import { AT, aDecision, aFleet, CLASS, WIDE } from "../builders.ts";
 import { soon, type World } from "../world.ts";
@@ -21,15 +21,15 @@ export function describePlacements(world: () => World): void {
 
   describe("first placements", () => {
     it("give the unit owner, epoch and phase, a decision, and hints at all of it", async () => {
-      const { store, record, addInstance, unit, hintsOf } = world();
+      const { store, record, addInstance, unit, notificationsOf } = world();
       const [a, b] = [await record(), await record()];
       const { id: instanceId } = await addInstance();
       const before = await unit(a.applicationId);
       const placement = await placementOf(a.applicationId, instanceId);
-      const hints = await hintsOf(async () =>
+      const notifications = await notificationsOf(async () =>
         expect(await store.placements.commitFirstPlacement(placement, soon())).toEqual({ kind: "placed", epoch: 1 }),
       );
-      expect(hints).toEqual([`application:${a.applicationId}`, `application:${b.applicationId}`, `unit:${before.id}`]);
+      expect(notifications).toEqual([`application:${a.applicationId}`, `application:${b.applicationId}`, `unit:${before.id}`]);
       expect(await unit(a.applicationId)).toEqual({
         ...before,
         owner: instanceId,
@@ -67,10 +67,12 @@ export function describePlacements(world: () => World): void {
     it.each(["REQUESTED", "CREATING", "WARMING", "CORDONED", "DRAINING", "RETIRED", "FAILED"] as const)(
       "go to no instance that is %s",
       async (state) => {
-        const { store, record, addInstance, hintsOf } = world();
+        const { store, record, addInstance, notificationsOf } = world();
         const placement = await placementOf((await record()).applicationId, (await addInstance({ state })).id);
         expect(
-          await hintsOf(async () => expect(await store.placements.commitFirstPlacement(placement, soon())).toEqual({ kind: "full" })),
+          await notificationsOf(async () =>
+            expect(await store.placements.commitFirstPlacement(placement, soon())).toEqual({ kind: "full" }),
+          ),
         ).toEqual([]);
       },
     );
@@ -154,8 +156,8 @@ export function describePlacements(world: () => World): void {
     });
 
     it("are awaited by whoever sends the instance away", async () => {
-      const { store, seat, addInstance } = world();
-      const { instanceId } = await seat();
+      const { store, deploy, addInstance } = world();
+      const { instanceId } = await deploy();
       const leave = {
         revision: 1,
         state: "DRAINING",
@@ -193,19 +195,19 @@ export function describePlacements(world: () => World): void {
 
   describe("units without room", () => {
     it("are journaled when the reason is new, whatever else has changed, and their users told the first time", async () => {
-      const { store, record, unit, hintsOf } = world();
+      const { store, record, unit, notificationsOf } = world();
       const { applicationId, uid } = await record();
       const { id } = await unit(applicationId);
       const decision = aDecision({ subject: id, verdict: "UNPLACEABLE", details: { refusals: 3 } });
       const again = (over: Parameters<typeof aDecision>[0], reason: string) =>
-        hintsOf(() => store.placements.recordUnplaceable(id, { decision: { ...decision, ...over }, reason }, soon()));
+        notificationsOf(() => store.placements.recordUnplaceable(id, { decision: { ...decision, ...over }, reason }, soon()));
       expect(await again({}, "full")).toEqual([`application:${applicationId}`]);
       expect((await store.intents.readByUids([uid], soon()))[0]?.isUnplaceable).toBe(true);
       expect(await again({ at: millis(AT + 15_000), details: { refusals: 4 } }, "full")).toEqual([]);
       expect(await store.decisions.list({ subject: id }, 10, soon())).toEqual([decision]);
-      const news = { ...decision, at: millis(AT + 30_000), details: { refusals: 5 } };
-      expect(await again(news, "draining")).toEqual([]);
-      expect(await store.decisions.list({ subject: id }, 10, soon())).toEqual([news, decision]);
+      const notifications = { ...decision, at: millis(AT + 30_000), details: { refusals: 5 } };
+      expect(await again(notifications, "draining")).toEqual([]);
+      expect(await store.decisions.list({ subject: id }, 10, soon())).toEqual([notifications, decision]);
       const [operation] = await store.operations.listOperations({}, { limit: 1, after: "" }, soon());
       expect(operation).toMatchObject({ state: "Waiting", message: expect.stringContaining("no instance has room") });
     });
@@ -246,42 +248,42 @@ export function describePlacements(world: () => World): void {
 
   describe("what the scheduler reads", () => {
     it("is every instance of the class but retired ones, with what it holds", async () => {
-      const { store, addInstance, seat, record } = world();
+      const { store, addInstance, deploy, record } = world();
       const empty = await addInstance({ state: "CORDONED" });
       await addInstance({ state: "RETIRED" });
       await addInstance({ class: "us/shared/public" });
-      const seated = await seat();
+      const deployed = await deploy();
       await record();
       const { instances, ...fleet } = await store.placements.readFleet(CLASS, soon());
       expect(fleet).toEqual({ class: CLASS, floor: undefined });
       await store.fleet.applyFleet(aFleet(), "otto", soon());
       expect((await store.placements.readFleet(CLASS, soon())).floor).toBe(aFleet().versions.floor);
-      const instance = await store.fleet.readInstance(seated.instanceId, soon());
+      const instance = await store.fleet.readInstance(deployed.instanceId, soon());
       expect(instances).toEqual([
         { instance: empty, load: ZERO_LOAD, units: 0 },
         { instance, load: { ...ZERO_LOAD, applications: 2000 }, units: 1 },
       ]);
-      expect(await store.fleet.countUnits(soon())).toEqual(new Map([[seated.instanceId, 1]]));
+      expect(await store.fleet.countUnits(soon())).toEqual(new Map([[deployed.instanceId, 1]]));
     });
 
     it("is also what live moves bring, as a first placement counts it", async () => {
-      const { store, seat, record, addInstance } = world();
-      const seated = await seat();
+      const { store, deploy, record, addInstance } = world();
+      const deployed = await deploy();
       const { id: to } = await addInstance();
-      const wish: MoveWish = {
-        ...{ id: "coming" as MoveId, unitId: seated.unitId, to, epoch: seated.epoch, kind: "drain", reason: "FORCED" },
+      const request: RequestedMove = {
+        ...{ id: "coming" as MoveId, unitId: deployed.unitId, to, epoch: deployed.epoch, kind: "drain", reason: "FORCED" },
         ...{ plan: undefined, reverses: undefined, isFailOver: false, actor: "otto", ceiling: WIDE, decision: aDecision() },
       };
-      expect(await store.moves.request(wish, soon())).toEqual({ kind: "requested" });
+      expect(await store.moves.request(request, soon())).toEqual({ kind: "requested" });
       const { instances } = await store.placements.readFleet(CLASS, soon());
       expect(instances.map(({ instance, load, units }) => [instance.id, load.applications, units])).toEqual([
-        [seated.instanceId, 1000, 1],
+        [deployed.instanceId, 1000, 1],
         [to, 1000, 0],
       ]);
       const placement = await placementOf((await record({ namespace: "late" })).applicationId, to);
-      const roomFor = (applications: number) => ({ ...placement, ceiling: { ...WIDE, applications } });
-      expect(await store.placements.commitFirstPlacement(roomFor(1500), soon())).toEqual({ kind: "full" });
-      expect(await store.placements.commitFirstPlacement(roomFor(2000), soon())).toMatchObject({ kind: "placed" });
+      const capacityFor = (applications: number) => ({ ...placement, ceiling: { ...WIDE, applications } });
+      expect(await store.placements.commitFirstPlacement(capacityFor(1500), soon())).toEqual({ kind: "full" });
+      expect(await store.placements.commitFirstPlacement(capacityFor(2000), soon())).toMatchObject({ kind: "placed" });
     });
 
     it("is a unit with its workspace, and a workspace's units", async () => {

@@ -5,12 +5,20 @@ import { ZERO_LOAD } from "../../../domain/load.ts";
 import type { CarriedStep, StoredPlan } from "../../../domain/plan.ts";
 import type { UnitMove } from "../../plan/port.ts";
 import { AT, aClaim, aConnection, aDecision, aFleet, anIntent, anObject, aSpec, aStatus, CLASS, WIDE } from "../builders.ts";
-import { type Seated, soon, type World } from "../world.ts";
+import { type Deployed, soon, type World } from "../world.ts";
 
 export function describePlans(world: () => World): void {
-  const moveOf = (seated: Pick<Seated, "unitId" | "instanceId" | "epoch">, to: InstanceId, over: Partial<UnitMove> = {}): UnitMove => ({
-    ...{ unitId: seated.unitId, from: seated.instanceId, to, epoch: seated.epoch, reason: "SHED", ceiling: WIDE, plan: "p" as PlanId },
-    decision: aDecision({ subject: seated.unitId, verdict: "MOVED", rule: "SHED" }),
+  const moveOf = (deployed: Pick<Deployed, "unitId" | "instanceId" | "epoch">, to: InstanceId, over: Partial<UnitMove> = {}): UnitMove => ({
+    ...{
+      unitId: deployed.unitId,
+      from: deployed.instanceId,
+      to,
+      epoch: deployed.epoch,
+      reason: "SHED",
+      ceiling: WIDE,
+      plan: "p" as PlanId,
+    },
+    decision: aDecision({ subject: deployed.unitId, verdict: "MOVED", rule: "SHED" }),
     ...over,
   });
   const factsOf = async (unitId: UnitId) => {
@@ -25,7 +33,7 @@ export function describePlans(world: () => World): void {
       { unit: "v" as UnitId, from: "i" as InstanceId, to: "j" as InstanceId, epoch: 7, reason: "SHED" },
     ],
     records: [{ units: ["u"], cause: { rule: "UNPLACED" } }],
-    report: { moved: 12, brakes: ["\u0000"] },
+    report: { moved: 12, blockedBy: ["\u0000"] },
     ...over,
   });
 
@@ -107,15 +115,15 @@ export function describePlans(world: () => World): void {
 
   describe("what plans are made from", () => {
     it("is every unit and instance of the class, with orders, loads, clusters and moves", async () => {
-      const { store, seat, record, unit, addInstance } = world();
+      const { store, deploy, record, unit, addInstance } = world();
       const environment = await store.environments.claim({ ...aClaim(), workspace: anIntent().workspace }, soon());
       await store.environments.connect(aConnection(environment.id), soon());
-      const seated = await seat({ spec: { ...aSpec(), destination: { environment: "prod" } } });
+      const deployed = await deploy({ spec: { ...aSpec(), destination: { environment: "prod" } } });
       const waiting = await unit((await record({ namespace: "waiting" })).applicationId);
       await addInstance({ state: "RETIRED" });
       await addInstance({ class: "us/shared/public" });
       const hold = { actor: "otto", reason: "", at: AT, until: millis(AT + 1) };
-      const { workspaceId } = seated;
+      const { workspaceId } = deployed;
       await store.directives.direct({ workspaceId, change: { hold }, decision: aDecision({ kind: "directive" }) }, soon());
       await store.directives.putFreeze(
         { name: "f", schedule: undefined, durationMs: 1, actor: "otto", reason: "", at: AT },
@@ -123,9 +131,9 @@ export function describePlans(world: () => World): void {
         soon(),
       );
       const load = { planning: ZERO_LOAD, recent: ZERO_LOAD, at: AT };
-      const { instanceId } = seated;
+      const { instanceId } = deployed;
       const sample = { instanceId, at: AT, total: ZERO_LOAD, observation: undefined, cachedObjects: 7 };
-      await store.loads.recordSample({ ...sample, units: [{ ...seated, load, whole: ZERO_LOAD }] }, soon());
+      await store.loads.recordSample({ ...sample, units: [{ ...deployed, load, whole: ZERO_LOAD }] }, soon());
       await store.loads.recordState(CLASS, { aboveSince: { [instanceId]: AT }, overloadedSince: {} }, soon());
       const facts = await store.plans.readFacts(CLASS, millis(0), soon());
       expect(facts).toMatchObject({
@@ -137,8 +145,8 @@ export function describePlans(world: () => World): void {
         state: { aboveSince: { [instanceId]: AT } },
         moves: [],
       });
-      expect(facts.units.map(({ unit: { id } }) => id)).toEqual([seated.unitId, waiting.id].sort());
-      expect(await factsOf(seated.unitId)).toMatchObject({
+      expect(facts.units.map(({ unit: { id } }) => id)).toEqual([deployed.unitId, waiting.id].sort());
+      expect(await factsOf(deployed.unitId)).toMatchObject({
         ...{
           namespace: "team",
           trustClass: "public",
@@ -156,11 +164,11 @@ export function describePlans(world: () => World): void {
     });
 
     it("tells a unit of which something stands, or may, from one of which nothing does", async () => {
-      const { store, seat, remove, acknowledgeUnit } = world();
+      const { store, deploy, remove, acknowledgeUnit } = world();
       const names = ["nothing", "application", "status", "leaving", "objects", "empty"];
-      const seats = new Map<string, Seated>();
-      for (const name of names) seats.set(name, await seat({ namespace: name }));
-      const at = (name: string) => seats.get(name) as Seated;
+      const placements = new Map<string, Deployed>();
+      for (const name of names) placements.set(name, await deploy({ namespace: name }));
+      const at = (name: string) => placements.get(name) as Deployed;
       await store.shards.acknowledge([anObject({ ...at("application"), subject: at("application").applicationId })], soon());
       await store.statuses.recordStatuses([aStatus(at("status"))], soon());
       await remove(at("leaving").intent);
@@ -177,38 +185,38 @@ export function describePlans(world: () => World): void {
 
   describe("moves that need no hand-over", () => {
     it("give the unit another owner and epoch, a decision, and hints at all of it", async () => {
-      const { store, seat, addInstance, application, unit, hintsOf } = world();
-      const seated = await seat();
+      const { store, deploy, addInstance, application, unit, notificationsOf } = world();
+      const deployed = await deploy();
       const { id: to } = await addInstance();
-      const before = await unit(seated.applicationId);
-      const move = moveOf(seated, to);
-      const hints = await hintsOf(async () =>
-        expect(await store.plans.commitMove(move, soon())).toEqual({ kind: "moved", epoch: seated.epoch + 1 }),
+      const before = await unit(deployed.applicationId);
+      const move = moveOf(deployed, to);
+      const notifications = await notificationsOf(async () =>
+        expect(await store.plans.commitMove(move, soon())).toEqual({ kind: "moved", epoch: deployed.epoch + 1 }),
       );
-      expect(hints).toEqual([`application:${seated.applicationId}`, `unit:${seated.unitId}`]);
-      expect(await unit(seated.applicationId)).toEqual({
+      expect(notifications).toEqual([`application:${deployed.applicationId}`, `unit:${deployed.unitId}`]);
+      expect(await unit(deployed.applicationId)).toEqual({
         ...before,
-        ...{ owner: to, epoch: seated.epoch + 1, rowVersion: before.rowVersion + 1 },
+        ...{ owner: to, epoch: deployed.epoch + 1, rowVersion: before.rowVersion + 1 },
       });
-      expect(await store.shards.listLagging(seated.instanceId, 10, soon())).toEqual({ applications: [], units: [] });
-      const { id: applicationId } = await application(seated.applicationId);
-      expect(await store.shards.listLagging(to, 10, soon())).toEqual({ applications: [applicationId], units: [seated.unitId] });
-      expect(await store.decisions.list({ subject: seated.unitId }, 1, soon())).toEqual([move.decision]);
+      expect(await store.shards.listLagging(deployed.instanceId, 10, soon())).toEqual({ applications: [], units: [] });
+      const { id: applicationId } = await application(deployed.applicationId);
+      expect(await store.shards.listLagging(to, 10, soon())).toEqual({ applications: [applicationId], units: [deployed.unitId] });
+      expect(await store.decisions.list({ subject: deployed.unitId }, 1, soon())).toEqual([move.decision]);
       const { moves } = await store.plans.readFacts(CLASS, AT, soon());
-      expect(moves).toEqual([{ unit: seated.unitId, from: seated.instanceId, to, reason: "SHED", at: AT }]);
+      expect(moves).toEqual([{ unit: deployed.unitId, from: deployed.instanceId, to, reason: "SHED", at: AT }]);
       expect((await store.plans.readFacts(CLASS, millis(AT + 1), soon())).moves).toEqual([]);
-      expect(await factsOf(seated.unitId)).toMatchObject({ movedAt: AT });
+      expect(await factsOf(deployed.unitId)).toMatchObject({ movedAt: AT });
       const [operation] = await store.operations.listOperations({}, { limit: 1, after: "" }, soon());
       expect(operation).toMatchObject({ instanceId: to, state: "Waiting" });
     });
 
     it("refuse acknowledgements of the old epoch from then on (I7)", async () => {
-      const { store, seat, addInstance } = world();
-      const seated = await seat();
+      const { store, deploy, addInstance } = world();
+      const deployed = await deploy();
       const { id: to } = await addInstance();
-      await store.plans.commitMove(moveOf(seated, to), soon());
-      expect(await store.shards.acknowledge([anObject({ ...seated, subject: seated.applicationId })], soon())).toBe(0);
-      const late = moveOf(seated, to);
+      await store.plans.commitMove(moveOf(deployed, to), soon());
+      expect(await store.shards.acknowledge([anObject({ ...deployed, subject: deployed.applicationId })], soon())).toBe(0);
+      const late = moveOf(deployed, to);
       expect(await store.plans.commitMove(late, soon())).toEqual({ kind: "stale" });
     });
 
@@ -219,35 +227,35 @@ export function describePlans(world: () => World): void {
       ["an instance that is not there", { to: "nowhere" as InstanceId }, "full"],
       ["an instance without room", { ceiling: { ...WIDE, applications: 999 } }, "full"],
     ] as const)("change nothing for %s", async (_what, over, kind) => {
-      const { store, seat, addInstance, hintsOf } = world();
-      const move = moveOf(await seat(), (await addInstance()).id, over);
-      expect(await hintsOf(async () => expect(await store.plans.commitMove(move, soon())).toEqual({ kind }))).toEqual([]);
+      const { store, deploy, addInstance, notificationsOf } = world();
+      const move = moveOf(await deploy(), (await addInstance()).id, over);
+      expect(await notificationsOf(async () => expect(await store.plans.commitMove(move, soon())).toEqual({ kind }))).toEqual([]);
       expect((await store.plans.readFacts(CLASS, millis(0), soon())).moves).toEqual([]);
     });
 
     it.each(["CORDONED", "DRAINING", "WARMING", "FAILED"] as const)("go to no instance that is %s", async (state) => {
-      const { store, seat, addInstance } = world();
-      const seated = await seat();
+      const { store, deploy, addInstance } = world();
+      const deployed = await deploy();
       const { id } = await addInstance({ state });
-      expect(await store.plans.commitMove(moveOf(seated, id), soon())).toEqual({ kind: "full" });
+      expect(await store.plans.commitMove(moveOf(deployed, id), soon())).toEqual({ kind: "full" });
     });
 
     it("leave a unit where it is of which something is deployed", async () => {
-      const { store, seat, addInstance, unit } = world();
-      const seated = await seat();
+      const { store, deploy, addInstance, unit } = world();
+      const deployed = await deploy();
       const { id: to } = await addInstance();
-      await store.shards.acknowledge([anObject({ ...seated, subject: seated.applicationId })], soon());
-      expect(await store.plans.commitMove(moveOf(seated, to), soon())).toEqual({ kind: "deployed" });
-      expect(await unit(seated.applicationId)).toMatchObject({ owner: seated.instanceId, epoch: seated.epoch });
+      await store.shards.acknowledge([anObject({ ...deployed, subject: deployed.applicationId })], soon());
+      expect(await store.plans.commitMove(moveOf(deployed, to), soon())).toEqual({ kind: "deployed" });
+      expect(await unit(deployed.applicationId)).toMatchObject({ owner: deployed.instanceId, epoch: deployed.epoch });
     });
 
     it("and acknowledgements that race leave either a moved unit or a deployed one, never both", async () => {
-      const { store, seat, addInstance } = world();
+      const { store, deploy, addInstance } = world();
       for (let round = 0; round < 20; round += 1) {
-        const seated = await seat({ namespace: `team-${round}` });
+        const deployed = await deploy({ namespace: `team-${round}` });
         const { id: to } = await addInstance();
-        const acknowledge = () => store.shards.acknowledge([anObject({ ...seated, subject: seated.applicationId })], soon());
-        const move = () => store.plans.commitMove(moveOf(seated, to), soon());
+        const acknowledge = () => store.shards.acknowledge([anObject({ ...deployed, subject: deployed.applicationId })], soon());
+        const move = () => store.plans.commitMove(moveOf(deployed, to), soon());
         const [taken, { kind }] =
           round % 2 === 0
             ? await Promise.all([acknowledge(), move()])
@@ -257,8 +265,8 @@ export function describePlans(world: () => World): void {
     });
 
     it("never overfill an instance, however many schedulers race for it, first placements among them", async () => {
-      const { store, seat, record, unit, addInstance, place } = world();
-      const { instanceId } = await seat();
+      const { store, deploy, record, unit, addInstance, place } = world();
+      const { instanceId } = await deploy();
       const { id: to } = await addInstance();
       const ceiling = { ...WIDE, applications: 10_000 };
       const races: (() => Promise<string>)[] = [];

@@ -37,8 +37,8 @@ export function describeProgress(world: () => World): void {
     });
 
     it("notes attempts that came to nothing, and ends by the acknowledgement whatever was noted before", async () => {
-      const { store, seat } = world();
-      const { applicationId, instanceId, epoch } = await seat();
+      const { store, deploy } = world();
+      const { applicationId, instanceId, epoch } = await deploy();
       await store.shards.recordProgress([aNote(applicationId, { attempts: 3 })], soon());
       expect(await list()).toMatchObject([{ state: "In_Progress", attempts: 3, message: "Trying again: no answer" }]);
       await store.shards.recordProgress([aNote(applicationId, { state: "Failed", message: "Refused: no" })], soon());
@@ -48,8 +48,8 @@ export function describeProgress(world: () => World): void {
     });
 
     it("says nothing about what is completed or unknown", async () => {
-      const { store, seat } = world();
-      const { applicationId, instanceId, epoch } = await seat();
+      const { store, deploy } = world();
+      const { applicationId, instanceId, epoch } = await deploy();
       await store.shards.acknowledge([anObject({ instanceId, subject: applicationId, epoch })], soon());
       await store.shards.recordProgress([aNote(applicationId), aNote("gone" as ApplicationId)], soon());
       await store.shards.recordProgress([], soon());
@@ -57,13 +57,13 @@ export function describeProgress(world: () => World): void {
     });
 
     it("is shown to its user too, once per change, and nothing of it where all goes its way or has ended", async () => {
-      const { store, record, seat, hintsOf } = world();
+      const { store, record, deploy, notificationsOf } = world();
       const waiting = await record({ namespace: "elsewhere" });
-      const { applicationId, instanceId, epoch } = await seat();
+      const { applicationId, instanceId, epoch } = await deploy();
       const view = async (id = applicationId) => (await store.intents.readByIds([id], soon()))[0]!;
       const note = async (over: Partial<ProgressNote>) =>
-        (await hintsOf(() => store.shards.recordProgress([aNote(applicationId, over)], soon()))).filter((hint) =>
-          hint.startsWith("status:"),
+        (await notificationsOf(() => store.shards.recordProgress([aNote(applicationId, over)], soon()))).filter((notification) =>
+          notification.startsWith("status:"),
         );
       expect((await view(waiting.applicationId)).trouble).toBeUndefined();
       expect((await view()).trouble).toBeUndefined();
@@ -82,8 +82,8 @@ export function describeProgress(world: () => World): void {
     });
 
     it("starts anew with the next change of what was refused", async () => {
-      const { store, seat, again } = world();
-      const { applicationId, intent } = await seat();
+      const { store, deploy, again } = world();
+      const { applicationId, intent } = await deploy();
       await store.shards.recordProgress([aNote(applicationId, { state: "Failed", message: "Refused: no" })], soon());
       await again(intent, { generation: 2, spec: aSpec({ path: "elsewhere" }) });
       expect(await list()).toMatchObject([{ state: "Waiting", message: "Waiting: for its instance to take it" }]);
@@ -93,10 +93,10 @@ export function describeProgress(world: () => World): void {
 
   describe("a deletion that hangs", () => {
     it("shows its user what holds it, once per change", async () => {
-      const { store, seat, remove } = world();
-      const seated = await seat();
-      const { applicationId } = seated;
-      await remove(seated.intent);
+      const { store, deploy, remove } = world();
+      const deployed = await deploy();
+      const { applicationId } = deployed;
+      await remove(deployed.intent);
       const view = async () => (await store.intents.readByIds([applicationId], soon()))[0]!;
       expect((await view()).blockage).toBeUndefined();
       const { viewRevision } = await view();
@@ -109,15 +109,15 @@ export function describeProgress(world: () => World): void {
     });
 
     it("is noted at the deletion, whose operation ends when it does", async () => {
-      const { store, seat, remove } = world();
-      const seated = await seat();
-      await remove(seated.intent);
-      await store.shards.recordProgress([aNote(seated.applicationId, { message: "Deletion blocked", blockage: HELD })], soon());
+      const { store, deploy, remove } = world();
+      const deployed = await deploy();
+      await remove(deployed.intent);
+      await store.shards.recordProgress([aNote(deployed.applicationId, { message: "Deletion blocked", blockage: HELD })], soon());
       expect(await list()).toMatchObject([
         { kind: "apply-application", state: "Completed" },
         { kind: "delete-application", state: "In_Progress", message: "Deletion blocked" },
       ]);
-      await store.shards.forgetApplications([seated.applicationId], soon());
+      await store.shards.forgetApplications([deployed.applicationId], soon());
       expect((await list()).map(({ state }) => state)).toEqual(["Completed", "Completed"]);
     });
   });

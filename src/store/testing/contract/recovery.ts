@@ -17,36 +17,36 @@ export function describeRecovery(world: () => World): void {
       store().reseat({ unit, owner, message: "restored", decision: aDecision({ subject: unit.id, verdict: "RECOVERED" }) }, soon());
 
     it("gives epochs from now on that are newer than what it is told of, and never older ones", async () => {
-      const { seat } = world();
-      const { epoch } = await seat({ namespace: "a" });
+      const { deploy } = world();
+      const { epoch } = await deploy({ namespace: "a" });
       expect(await store().readLastEpoch(soon())).toBe(epoch);
       await store().raiseEpochs(epoch + 1_000, soon());
       await store().raiseEpochs(epoch + 10, soon());
       expect(await store().readLastEpoch(soon())).toBe(epoch + 1_000);
-      expect((await seat({ namespace: "b" })).epoch).toBe(epoch + 1_001);
+      expect((await deploy({ namespace: "b" })).epoch).toBe(epoch + 1_001);
     });
 
     it("lists every unit that has an owner, page by page", async () => {
-      const { seat, record } = world();
-      const seated = [await seat({ namespace: "a" }), await seat({ namespace: "b" })];
+      const { deploy, record } = world();
+      const deployed = [await deploy({ namespace: "a" }), await deploy({ namespace: "b" })];
       await record({ namespace: "nowhere" });
       const all = await list();
-      expect(all.map(({ id }) => id)).toEqual(seated.map(({ unitId }) => unitId).sort());
-      for (const { unitId, instanceId, epoch } of seated)
+      expect(all.map(({ id }) => id)).toEqual(deployed.map(({ unitId }) => unitId).sort());
+      for (const { unitId, instanceId, epoch } of deployed)
         expect(await placed(unitId)).toMatchObject({ owner: instanceId, epoch, phase: "IDLE", bucket: 0 });
-      expect((await placed(seated[0]?.unitId as UnitId)).namespace).toBe("a");
+      expect((await placed(deployed[0]?.unitId as UnitId)).namespace).toBe("a");
       expect([...(await list("", 1)), ...(await list(all[0]?.id, 5))]).toEqual(all);
     });
 
     it("gives a unit an owner under a new epoch: everything of it is wanted there anew, and nowhere else", async () => {
-      const { store: all, seat, addInstance, acknowledgeUnit, hintsOf } = world();
-      const seated = await seat();
-      await acknowledgeUnit(seated);
-      const { instanceId: old, unitId, applicationId } = seated;
-      await all.shards.acknowledge([anObject({ instanceId: old, subject: applicationId, epoch: seated.epoch })], soon());
+      const { store: all, deploy, addInstance, acknowledgeUnit, notificationsOf } = world();
+      const deployed = await deploy();
+      await acknowledgeUnit(deployed);
+      const { instanceId: old, unitId, applicationId } = deployed;
+      await all.shards.acknowledge([anObject({ instanceId: old, subject: applicationId, epoch: deployed.epoch })], soon());
       const { id: owner } = await addInstance();
       const before = await placed(unitId);
-      expect(await hintsOf(() => reseat(before, owner))).toEqual([`application:${applicationId}`, `unit:${unitId}`]);
+      expect(await notificationsOf(() => reseat(before, owner))).toEqual([`application:${applicationId}`, `unit:${unitId}`]);
       expect(await placed(unitId)).toMatchObject({ owner, phase: "IDLE", epoch: await store().readLastEpoch(soon()) });
       expect((await placed(unitId)).epoch).toBeGreaterThan(before.epoch);
       const [row] = await all.shards.readApplications([applicationId], soon());
@@ -57,8 +57,8 @@ export function describeRecovery(world: () => World): void {
     });
 
     it("keeps the owner under a new epoch too, and ends the move that was under way", async () => {
-      const { store: all, seat, addInstance } = world();
-      const { unitId, instanceId, epoch } = await seat();
+      const { store: all, deploy, addInstance } = world();
+      const { unitId, instanceId, epoch } = await deploy();
       const { id: to } = await addInstance();
       const id = "move" as MoveId;
       await all.moves.request(
@@ -87,8 +87,8 @@ export function describeRecovery(world: () => World): void {
     });
 
     it("leaves a unit alone that is not as it was read", async () => {
-      const { seat } = world();
-      const { unitId, instanceId } = await seat();
+      const { deploy } = world();
+      const { unitId, instanceId } = await deploy();
       const before = await placed(unitId);
       expect(await reseat(before, instanceId)).toBe(true);
       const after = await placed(unitId);

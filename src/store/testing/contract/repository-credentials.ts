@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { CredentialId, RepositoryCredentialId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
 import type { RepositoryCredentialIntent } from "../../repository-credential/port.ts";
 import { anIntent, aSpec } from "../builders.ts";
-import { type Seated, soon, type World } from "../world.ts";
+import { type Deployed, soon, type World } from "../world.ts";
 
 let count = 0;
 
@@ -43,19 +43,19 @@ export function describeRepositoryCredentials(world: () => World): void {
     return world().store.credentials.read(key, soon());
   };
   const isDelivered = async () => (await list()).map(({ delivery }) => delivery);
-  const caughtUp = async (seated: Seated) => {
-    const { desiredRevision } = await world().unit(seated.applicationId);
-    await world().acknowledgeUnit(seated, desiredRevision);
+  const caughtUp = async (deployed: Deployed) => {
+    const { desiredRevision } = await world().unit(deployed.applicationId);
+    await world().acknowledgeUnit(deployed, desiredRevision);
   };
 
   describe("credentials for repositories", () => {
     it("are what the workspace's unit is to hold, with the secret kept apart", async () => {
-      const seated = await world().seat();
+      const deployed = await world().deploy();
       const intent = aCredential();
       expect(await store().record(intent, soon())).toBe("created");
       const expected = {
         id: intent.newIds.repositoryCredentialId,
-        workspaceId: seated.workspaceId,
+        workspaceId: deployed.workspaceId,
         name: intent.name,
         uid: intent.uid,
         generation: 1,
@@ -65,14 +65,14 @@ export function describeRepositoryCredentials(world: () => World): void {
         credentialId: intent.newIds.credentialId,
         secretVersion: intent.secretVersion,
       };
-      expect((await readUnit(seated.unitId))?.repositoryCredentials).toEqual([expected]);
+      expect((await readUnit(deployed.unitId))?.repositoryCredentials).toEqual([expected]);
       expect(await list()).toEqual([{ credential: expected, delivery: "under-way" }]);
       expect(await secretOf(intent.uid)).toBe(intent.secret);
     });
 
     it("make a workspace and its unit where there was none, which a deployment then finds", async () => {
       const intent = aCredential();
-      expect(await world().hintsOf(() => store().record(intent, soon()))).toEqual([`unit:${intent.newIds.unitId}`]);
+      expect(await world().notificationsOf(() => store().record(intent, soon()))).toEqual([`unit:${intent.newIds.unitId}`]);
       expect(await world().store.placements.listUnplaced({ limit: 10, after: "" }, soon())).toEqual([intent.newIds.unitId]);
       expect(await isDelivered()).toEqual(["unplaced"]);
       const { applicationId } = await world().record();
@@ -80,10 +80,10 @@ export function describeRepositoryCredentials(world: () => World): void {
     });
 
     it("raise the unit and tell of it when URL, secret or age change, and else do not", async () => {
-      const seated = await world().seat();
+      const deployed = await world().deploy();
       const intent = aCredential();
       await store().record(intent, soon());
-      await caughtUp(seated);
+      await caughtUp(deployed);
       expect(await isDelivered()).toEqual(["delivered"]);
       const changes: readonly [Partial<RepositoryCredentialIntent>, "updated" | "unchanged"][] = [
         [{}, "unchanged"],
@@ -95,15 +95,15 @@ export function describeRepositoryCredentials(world: () => World): void {
       let last = intent;
       for (const [change, outcome] of changes) {
         last = { ...last, ...change, newIds: aCredential().newIds };
-        const before = (await world().unit(seated.applicationId)).desiredRevision;
-        const hints = await world().hintsOf(async () => expect(await store().record(last, soon())).toBe(outcome));
-        const isNews = outcome === "updated";
-        expect(hints).toEqual(isNews ? [`unit:${seated.unitId}`] : []);
-        expect((await world().unit(seated.applicationId)).desiredRevision - before).toBe(isNews ? 1 : 0);
-        expect(await isDelivered()).toEqual([isNews ? "under-way" : "delivered"]);
+        const before = (await world().unit(deployed.applicationId)).desiredRevision;
+        const notifications = await world().notificationsOf(async () => expect(await store().record(last, soon())).toBe(outcome));
+        const isChange = outcome === "updated";
+        expect(notifications).toEqual(isChange ? [`unit:${deployed.unitId}`] : []);
+        expect((await world().unit(deployed.applicationId)).desiredRevision - before).toBe(isChange ? 1 : 0);
+        expect(await isDelivered()).toEqual([isChange ? "under-way" : "delivered"]);
         expect(await secretOf(intent.uid)).toBe(last.secret);
-        expect((await world().store.shards.listLagging(seated.instanceId, 10, soon())).units).toEqual(isNews ? [seated.unitId] : []);
-        await caughtUp(seated);
+        expect((await world().store.shards.listLagging(deployed.instanceId, 10, soon())).units).toEqual(isChange ? [deployed.unitId] : []);
+        await caughtUp(deployed);
       }
       expect((await list()).map(({ credential }) => credential)).toMatchObject([
         { generation: 3, url: "https://git.example/team/other", secretVersion: "secret-uid@2" },
@@ -118,26 +118,26 @@ export function describeRepositoryCredentials(world: () => World): void {
     });
 
     it("are gone with their secret once revoked, and the unit is raised", async () => {
-      const seated = await world().seat();
+      const deployed = await world().deploy();
       const [kept, gone] = [aCredential(), aCredential({ urlKey: "other" })];
       for (const each of [kept, gone]) await store().record(each, soon());
-      await caughtUp(seated);
-      const key = { id: gone.newIds.credentialId, owner: seated.workspaceId, purpose: "repository" };
+      await caughtUp(deployed);
+      const key = { id: gone.newIds.credentialId, owner: deployed.workspaceId, purpose: "repository" };
       expect(await world().store.credentials.read(key, soon())).toBe(gone.secret);
-      const hints = await world().hintsOf(() => store().revoke([gone.uid, "nobody's"], soon()));
-      expect(hints).toEqual([`unit:${seated.unitId}`]);
+      const notifications = await world().notificationsOf(() => store().revoke([gone.uid, "nobody's"], soon()));
+      expect(notifications).toEqual([`unit:${deployed.unitId}`]);
       expect(await world().store.credentials.read(key, soon())).toBeUndefined();
-      expect((await readUnit(seated.unitId))?.repositoryCredentials.map(({ uid }) => uid)).toEqual([kept.uid]);
+      expect((await readUnit(deployed.unitId))?.repositoryCredentials.map(({ uid }) => uid)).toEqual([kept.uid]);
       expect(await isDelivered()).toEqual(["under-way"]);
-      expect(await world().hintsOf(() => store().revoke([gone.uid], soon()))).toEqual([]);
+      expect(await world().notificationsOf(() => store().revoke([gone.uid], soon()))).toEqual([]);
       await store().revoke([], soon());
     });
 
     it("belong to one workspace, whatever others call the repository", async () => {
-      const seated = await world().seat();
-      const other = await world().seat({ namespace: "other" });
+      const deployed = await world().deploy();
+      const other = await world().deploy({ namespace: "other" });
       await store().record(aCredential(), soon());
-      expect((await readUnit(seated.unitId))?.repositoryCredentials).toHaveLength(1);
+      expect((await readUnit(deployed.unitId))?.repositoryCredentials).toHaveLength(1);
       expect((await readUnit(other.unitId))?.repositoryCredentials).toEqual([]);
       expect(await store().listOfWorkspace({ ...WORKSPACE, namespaceUid: "uid-of-other" }, soon())).toEqual([]);
       expect(await store().listOfWorkspace({ ...WORKSPACE, namespaceUid: "nobody's" }, soon())).toEqual([]);
@@ -165,20 +165,20 @@ export function describeRepositoryCredentials(world: () => World): void {
     });
 
     it("W13: are kept whole at the greatest length that anybody may give", async () => {
-      const seated = await world().seat({ spec: aSpec() });
+      const deployed = await world().deploy({ spec: aSpec() });
       const secret = JSON.stringify({ kind: "ssh", privateKey: "k".repeat(32_768) });
       const long = { name: "n".repeat(253), url: `https://git.example/${"u".repeat(2028)}`, urlKey: "k".repeat(2048), secret };
       await store().record(aCredential(long), soon());
-      const [found] = (await readUnit(seated.unitId))?.repositoryCredentials ?? [];
+      const [found] = (await readUnit(deployed.unitId))?.repositoryCredentials ?? [];
       expect([found?.name, found?.url]).toEqual([long.name, long.url]);
       expect(await secretOf(found?.uid ?? "")).toBe(secret);
     });
 
     it("survive text that no database would take as it is", async () => {
-      const seated = await world().seat({ spec: aSpec() });
+      const deployed = await world().deploy({ spec: aSpec() });
       const secret = JSON.stringify({ kind: "basic", username: "é'\"\\{}\0", password: "\u0000\ud800" });
       await store().record(aCredential({ url: "https://git.example/'\"\\\0", secret }), soon());
-      const [found] = (await readUnit(seated.unitId))?.repositoryCredentials ?? [];
+      const [found] = (await readUnit(deployed.unitId))?.repositoryCredentials ?? [];
       expect(await secretOf(found?.uid ?? "")).toBe(secret);
     });
   });

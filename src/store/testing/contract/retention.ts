@@ -34,8 +34,8 @@ export function describeRetention(world: () => World): void {
 
   describe("forgetting completed operations", () => {
     it("goes by when they ended, in steps, and leaves what is still open", async () => {
-      const { store, seat, record } = world();
-      const { applicationId, instanceId, epoch } = await seat();
+      const { store, deploy, record } = world();
+      const { applicationId, instanceId, epoch } = await deploy();
       for (const revision of [1, 2, 3]) {
         const object = anObject({ instanceId, subject: applicationId, epoch }, { appliedRevision: revision });
         await store.shards.acknowledge([object], soon());
@@ -50,9 +50,9 @@ export function describeRetention(world: () => World): void {
     });
 
     it("takes no more than it is asked for", async () => {
-      const { store, seat } = world();
+      const { store, deploy } = world();
       for (const namespace of ["a", "b", "c"]) {
-        const { applicationId, instanceId, epoch } = await seat({ namespace });
+        const { applicationId, instanceId, epoch } = await deploy({ namespace });
         await store.shards.acknowledge([anObject({ instanceId, subject: applicationId, epoch })], soon());
       }
       expect(await store.retention.forgetOperations(FUTURE, 2, soon())).toBe(2);
@@ -62,11 +62,11 @@ export function describeRetention(world: () => World): void {
 
   describe("forgetting moves", () => {
     it("goes by when they ended, in steps, and leaves what is under way", async () => {
-      const { store, seat, addInstance } = world();
+      const { store, deploy, addInstance } = world();
       const { id: to } = await addInstance();
       for (const namespace of ["a", "b", "c"]) {
-        const { unitId, epoch } = await seat({ namespace });
-        const wish = {
+        const { unitId, epoch } = await deploy({ namespace });
+        const request = {
           id: namespace as MoveId,
           unitId,
           to,
@@ -77,8 +77,8 @@ export function describeRetention(world: () => World): void {
           reverses: undefined,
           isFailOver: false,
         } as const;
-        await store.moves.request({ ...wish, actor: "otto", ceiling: WIDE, decision: aDecision() }, soon());
-        if (namespace !== "c") await store.moves.abort(wish.id, { message: "", decision: aDecision() }, soon());
+        await store.moves.request({ ...request, actor: "otto", ceiling: WIDE, decision: aDecision() }, soon());
+        if (namespace !== "c") await store.moves.abort(request.id, { message: "", decision: aDecision() }, soon());
       }
       expect(await store.retention.forgetMoves(millis(0), 10, soon())).toBe(0);
       expect(await store.retention.forgetMoves(FUTURE, 1, soon())).toBe(1);
@@ -89,14 +89,14 @@ export function describeRetention(world: () => World): void {
 
   describe("forgetting what cascades ended", () => {
     it("goes by when that was, in steps", async () => {
-      const { store, seat, remove } = world();
-      const seats = [await seat({ namespace: "a" }), await seat({ namespace: "b" })];
-      for (const { intent, applicationId } of seats) {
+      const { store, deploy, remove } = world();
+      const placements = [await deploy({ namespace: "a" }), await deploy({ namespace: "b" })];
+      for (const { intent, applicationId } of placements) {
         await remove(intent);
         await store.shards.forgetApplications([applicationId], soon());
       }
       const left = async () =>
-        (await Promise.all(seats.map((each) => store.shards.listEnded(each.instanceId, [each.applicationId], soon())))).flat().length;
+        (await Promise.all(placements.map((each) => store.shards.listEnded(each.instanceId, [each.applicationId], soon())))).flat().length;
       expect(await store.retention.forgetEnded(millis(0), 10, soon())).toBe(0);
       expect(await left()).toBe(2);
       expect(await store.retention.forgetEnded(FUTURE, 1, soon())).toBe(1);
@@ -142,8 +142,8 @@ export function describeRetention(world: () => World): void {
 
   describe("forgetting decisions", () => {
     it.each([1, 2, 100])("keeps the newest of each kind about what is still there, in steps of %i", async (limit) => {
-      const { store, seat } = world();
-      const { unitId, instanceId } = await seat();
+      const { store, deploy } = world();
+      const { unitId, instanceId } = await deploy();
       const entries = [1, 2, 3].flatMap((hours) => [
         aDecision({ at: millis(AT - hours * HOUR), subject: unitId, verdict: `before-${hours}` }),
         aDecision({ at: millis(AT - hours * HOUR), subject: instanceId, kind: "instance", verdict: `before-${hours}` }),
@@ -188,8 +188,8 @@ export function describeRetention(world: () => World): void {
     });
 
     it("forgets a deletion that was given up once its workspace is gone", async () => {
-      const { store, seat } = world();
-      const { workspaceId } = await seat();
+      const { store, deploy } = world();
+      const { workspaceId } = await deploy();
       const entries = [workspaceId, "workspace-that-went"].map((subject) => aDecision({ subject, kind: "deletion" }));
       await store.decisions.append(entries, soon());
       expect(await forgetAll(FUTURE, 10)).toBe(1);
@@ -197,8 +197,8 @@ export function describeRetention(world: () => World): void {
     });
 
     it("forgets orders about a workspace or a freeze that is gone", async () => {
-      const { store, seat } = world();
-      const { workspaceId } = await seat();
+      const { store, deploy } = world();
+      const { workspaceId } = await deploy();
       const freeze = { name: "f", schedule: undefined, durationMs: 1, actor: "otto", reason: "", at: AT };
       const order = (subject: string) => aDecision({ subject, kind: "directive" });
       await store.directives.putFreeze(freeze, order("freeze/f"), soon());

@@ -11,9 +11,9 @@ export function describeRollouts(world: () => World): void {
 
   describe("rollouts", () => {
     it("are kept as they are, with their entry in the journal, and told of", async () => {
-      const { store, hintsOf } = world();
+      const { store, notificationsOf } = world();
       const rollout = aRollout({ reason: 'new "release" \u0000 é', instances: [aWaveInstance({ askedAt: AT })] });
-      expect(await hintsOf(async () => expect(await create(rollout)).toBeUndefined())).toEqual([`rollout:${rollout.id}`]);
+      expect(await notificationsOf(async () => expect(await create(rollout)).toBeUndefined())).toEqual([`rollout:${rollout.id}`]);
       expect(await store.rollouts.read(rollout.id, soon())).toEqual(rollout);
       expect(await store.rollouts.readLive(soon())).toEqual(rollout);
       expect(await store.decisions.list({ subject: rollout.id }, 10, soon())).toEqual([entry(rollout, "CREATED")]);
@@ -40,15 +40,15 @@ export function describeRollouts(world: () => World): void {
     });
 
     it("change on the revision that was decided on, and not on an older one", async () => {
-      const { store, hintsOf } = world();
+      const { store, notificationsOf } = world();
       const rollout = aRollout();
       await create(rollout);
       const decision = entry(rollout, "PAUSED");
       const paused: Rollout = { ...rollout, state: "PAUSED", note: "by ada" };
-      const hints = await hintsOf(async () =>
+      const notifications = await notificationsOf(async () =>
         expect(await store.rollouts.change({ rollout: paused, decision }, soon())).toEqual({ ...paused, revision: 2 }),
       );
-      expect(hints).toEqual([`rollout:${rollout.id}`]);
+      expect(notifications).toEqual([`rollout:${rollout.id}`]);
       await expect(store.rollouts.change({ rollout: paused, decision }, soon())).rejects.toBeInstanceOf(StaleError);
       expect(await store.rollouts.read(rollout.id, soon())).toEqual({ ...paused, revision: 2 });
       expect(await store.decisions.list({ subject: rollout.id }, 10, soon())).toEqual([decision, entry(rollout, "CREATED")]);

@@ -2,28 +2,28 @@ import { describe, expect, it } from "vitest";
 import type { ApplicationId, InstanceId, UnitId } from "../../../domain/ids.ts";
 import { UNIT_OBJECT_KINDS } from "../../shard/unit-object-kinds.ts";
 import { anObject, aSpec } from "../builders.ts";
-import { type Seated, soon, type World } from "../world.ts";
+import { type Deployed, soon, type World } from "../world.ts";
 
 export function describeShards(world: () => World): void {
   const read = async (id: ApplicationId) => (await world().store.shards.readApplications([id], soon()))[0];
-  const ofApplication = ({ applicationId: subject, instanceId, epoch }: Seated) => anObject({ subject, instanceId, epoch });
+  const ofApplication = ({ applicationId: subject, instanceId, epoch }: Deployed) => anObject({ subject, instanceId, epoch });
 
   describe("what an instance should hold", () => {
     it("is each application with its unit, its workspace and what is acknowledged", async () => {
-      const { store, seat, unit, application, acknowledgeUnit } = world();
-      const seated = await seat();
+      const { store, deploy, unit, application, acknowledgeUnit } = world();
+      const deployed = await deploy();
       const expected = {
-        application: await application(seated.applicationId),
-        unit: await unit(seated.applicationId),
-        workspace: { id: seated.workspaceId, state: "active", ...seated.intent.workspace },
+        application: await application(deployed.applicationId),
+        unit: await unit(deployed.applicationId),
+        workspace: { id: deployed.workspaceId, state: "active", ...deployed.intent.workspace },
         unitAppliedRevision: 0,
         acknowledged: undefined,
       };
-      expect(await read(seated.applicationId)).toEqual(expected);
-      await acknowledgeUnit(seated);
-      const object = ofApplication(seated);
+      expect(await read(deployed.applicationId)).toEqual(expected);
+      await acknowledgeUnit(deployed);
+      const object = ofApplication(deployed);
       await store.shards.acknowledge([object], soon());
-      expect(await read(seated.applicationId)).toEqual({ ...expected, unitAppliedRevision: 1, acknowledged: object });
+      expect(await read(deployed.applicationId)).toEqual({ ...expected, unitAppliedRevision: 1, acknowledged: object });
     });
 
     it("comes in the order it was asked for, without what is gone", async () => {
@@ -35,28 +35,28 @@ export function describeShards(world: () => World): void {
     });
 
     it("is each unit with its repositories and the number of its applications", async () => {
-      const { store, seat, record, acknowledgeUnit } = world();
-      const seated = await seat();
+      const { store, deploy, record, acknowledgeUnit } = world();
+      const deployed = await deploy();
       for (const name of ["b", "a", "b"]) await record({ spec: aSpec({ repoUrl: `https://git.example/team/${name}` }) });
-      await acknowledgeUnit(seated);
-      const found = await store.shards.readUnit(seated.unitId, soon());
+      await acknowledgeUnit(deployed);
+      const found = await store.shards.readUnit(deployed.unitId, soon());
       expect(found).toMatchObject({
         applications: 4,
         repoUrls: ["https://git.example/team/a", "https://git.example/team/app", "https://git.example/team/b"],
       });
       expect(found?.acknowledged.map(({ kind }) => kind)).toEqual([...UNIT_OBJECT_KINDS]);
       expect(found?.acknowledged[0]).toEqual(
-        anObject({ subject: seated.unitId, instanceId: seated.instanceId, epoch: seated.epoch }, { kind: "account" }),
+        anObject({ subject: deployed.unitId, instanceId: deployed.instanceId, epoch: deployed.epoch }, { kind: "account" }),
       );
       expect(await store.shards.readUnit("nobody" as UnitId, soon())).toBeUndefined();
     });
 
     it("is listed by instance", async () => {
-      const { store, seat, record, unit } = world();
-      const seated = await seat();
-      const { unitId, workspaceId, instanceId, epoch, applicationId, intent } = seated;
+      const { store, deploy, record, unit } = world();
+      const deployed = await deploy();
+      const { unitId, workspaceId, instanceId, epoch, applicationId, intent } = deployed;
       const second = await record();
-      await seat({ namespace: "other" });
+      await deploy({ namespace: "other" });
       expect(await store.shards.listOwned(instanceId, soon())).toEqual([{ unitId, epoch, workspaceId }]);
       const rows = [
         { applicationId, argoName: intent.argoName, epoch },
@@ -72,56 +72,56 @@ export function describeShards(world: () => World): void {
 
   describe("acknowledging", () => {
     it("takes what is of the unit's epoch and owner, and counts it", async () => {
-      const { store, seat } = world();
-      const seated = await seat();
-      expect(await store.shards.acknowledge([ofApplication(seated)], soon())).toBe(1);
+      const { store, deploy } = world();
+      const deployed = await deploy();
+      expect(await store.shards.acknowledge([ofApplication(deployed)], soon())).toBe(1);
       expect(await store.shards.acknowledge([], soon())).toBe(0);
     });
 
     it("drops what is of another epoch, of another instance or of nothing known", async () => {
-      const { store, seat, addInstance } = world();
-      const seated = await seat();
+      const { store, deploy, addInstance } = world();
+      const deployed = await deploy();
       const other = await addInstance();
-      const object = ofApplication(seated);
+      const object = ofApplication(deployed);
       const wrong = [
-        { ...object, epoch: seated.epoch - 1 },
+        { ...object, epoch: deployed.epoch - 1 },
         { ...object, instanceId: other.id },
         { ...object, subject: "gone" },
       ];
       for (const one of wrong) expect(await store.shards.acknowledge([one], soon())).toBe(0);
-      expect(await store.shards.acknowledge([{ ...object, epoch: seated.epoch + 1 }], soon())).toBe(0);
-      expect((await read(seated.applicationId))?.acknowledged).toBeUndefined();
+      expect(await store.shards.acknowledge([{ ...object, epoch: deployed.epoch + 1 }], soon())).toBe(0);
+      expect((await read(deployed.applicationId))?.acknowledged).toBeUndefined();
     });
 
     it("drops an older revision than is known and takes the same once more", async () => {
-      const { store, seat, again } = world();
-      const seated = await seat();
-      await again(seated.intent, { generation: 2, spec: aSpec({ path: "b" }) });
-      const newer = { ...ofApplication(seated), appliedRevision: 2 };
+      const { store, deploy, again } = world();
+      const deployed = await deploy();
+      await again(deployed.intent, { generation: 2, spec: aSpec({ path: "b" }) });
+      const newer = { ...ofApplication(deployed), appliedRevision: 2 };
       expect(await store.shards.acknowledge([newer], soon())).toBe(1);
-      expect(await store.shards.acknowledge([ofApplication(seated)], soon())).toBe(0);
+      expect(await store.shards.acknowledge([ofApplication(deployed)], soon())).toBe(0);
       expect(await store.shards.acknowledge([{ ...newer, uid: "made anew" }], soon())).toBe(1);
-      expect((await read(seated.applicationId))?.acknowledged).toMatchObject({ appliedRevision: 2, uid: "made anew" });
+      expect((await read(deployed.applicationId))?.acknowledged).toMatchObject({ appliedRevision: 2, uid: "made anew" });
     });
 
     it("completes the operations it answers and no later one", async () => {
-      const { store, seat, again } = world();
-      const seated = await seat();
+      const { store, deploy, again } = world();
+      const deployed = await deploy();
       const list = () => store.operations.listOperations({}, { limit: 10, after: "" }, soon());
-      await again(seated.intent, { generation: 2, spec: aSpec({ path: "b" }) });
-      await store.shards.acknowledge([ofApplication(seated)], soon());
+      await again(deployed.intent, { generation: 2, spec: aSpec({ path: "b" }) });
+      await store.shards.acknowledge([ofApplication(deployed)], soon());
       expect(await list()).toMatchObject([{ state: "Waiting" }]);
-      await store.shards.acknowledge([{ ...ofApplication(seated), appliedRevision: 2 }], soon());
+      await store.shards.acknowledge([{ ...ofApplication(deployed), appliedRevision: 2 }], soon());
       expect(await list()).toMatchObject([{ state: "Completed", attempts: 1 }]);
-      await again(seated.intent, { generation: 3, spec: aSpec({ path: "c" }) });
+      await again(deployed.intent, { generation: 3, spec: aSpec({ path: "c" }) });
       expect(await list()).toMatchObject([{ state: "Completed" }, { state: "Waiting" }]);
     });
 
     it("counts a unit's objects as standing only when all of them do", async () => {
-      const { store, seat, record } = world();
-      const seated = await seat();
-      const { unitId: subject, instanceId, epoch } = seated;
-      const applied = async () => (await read(seated.applicationId))?.unitAppliedRevision;
+      const { store, deploy, record } = world();
+      const deployed = await deploy();
+      const { unitId: subject, instanceId, epoch } = deployed;
+      const applied = async () => (await read(deployed.applicationId))?.unitAppliedRevision;
       for (const [index, kind] of UNIT_OBJECT_KINDS.entries()) {
         expect(await applied()).toBe(0);
         expect(
@@ -143,11 +143,11 @@ export function describeShards(world: () => World): void {
     });
 
     it("lets overlapping batches in opposite order through, whatever else is written", async () => {
-      const { store, seat, record, again } = world();
-      const seated = await seat();
-      const intents = [seated.intent, ...(await Promise.all(Array.from({ length: 29 }, () => record())))];
-      const { instanceId, epoch, unitId } = seated;
-      const ids = [seated.applicationId, ...(await store.shards.listApplications(instanceId, soon())).map((row) => row.applicationId)];
+      const { store, deploy, record, again } = world();
+      const deployed = await deploy();
+      const intents = [deployed.intent, ...(await Promise.all(Array.from({ length: 29 }, () => record())))];
+      const { instanceId, epoch, unitId } = deployed;
+      const ids = [deployed.applicationId, ...(await store.shards.listApplications(instanceId, soon())).map((row) => row.applicationId)];
       const objects = [...new Set(ids)]
         .map((subject) => anObject({ subject, instanceId, epoch }))
         .concat(UNIT_OBJECT_KINDS.map((kind) => anObject({ subject: unitId, instanceId, epoch }, { kind })));
@@ -164,25 +164,25 @@ export function describeShards(world: () => World): void {
 
   describe("what lags", () => {
     it("is what was never acknowledged, and no more once it was", async () => {
-      const { store, seat, acknowledgeUnit } = world();
-      const seated = await seat();
-      const { instanceId, applicationId, unitId } = seated;
+      const { store, deploy, acknowledgeUnit } = world();
+      const deployed = await deploy();
+      const { instanceId, applicationId, unitId } = deployed;
       expect(await store.shards.listLagging(instanceId, 10, soon())).toEqual({ applications: [applicationId], units: [unitId] });
-      await acknowledgeUnit(seated);
-      await store.shards.acknowledge([ofApplication(seated)], soon());
+      await acknowledgeUnit(deployed);
+      await store.shards.acknowledge([ofApplication(deployed)], soon());
       expect(await store.shards.listLagging(instanceId, 10, soon())).toEqual({ applications: [], units: [] });
     });
 
     it("is what changed since, and what waits for its end", async () => {
-      const { store, seat, again, remove, record, acknowledgeUnit } = world();
-      const seated = await seat();
-      const { instanceId, unitId, applicationId, epoch } = seated;
+      const { store, deploy, again, remove, record, acknowledgeUnit } = world();
+      const deployed = await deploy();
+      const { instanceId, unitId, applicationId, epoch } = deployed;
       const doomed = await record();
-      await acknowledgeUnit(seated);
-      await store.shards.acknowledge([ofApplication(seated), anObject({ subject: doomed.applicationId, instanceId, epoch })], soon());
+      await acknowledgeUnit(deployed);
+      await store.shards.acknowledge([ofApplication(deployed), anObject({ subject: doomed.applicationId, instanceId, epoch })], soon());
       await remove(doomed);
       expect(await store.shards.listLagging(instanceId, 10, soon())).toEqual({ applications: [doomed.applicationId], units: [] });
-      await again(seated.intent, { generation: 2, spec: aSpec({ repoUrl: "https://git.example/team/other" }) });
+      await again(deployed.intent, { generation: 2, spec: aSpec({ repoUrl: "https://git.example/team/other" }) });
       expect(await store.shards.listLagging(instanceId, 10, soon())).toEqual({
         applications: [applicationId, doomed.applicationId].sort(),
         units: [unitId],

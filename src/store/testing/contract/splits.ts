@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { MoveId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
 import { loadVector, ZERO_LOAD } from "../../../domain/load.ts";
-import type { MoveWish } from "../../move/port.ts";
+import type { RequestedMove } from "../../move/port.ts";
 import type { SplitChange, SplitRow } from "../../split/port.ts";
 import { AT, aDecision, anEngineStatus, aSpec, aStatus, CLASS, WIDE } from "../builders.ts";
 import { soon, type World } from "../world.ts";
@@ -41,14 +41,14 @@ export function describeSplits(world: () => World): void {
     });
 
     it("are cut before anything of them was placed: applications follow their buckets, loads and parts are reckoned anew", async () => {
-      const { store, record, hintsOf } = world();
+      const { store, record, notificationsOf } = world();
       const [a, b, other] = [await record(to("a")), await record(to("b")), await record(to("b"))];
       const [row] = await list(NOTHING);
       const decision = aDecision({ subject: row?.units[0]?.id ?? "", verdict: "SPLIT" });
       const change = changeOf(row as SplitRow, { decision, roomySince: AT });
-      const hints = await hintsOf(async () => expect(await store.splits.commit(change, soon())).toBe(true));
+      const notifications = await notificationsOf(async () => expect(await store.splits.commit(change, soon())).toBe(true));
       const units = await store.placements.readUnitsOf(change.workspaceId, soon());
-      expect(hints).toEqual(units.map(({ id }) => `unit:${id}`).sort());
+      expect(notifications).toEqual(units.map(({ id }) => `unit:${id}`).sort());
       expect(await Promise.all([a, b, other].map(partOf))).toEqual([0, 1, 1]);
       const [after] = await list();
       expect(after).toMatchObject({ parts: 2, openPart: 1, roomySince: AT, deal: change.deal });
@@ -61,14 +61,14 @@ export function describeSplits(world: () => World): void {
     });
 
     it("keep what was placed where it is, and new applications go to the part of their bucket, or to the open one", async () => {
-      const { store, seat, record, again } = world();
-      const seated = await seat(to("b"));
+      const { store, deploy, record, again } = world();
+      const deployed = await deploy(to("b"));
       const [row] = await list(NOTHING);
       expect(await store.splits.commit(changeOf(row as SplitRow), soon())).toBe(true);
-      expect(await partOf(seated)).toBe(0);
+      expect(await partOf(deployed)).toBe(0);
       expect(await Promise.all([await record(to("a")), await record(to("b")), await record(to("c"))].map(partOf))).toEqual([0, 1, 1]);
-      await again(seated.intent, { generation: 2, spec: { ...aSpec({ path: "other" }), destination: { environment: "b" } } });
-      expect(await partOf(seated)).toBe(0);
+      await again(deployed.intent, { generation: 2, spec: { ...aSpec({ path: "other" }), destination: { environment: "b" } } });
+      expect(await partOf(deployed)).toBe(0);
     });
 
     it("are cut by groups of namespaces where a cluster was", async () => {
@@ -84,15 +84,15 @@ export function describeSplits(world: () => World): void {
     });
 
     it.each(["a\0b", "a\ud800b", "\\u0000", "\\\ud83d\ude00"])("are planned and cut whatever names are made of: %j", async (odd) => {
-      const { store, seat, record, unit } = world();
+      const { store, deploy, record, unit } = world();
       const { applicationId } = await record(to(odd));
-      const seated = await seat({ namespace: "other" });
+      const deployed = await deploy({ namespace: "other" });
       const [resource] = anEngineStatus().resources;
       const status = { ...anEngineStatus(), resources: [{ ...(resource as NonNullable<typeof resource>), name: odd }] };
-      await store.statuses.recordStatuses([aStatus(seated, { status })], soon());
+      await store.statuses.recordStatuses([aStatus(deployed, { status })], soon());
       const rows = await list(NOTHING);
       const applications = rows.flatMap((row) => row.applications);
-      expect(applications.find(({ id }) => id === seated.applicationId)).toMatchObject({ hasClusterScoped: false });
+      expect(applications.find(({ id }) => id === deployed.applicationId)).toMatchObject({ hasClusterScoped: false });
       const row = rows.find((each) => each.applications[0]?.id === applicationId);
       expect(row?.applications).toMatchObject([{ id: applicationId, namespace: "" }]);
       expect(await store.splits.commit(changeOf(row as SplitRow), soon())).toBe(true);
@@ -136,7 +136,7 @@ export function describeSplits(world: () => World): void {
       const [first, second] = [await unit(a.applicationId), await unit(b.applicationId)];
       const [here, there, third] = [(await addInstance()).id, (await addInstance()).id, (await addInstance()).id];
       const epochs = { [first.id]: await place(first.id, here), [second.id]: await place(second.id, there) };
-      const move = ({ id }: typeof first, target: typeof third): MoveWish => ({
+      const move = ({ id }: typeof first, target: typeof third): RequestedMove => ({
         ...{ id: `move-of-${id}` as MoveId, unitId: id, to: target, epoch: epochs[id] ?? 0, kind: "voluntary", reason: "FORCED" },
         ...{ plan: undefined, reverses: undefined, isFailOver: false, actor: "otto", ceiling: WIDE },
         decision: aDecision({ subject: id }),

@@ -9,44 +9,44 @@ export function describeStatuses(world: () => World): void {
 
   describe("recording statuses", () => {
     it("returns and hints at those that say something new", async () => {
-      const { store, seat, record, hintsOf } = world();
-      const { applicationId, instanceId, epoch } = await seat();
+      const { store, deploy, record, notificationsOf } = world();
+      const { applicationId, instanceId, epoch } = await deploy();
       const second = await record();
       const batch = [aStatus({ applicationId: second.applicationId, instanceId, epoch }), aStatus({ applicationId, instanceId, epoch })];
-      const hints = await hintsOf(async () =>
+      const notifications = await notificationsOf(async () =>
         expect(await store.statuses.recordStatuses(batch, soon())).toEqual([second.applicationId, applicationId]),
       );
-      expect(hints).toEqual([`status:${applicationId}`, `status:${second.applicationId}`].sort());
+      expect(notifications).toEqual([`status:${applicationId}`, `status:${second.applicationId}`].sort());
       const third = aStatus(
         { applicationId, instanceId, epoch },
         { hash: "hash-2", status: anEngineStatus({ health: { status: "Degraded", message: "bad" } }) },
       );
       expect(
-        await hintsOf(async () => expect(await store.statuses.recordStatuses([batch[0]!, third], soon())).toEqual([applicationId])),
+        await notificationsOf(async () => expect(await store.statuses.recordStatuses([batch[0]!, third], soon())).toEqual([applicationId])),
       ).toEqual([`status:${applicationId}`]);
       expect(await statusOf(applicationId)).toEqual(third);
       expect(await store.statuses.recordStatuses([], soon())).toEqual([]);
     });
 
     it("notes a mere refresh without telling anybody", async () => {
-      const { store, seat, hintsOf } = world();
-      const { applicationId, instanceId, epoch } = await seat();
+      const { store, deploy, notificationsOf } = world();
+      const { applicationId, instanceId, epoch } = await deploy();
       const status = aStatus({ applicationId, instanceId, epoch });
       await store.statuses.recordStatuses([status], soon());
       const later = { ...status, reconciledAt: millis(AT + 180_123) };
-      expect(await hintsOf(async () => expect(await store.statuses.recordStatuses([later], soon())).toEqual([]))).toEqual([]);
+      expect(await notificationsOf(async () => expect(await store.statuses.recordStatuses([later], soon())).toEqual([]))).toEqual([]);
       expect(await statusOf(applicationId)).toEqual(later);
       expect(await store.statuses.recordStatuses([{ ...later, reconciledAt: undefined }], soon())).toEqual([]);
       expect((await statusOf(applicationId))?.reconciledAt).toBeUndefined();
     });
 
     it("drops what was said before what is recorded, whoever brings it late", async () => {
-      const { store, seat, hintsOf } = world();
-      const { applicationId, instanceId, epoch } = await seat();
+      const { store, deploy, notificationsOf } = world();
+      const { applicationId, instanceId, epoch } = await deploy();
       const early = aStatus({ applicationId, instanceId, epoch }, { hash: "early", reconciledAt: millis(AT) });
       const late = aStatus({ applicationId, instanceId, epoch }, { hash: "late", reconciledAt: millis(AT + 1_000) });
       await store.statuses.recordStatuses([late], soon());
-      expect(await hintsOf(async () => expect(await store.statuses.recordStatuses([early], soon())).toEqual([]))).toEqual([]);
+      expect(await notificationsOf(async () => expect(await store.statuses.recordStatuses([early], soon())).toEqual([]))).toEqual([]);
       expect(await statusOf(applicationId)).toEqual(late);
       const [sameTime, timeless] = [
         { ...late, hash: "same time" },
@@ -57,8 +57,8 @@ export function describeStatuses(world: () => World): void {
     });
 
     it("tells reports of one second apart by the Application's version, where both have one", async () => {
-      const { store, seat } = world();
-      const at = await seat();
+      const { store, deploy } = world();
+      const at = await deploy();
       const said = (hash: string, version: number | undefined) => aStatus(at, { hash, version, reconciledAt: millis(AT) });
       const isTaken = async (...what: Parameters<typeof said>) =>
         (await store.statuses.recordStatuses([said(...what)], soon())).length === 1;
@@ -76,8 +76,8 @@ export function describeStatuses(world: () => World): void {
     });
 
     it("drops what comes from another instance or epoch, or is about nothing known", async () => {
-      const { store, seat, record, addInstance, hintsOf } = world();
-      const { applicationId, instanceId, epoch } = await seat();
+      const { store, deploy, record, addInstance, notificationsOf } = world();
+      const { applicationId, instanceId, epoch } = await deploy();
       const unplaced = await record({ namespace: "other" });
       const other = await addInstance();
       const wrong = [
@@ -85,22 +85,22 @@ export function describeStatuses(world: () => World): void {
         aStatus({ applicationId: "gone" as ApplicationId, instanceId, epoch }),
         aStatus({ applicationId: unplaced.applicationId, instanceId, epoch }),
       ];
-      expect(await hintsOf(async () => expect(await store.statuses.recordStatuses(wrong, soon())).toEqual([]))).toEqual([]);
+      expect(await notificationsOf(async () => expect(await store.statuses.recordStatuses(wrong, soon())).toEqual([]))).toEqual([]);
       for (const stale of [epoch - 1, epoch + 1])
         expect(await store.statuses.recordStatuses([aStatus({ applicationId, instanceId, epoch: stale })], soon())).toEqual([]);
       expect(await statusOf(applicationId)).toBeUndefined();
     });
 
     it("takes the good ones of a batch that holds bad ones too", async () => {
-      const { store, seat } = world();
-      const { applicationId, instanceId, epoch } = await seat();
+      const { store, deploy } = world();
+      const { applicationId, instanceId, epoch } = await deploy();
       const batch = [aStatus({ applicationId: "gone" as ApplicationId, instanceId, epoch }), aStatus({ applicationId, instanceId, epoch })];
       expect(await store.statuses.recordStatuses(batch, soon())).toEqual([applicationId]);
     });
 
     it("takes texts of strangers, however strange, with large lists of resources", async () => {
-      const { store, seat } = world();
-      const { applicationId, instanceId, epoch } = await seat();
+      const { store, deploy } = world();
+      const { applicationId, instanceId, epoch } = await deploy();
       const resource = {
         group: "",
         version: "v1",
@@ -124,8 +124,8 @@ export function describeStatuses(world: () => World): void {
     });
 
     it("lets overlapping batches in opposite order through", async () => {
-      const { store, seat, record } = world();
-      const { applicationId, instanceId, epoch } = await seat();
+      const { store, deploy, record } = world();
+      const { applicationId, instanceId, epoch } = await deploy();
       const ids = [applicationId, ...(await Promise.all(Array.from({ length: 39 }, () => record()))).map((one) => one.applicationId)];
       const rounds = Array.from({ length: 20 }, (_, round) => {
         const batch = ids.map((id) => aStatus({ applicationId: id, instanceId, epoch }, { hash: `hash-${round}` }));

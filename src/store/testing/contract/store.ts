@@ -8,12 +8,12 @@ export function describeStoreItself(world: () => World): void {
     it("tell a new subscriber first that it may have missed something", async () => {
       const { changes } = world().store;
       const heard: (readonly Change[] | "missed")[] = [];
-      const stop = changes.subscribe((news) => void heard.push(news));
+      const stop = changes.subscribe((notifications) => void heard.push(notifications));
       expect(heard).toEqual([]);
       await eventually(() => expect(heard).toEqual(["missed"]));
       expect(changes.isConnected()).toBe(true);
       const late: unknown[] = [];
-      const stopLate = changes.subscribe((news) => void late.push(news));
+      const stopLate = changes.subscribe((notifications) => void late.push(notifications));
       await eventually(() => expect(late).toEqual(["missed"]));
       expect(heard).toEqual(["missed"]);
       stop();
@@ -23,7 +23,7 @@ export function describeStoreItself(world: () => World): void {
     it("reach everybody who listens and nobody who stopped", async () => {
       const { store, addInstance } = world();
       const [one, other, gone]: [unknown[], unknown[], unknown[]] = [[], [], []];
-      const stops = [one, other, gone].map((heard) => store.changes.subscribe((news) => void heard.push(news)));
+      const stops = [one, other, gone].map((heard) => store.changes.subscribe((notifications) => void heard.push(notifications)));
       await eventually(() => expect([one, other, gone]).toEqual([["missed"], ["missed"], ["missed"]]));
       stops[2]?.();
       const { id } = await addInstance();
@@ -41,7 +41,7 @@ export function describeStoreItself(world: () => World): void {
       const { changes } = world().store;
       expect(await changes.hears(soon())).toBe(true);
       const heard: unknown[] = [];
-      const stop = changes.subscribe((news) => void heard.push(news));
+      const stop = changes.subscribe((notifications) => void heard.push(notifications));
       expect(await changes.hears(soon())).toBe(true);
       expect(heard).toEqual(["missed"]);
       stop();
@@ -51,9 +51,11 @@ export function describeStoreItself(world: () => World): void {
       const { store, addInstance } = world();
       const found: unknown[] = [];
       let isReady = false;
-      const stop = store.changes.subscribe((news) => {
-        if (news === "missed") isReady = true;
-        else for (const { id } of news) void store.fleet.readInstance(id as never, soon()).then((instance) => found.push(instance?.id));
+      const stop = store.changes.subscribe((notifications) => {
+        if (notifications === "missed") isReady = true;
+        else
+          for (const { id } of notifications)
+            void store.fleet.readInstance(id as never, soon()).then((instance) => found.push(instance?.id));
       });
       await eventually(() => expect(isReady).toBe(true));
       const ids: string[] = [];

@@ -3,7 +3,7 @@ import { millis } from "../../../domain/clock.ts";
 import type { ApplicationId } from "../../../domain/ids.ts";
 import type { RunProgress } from "../../../domain/sync-run.ts";
 import { AT, aRun } from "../builders.ts";
-import { type Seated, soon, type World } from "../world.ts";
+import { type Deployed, soon, type World } from "../world.ts";
 
 const hook = { kind: "Job", namespace: "team", name: "migrate", type: "PreSync", phase: "Succeeded", message: "é\"'\u0000" };
 const running: RunProgress = {
@@ -21,28 +21,32 @@ export function describeSyncRuns(world: () => World): void {
   const view = async (uid: string) => (await runs().readViews([uid], soon()))[0];
   const known = async () => (await runs().listKnown("main", soon())).map(({ uid }) => uid);
   const queue = async (id: ApplicationId) => (await runs().readQueues([id], soon())).map(({ uid }) => uid);
-  const report = ({ instanceId, epoch }: Pick<Seated, "instanceId" | "epoch">, uid: string, progress: RunProgress) =>
+  const report = ({ instanceId, epoch }: Pick<Deployed, "instanceId" | "epoch">, uid: string, progress: RunProgress) =>
     runs().recordReports([{ uid, instanceId, epoch, requestedAt: millis(AT), progress }], soon());
-  const runOf = async ({ intent }: Seated, over: Parameters<typeof aRun>[0] = {}) => {
-    const wish = aRun({ deploymentUid: intent.uid, ...over });
-    await runs().record([wish], soon());
-    return wish.uid;
+  const runOf = async ({ intent }: Deployed, over: Parameters<typeof aRun>[0] = {}) => {
+    const request = aRun({ deploymentUid: intent.uid, ...over });
+    await runs().record([request], soon());
+    return request.uid;
   };
 
   /** Hints about runs; those of what went before may still be on their way. */
-  const hintsOf = async (work: () => Promise<unknown>) => (await world().hintsOf(work)).filter((hint) => hint.startsWith("sync-"));
+  const notificationsOf = async (work: () => Promise<unknown>) =>
+    (await world().notificationsOf(work)).filter((notification) => notification.startsWith("sync-"));
 
   describe("runs of syncs", () => {
     it("are recorded once, with all they ask for, and tell their queue", async () => {
-      const { seat } = world();
-      const seated = await seat();
-      const wish = aRun({ deploymentUid: seated.intent.uid, revision: 'né"w', prune: true });
-      expect(await hintsOf(() => runs().record([wish], soon()))).toEqual([`sync-queue:${seated.applicationId}`, `sync-run:${wish.uid}`]);
-      expect(await hintsOf(() => runs().record([{ ...wish, revision: "other" }], soon()))).toEqual([]);
-      const { uid, namespace, name, revision, prune, createdAt } = wish;
+      const { deploy } = world();
+      const deployed = await deploy();
+      const request = aRun({ deploymentUid: deployed.intent.uid, revision: 'né"w', prune: true });
+      expect(await notificationsOf(() => runs().record([request], soon()))).toEqual([
+        `sync-queue:${deployed.applicationId}`,
+        `sync-run:${request.uid}`,
+      ]);
+      expect(await notificationsOf(() => runs().record([{ ...request, revision: "other" }], soon()))).toEqual([]);
+      const { uid, namespace, name, revision, prune, createdAt } = request;
       expect(await view(uid)).toMatchObject({
-        run: { uid, namespace, name, revision, prune, createdAt, applicationId: seated.applicationId, isCancelled: false },
-        application: { id: seated.applicationId, name: seated.intent.name },
+        run: { uid, namespace, name, revision, prune, createdAt, applicationId: deployed.applicationId, isCancelled: false },
+        application: { id: deployed.applicationId, name: deployed.intent.name },
         isPlaced: true,
         ahead: 0,
         publishedHash: "",
@@ -56,14 +60,14 @@ export function describeSyncRuns(world: () => World): void {
     });
 
     it("say since when they are recorded, however old their resources are and however often they are recorded", async () => {
-      const wish = aRun({ deploymentUid: "later", createdAt: millis(AT - 86_400_000) });
-      await runs().record([wish], soon());
-      const since = (await view(wish.uid))?.run.recordedAt;
+      const request = aRun({ deploymentUid: "later", createdAt: millis(AT - 86_400_000) });
+      await runs().record([request], soon());
+      const since = (await view(request.uid))?.run.recordedAt;
       expect(since).toBeGreaterThanOrEqual(AT);
       await world().record({ uid: "later" });
-      await runs().record([wish], soon());
-      expect((await view(wish.uid))?.run).toMatchObject({
-        createdAt: wish.createdAt,
+      await runs().record([request], soon());
+      expect((await view(request.uid))?.run).toMatchObject({
+        createdAt: request.createdAt,
         recordedAt: since,
         applicationId: expect.any(String),
       });
@@ -71,18 +75,21 @@ export function describeSyncRuns(world: () => World): void {
 
     it("wait without an application until the deployment they name is recorded", async () => {
       const { record, unit, application } = world();
-      const wish = aRun({ deploymentUid: "later" });
-      expect(await hintsOf(() => runs().record([wish], soon()))).toEqual([`sync-run:${wish.uid}`]);
-      expect(await view(wish.uid)).toMatchObject({ run: { applicationId: undefined }, application: undefined, isPlaced: false });
+      const request = aRun({ deploymentUid: "later" });
+      expect(await notificationsOf(() => runs().record([request], soon()))).toEqual([`sync-run:${request.uid}`]);
+      expect(await view(request.uid)).toMatchObject({ run: { applicationId: undefined }, application: undefined, isPlaced: false });
       const { applicationId } = await record({ uid: "later" });
-      expect(await hintsOf(() => runs().record([wish], soon()))).toEqual([`sync-queue:${applicationId}`, `sync-run:${wish.uid}`]);
-      expect(await view(wish.uid)).toMatchObject({ application: await application(applicationId), isPlaced: false });
+      expect(await notificationsOf(() => runs().record([request], soon()))).toEqual([
+        `sync-queue:${applicationId}`,
+        `sync-run:${request.uid}`,
+      ]);
+      expect(await view(request.uid)).toMatchObject({ application: await application(applicationId), isPlaced: false });
       expect((await unit(applicationId)).owner).toBeUndefined();
     });
 
     it("go over to the namesake of a deployment that was deleted before they began, and stay once they have", async () => {
-      const { seat, remove } = world();
-      const [first, second] = [await seat(), await seat({ namespace: "other" })];
+      const { deploy, remove } = world();
+      const [first, second] = [await deploy(), await deploy({ namespace: "other" })];
       const [waiting, begun] = [await runOf(first), await runOf(first)];
       await report(first, begun, running);
       const again = async () => {
@@ -95,39 +102,42 @@ export function describeSyncRuns(world: () => World): void {
     });
 
     it("queue in the order of their creation, within one second in that of their recording, behind what runs and what is cancelled", async () => {
-      const { seat } = world();
-      const seated = await seat();
-      const other = await seat({ namespace: "other" });
+      const { deploy } = world();
+      const deployed = await deploy();
+      const other = await deploy({ namespace: "other" });
       const at = (seconds: number) => ({ createdAt: millis(AT + seconds * 1000) });
-      const late = await runOf(seated, at(3));
-      const [twin, sister] = [await runOf(seated, at(2)), await runOf(seated, at(2))];
-      const early = await runOf(seated, at(1));
+      const late = await runOf(deployed, at(3));
+      const [twin, sister] = [await runOf(deployed, at(2)), await runOf(deployed, at(2))];
+      const early = await runOf(deployed, at(1));
       const foreign = await runOf(other);
-      expect(await queue(seated.applicationId)).toEqual([early, twin, sister, late]);
+      expect(await queue(deployed.applicationId)).toEqual([early, twin, sister, late]);
       expect((await view(late))?.ahead).toBe(3);
       expect((await view(sister))?.ahead).toBe(2);
-      await report(seated, sister, running);
+      await report(deployed, sister, running);
       await runs().cancel([late], soon());
-      expect(await queue(seated.applicationId)).toEqual([sister, late, early, twin]);
-      await report(seated, sister, succeeded);
-      expect(await queue(seated.applicationId)).toEqual([late, early, twin]);
-      expect((await runs().readQueues([other.applicationId, seated.applicationId], soon())).map(({ uid }) => uid)).toEqual([
+      expect(await queue(deployed.applicationId)).toEqual([sister, late, early, twin]);
+      await report(deployed, sister, succeeded);
+      expect(await queue(deployed.applicationId)).toEqual([late, early, twin]);
+      expect((await runs().readQueues([other.applicationId, deployed.applicationId], soon())).map(({ uid }) => uid)).toEqual([
         ...[foreign, late, early, twin],
       ]);
-      expect(await runs().listBusy(seated.instanceId, 10, soon())).toEqual([seated.applicationId]);
-      expect(await runs().listBusy(seated.instanceId, 0, soon())).toEqual([]);
+      expect(await runs().listBusy(deployed.instanceId, 10, soon())).toEqual([deployed.applicationId]);
+      expect(await runs().listBusy(deployed.instanceId, 0, soon())).toEqual([]);
     });
 
     it("keep how far they have come, texts of strangers among it, and what has ended stays as it ended", async () => {
-      const { seat } = world();
-      const seated = await seat();
-      const uid = await runOf(seated);
-      expect(await hintsOf(() => report(seated, uid, running))).toEqual([`sync-run:${uid}`]);
+      const { deploy } = world();
+      const deployed = await deploy();
+      const uid = await runOf(deployed);
+      expect(await notificationsOf(() => report(deployed, uid, running))).toEqual([`sync-run:${uid}`]);
       expect((await view(uid))?.run).toMatchObject({ progress: running, requestedAt: AT });
-      expect(await hintsOf(() => report(seated, uid, succeeded))).toEqual([`sync-queue:${seated.applicationId}`, `sync-run:${uid}`]);
+      expect(await notificationsOf(() => report(deployed, uid, succeeded))).toEqual([
+        `sync-queue:${deployed.applicationId}`,
+        `sync-run:${uid}`,
+      ]);
       expect(
-        await hintsOf(async () => {
-          await report(seated, uid, running);
+        await notificationsOf(async () => {
+          await report(deployed, uid, running);
           await runs().cancel([uid], soon());
           await runs().giveUp([{ uid, message: "too late" }], soon());
         }),
@@ -136,28 +146,28 @@ export function describeSyncRuns(world: () => World): void {
     });
 
     it("believe nobody but the instance that holds the application, under its epoch (I7)", async () => {
-      const { seat, addInstance } = world();
-      const seated = await seat();
+      const { deploy, addInstance } = world();
+      const deployed = await deploy();
       const other = await addInstance();
-      const uid = await runOf(seated);
-      await report({ ...seated, instanceId: other.id }, uid, running);
-      await report({ ...seated, epoch: seated.epoch - 1 }, uid, running);
-      await report({ ...seated, epoch: seated.epoch + 1 }, uid, running);
-      await report(seated, "nobody's", running);
+      const uid = await runOf(deployed);
+      await report({ ...deployed, instanceId: other.id }, uid, running);
+      await report({ ...deployed, epoch: deployed.epoch - 1 }, uid, running);
+      await report({ ...deployed, epoch: deployed.epoch + 1 }, uid, running);
+      await report(deployed, "nobody's", running);
       expect((await view(uid))?.run.progress.phase).toBe("Pending");
     });
 
     it("that are cancelled are left to the instance that may have begun, and end at once where there is none", async () => {
-      const { seat, record } = world();
-      const seated = await seat();
+      const { deploy, record } = world();
+      const deployed = await deploy();
       const unplaced = await record({ namespace: "other" });
-      const held = await runOf(seated);
-      const loose = await runOf({ ...seated, intent: unplaced });
-      const lost = await runOf({ ...seated, intent: { ...unplaced, uid: "unknown" } });
-      expect(await hintsOf(() => runs().cancel([held, loose, lost, "nobody's"], soon()))).toEqual(
+      const held = await runOf(deployed);
+      const loose = await runOf({ ...deployed, intent: unplaced });
+      const lost = await runOf({ ...deployed, intent: { ...unplaced, uid: "unknown" } });
+      expect(await notificationsOf(() => runs().cancel([held, loose, lost, "nobody's"], soon()))).toEqual(
         [
           ...[held, loose, lost].map((uid) => `sync-run:${uid}`),
-          ...[seated, unplaced].map((one) => `sync-queue:${one.applicationId}`),
+          ...[deployed, unplaced].map((one) => `sync-queue:${one.applicationId}`),
         ].sort(),
       );
       expect((await view(held))?.run).toMatchObject({ isCancelled: true, progress: { phase: "Pending" } });
@@ -167,17 +177,17 @@ export function describeSyncRuns(world: () => World): void {
       }
       await runs().forget([held, loose, lost], soon());
       expect(await known()).toEqual([held]);
-      expect(await hintsOf(() => runs().cancel([held], soon()))).toEqual([]);
+      expect(await notificationsOf(() => runs().cancel([held], soon()))).toEqual([]);
     });
 
     it("that are cancelled end at once too when the instance that may have begun has lost their application", async () => {
-      const { seat, remove } = world();
-      const seated = await seat();
-      const uid = await runOf(seated);
-      await report(seated, uid, running);
+      const { deploy, remove } = world();
+      const deployed = await deploy();
+      const uid = await runOf(deployed);
+      await report(deployed, uid, running);
       await runs().cancel([uid], soon());
-      await remove(seated.intent);
-      await world().store.shards.forgetApplications([seated.applicationId], soon());
+      await remove(deployed.intent);
+      await world().store.shards.forgetApplications([deployed.applicationId], soon());
       expect((await view(uid))?.run.progress.phase).toBe("Running");
       await runs().cancel([uid], soon());
       expect((await view(uid))?.run).toMatchObject({ isCancelled: true, progress: { phase: "Terminated" } });
@@ -186,9 +196,9 @@ export function describeSyncRuns(world: () => World): void {
     });
 
     it("can be given up where no instance holds their application, and nowhere else", async () => {
-      const { seat, remove } = world();
-      const seated = await seat();
-      const [held, lost] = [await runOf(seated), await runOf({ ...seated, intent: { ...seated.intent, uid: "unknown" } })];
+      const { deploy, remove } = world();
+      const deployed = await deploy();
+      const [held, lost] = [await runOf(deployed), await runOf({ ...deployed, intent: { ...deployed.intent, uid: "unknown" } })];
       const giveUp = () =>
         runs().giveUp(
           [held, lost].map((uid) => ({ uid, message: "enough" })),
@@ -197,20 +207,20 @@ export function describeSyncRuns(world: () => World): void {
       await giveUp();
       expect((await view(held))?.run.progress.phase).toBe("Pending");
       expect((await view(lost))?.run.progress).toMatchObject({ phase: "Failed", message: "enough" });
-      const over = await runOf(seated);
-      await report(seated, over, succeeded);
-      await remove(seated.intent);
-      const forget = () => world().store.shards.forgetApplications([seated.applicationId], soon());
-      expect(await hintsOf(forget)).toEqual([`sync-run:${held}`]);
+      const over = await runOf(deployed);
+      await report(deployed, over, succeeded);
+      await remove(deployed.intent);
+      const forget = () => world().store.shards.forgetApplications([deployed.applicationId], soon());
+      expect(await notificationsOf(forget)).toEqual([`sync-run:${held}`]);
       expect(await view(held)).toMatchObject({ application: undefined, isPlaced: false });
       await giveUp();
       expect((await view(held))?.run.progress).toMatchObject({ phase: "Failed", message: "enough" });
     });
 
     it("are listed with whether their user has heard the latest", async () => {
-      const { seat } = world();
-      const seated = await seat();
-      const uid = await runOf(seated);
+      const { deploy } = world();
+      const deployed = await deploy();
+      const uid = await runOf(deployed);
       await runs().record([aRun({ apiCluster: "another" })], soon());
       const listed = async () => runs().listKnown("main", soon());
       const published = async () => {
@@ -219,7 +229,7 @@ export function describeSyncRuns(world: () => World): void {
       };
       expect(await listed()).toMatchObject([{ uid, namespace: "team", name: uid, phase: "Pending", isPublished: false }]);
       const early = await published();
-      await report(seated, uid, succeeded);
+      await report(deployed, uid, succeeded);
       await early();
       expect(await listed()).toMatchObject([{ phase: "Succeeded", finishedAt: succeeded.finishedAt, isPublished: false }]);
       await (await published())();
@@ -230,12 +240,12 @@ export function describeSyncRuns(world: () => World): void {
     });
 
     it("let overlapping batches in opposite order through", async () => {
-      const { seat } = world();
-      const seated = await seat();
-      const wishes = Array.from({ length: 20 }, () => aRun({ deploymentUid: seated.intent.uid }));
-      const { instanceId, epoch } = seated;
+      const { deploy } = world();
+      const deployed = await deploy();
+      const requests = Array.from({ length: 20 }, () => aRun({ deploymentUid: deployed.intent.uid }));
+      const { instanceId, epoch } = deployed;
       const rounds = Array.from({ length: 10 }, async (_, round) => {
-        const batch = round % 2 === 0 ? wishes : wishes.toReversed();
+        const batch = round % 2 === 0 ? requests : requests.toReversed();
         await runs().record(batch, soon());
         await runs().recordReports(
           batch.map(({ uid }) => ({ uid, instanceId, epoch, requestedAt: undefined, progress: running })),
@@ -243,7 +253,7 @@ export function describeSyncRuns(world: () => World): void {
         );
       });
       await Promise.all(rounds);
-      expect(await queue(seated.applicationId)).toHaveLength(20);
+      expect(await queue(deployed.applicationId)).toHaveLength(20);
     });
   });
 }

@@ -36,8 +36,8 @@ export function describeViews(world: () => World): void {
     });
 
     it("shows the status exactly as it was recorded", async () => {
-      const { store, seat } = world();
-      const { applicationId, instanceId, epoch, intent } = await seat();
+      const { store, deploy } = world();
+      const { applicationId, instanceId, epoch, intent } = await deploy();
       const status = anEngineStatus({
         conditions: [{ type: "ComparisonError", message: 'strange \u0000 "text" \\ é {}' }],
         operationState: { phase: "Succeeded", syncResult: { revision: "abc", nested: [1, null, { a: true }] } },
@@ -50,13 +50,13 @@ export function describeViews(world: () => World): void {
     });
 
     it("lists syncs that are under way or said to have failed, of a workspace, of an instance or of all", async () => {
-      const { store, seat } = world();
+      const { store, deploy } = world();
       const [running, failed, complained] = [
-        await seat({ namespace: "a" }),
-        await seat({ namespace: "b" }),
-        await seat({ namespace: "c" }),
+        await deploy({ namespace: "a" }),
+        await deploy({ namespace: "b" }),
+        await deploy({ namespace: "c" }),
       ];
-      const [done, never] = [await seat({ namespace: "d" }), await seat({ namespace: "e" })];
+      const [done, never] = [await deploy({ namespace: "d" }), await deploy({ namespace: "e" })];
       const said = async ({ applicationId, instanceId, epoch }: typeof running, over: Parameters<typeof anEngineStatus>[0]) =>
         store.statuses.recordStatuses([aStatus({ applicationId, instanceId, epoch }, { status: anEngineStatus(over) })], soon());
       await said(running, { operationState: { phase: "Running" } });
@@ -81,8 +81,8 @@ export function describeViews(world: () => World): void {
     });
 
     it("lists everything of one API cluster, what is being deleted included", async () => {
-      const { store, seat, record, remove } = world();
-      const { intent, applicationId, workspaceId } = await seat();
+      const { store, deploy, record, remove } = world();
+      const { intent, applicationId, workspaceId } = await deploy();
       const foreign = await record({ namespace: "other", workspace: { ...intent.workspace, apiCluster: "second" } });
       await remove(intent);
       const [known, ...rest] = await store.intents.listKnown("main", soon());
@@ -129,8 +129,8 @@ export function describeViews(world: () => World): void {
     });
 
     it("keeps it listed when the status changed between reading and publishing", async () => {
-      const { store, seat } = world();
-      const { applicationId, instanceId, epoch } = await seat();
+      const { store, deploy } = world();
+      const { applicationId, instanceId, epoch } = await deploy();
       const [view] = await store.intents.readByIds([applicationId], soon());
       await store.statuses.recordStatuses([aStatus({ applicationId, instanceId, epoch })], soon());
       await store.intents.recordPublished([{ applicationId, hash: "old", viewRevision: view!.viewRevision }], soon());
@@ -224,7 +224,7 @@ export function describeViews(world: () => World): void {
     });
 
     it("finds by namespace, name, state and workspace", async () => {
-      const { store, record, seat, remove } = world();
+      const { store, record, deploy, remove } = world();
       await record({ namespace: "a", name: "web" });
       const other = await record({ namespace: "b", name: "web" });
       await record({ namespace: "b", name: "db" });
@@ -242,10 +242,10 @@ export function describeViews(world: () => World): void {
       expect(await store.operations.listWorkspaces({ namespace: "b" }, page, soon())).toMatchObject([
         { applications: 2, units: [{ bucket: 0 }] },
       ]);
-      const seated = await seat({ namespace: "c" });
-      await remove(seated.intent);
+      const deployed = await deploy({ namespace: "c" });
+      await remove(deployed.intent);
       expect(await store.operations.listOperations({ state: "Completed" }, page, soon())).toHaveLength(1);
-      expect(await store.operations.listOperations({ workspaceId: seated.workspaceId, state: "Waiting" }, page, soon())).toMatchObject([
+      expect(await store.operations.listOperations({ workspaceId: deployed.workspaceId, state: "Waiting" }, page, soon())).toMatchObject([
         { kind: "delete-application" },
       ]);
     });

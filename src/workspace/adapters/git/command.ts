@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { knownHosts } from "../../../domain/known-hosts.ts";
-import type { Look } from "../../repository-credential/port.ts";
+import type { Observation } from "../../repository-credential/port.ts";
 
 /** What git is run with for one look. */
 export interface GitCommand {
@@ -17,18 +17,21 @@ export interface GitCommand {
  * in the environment, which only the same user may read, or in a file of the directory; never among the arguments.
  */
 export function gitCommand(
-  look: Look,
+  observation: Observation,
   addresses: readonly string[],
   { directory, path }: { readonly directory: string; readonly path: string },
 ): GitCommand {
-  const own = look.scheme === "ssh" ? sshSettings(look, addresses[0] ?? "", directory) : httpSettings(look, addresses, directory);
+  const own =
+    observation.scheme === "ssh"
+      ? sshSettings(observation, addresses[0] ?? "", directory)
+      : httpSettings(observation, addresses, directory);
   const settings: readonly (readonly [string, string])[] = [
-    ...[["protocol.allow", "never"] as const, [`protocol.${look.scheme}.allow`, "always"] as const],
+    ...[["protocol.allow", "never"] as const, [`protocol.${observation.scheme}.allow`, "always"] as const],
     ...[["protocol.version", "2"] as const, ["credential.helper", ""] as const, ["core.askPass", ""] as const],
     ...own.settings,
   ];
   return {
-    args: ["ls-remote", "--quiet", "--", look.url, "HEAD"],
+    args: ["ls-remote", "--quiet", "--", observation.url, "HEAD"],
     files: own.files,
     env: {
       PATH: path,
@@ -40,7 +43,7 @@ export function gitCommand(
       // No repository around the directory is looked for, whose configuration would be read.
       GIT_CEILING_DIRECTORIES: dirname(directory),
       GIT_TERMINAL_PROMPT: "0",
-      GIT_ALLOW_PROTOCOL: look.scheme,
+      GIT_ALLOW_PROTOCOL: observation.scheme,
       GIT_CONFIG_COUNT: String(settings.length),
       ...Object.fromEntries(
         settings.flatMap(([key, value], at) => [
@@ -59,7 +62,7 @@ interface Settings {
   readonly files: Readonly<Record<string, string>>;
 }
 
-function httpSettings({ host, port, secret, egress }: Look, addresses: readonly string[], directory: string): Settings {
+function httpSettings({ host, port, secret, egress }: Observation, addresses: readonly string[], directory: string): Settings {
   const authorities = egress.certificateAuthorities?.find((one) => one.host === host.toLowerCase())?.certificates;
   const targets = addresses.map((address) => (address.includes(":") ? `[${address}]` : address)).join(",");
   return {
@@ -87,7 +90,7 @@ function base64(text: string): string {
 const CONNECT_SECONDS = 10;
 
 /** Git hands the command to a shell: host and address are names or numbers by now, and are quoted all the same. */
-function sshSettings({ host, port, secret, egress }: Look, address: string, directory: string): Settings {
+function sshSettings({ host, port, secret, egress }: Observation, address: string, directory: string): Settings {
   const file = (name: string) => join(directory, name);
   const options = {
     ...{ BatchMode: "yes", PreferredAuthentications: "publickey", IdentitiesOnly: "yes", IdentityAgent: "none", IdentityFile: file("key") },

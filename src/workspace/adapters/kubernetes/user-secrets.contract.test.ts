@@ -74,20 +74,20 @@ describeOnApiServers("users' Secrets on %s", (_, start) => {
   });
 
   it("tells that one came, went or was replaced of a type nobody watches, once it was read and while it is named", async () => {
-    const told = () => changed.filter((name) => name === "late").length;
+    const reported = () => changed.filter((name) => name === "late").length;
     named.add("late");
     expect(await secrets.read(at("late"), never)).toBeUndefined();
     await create("late", "Opaque", { password: "YQ==" });
-    await eventually("it is told of", () => told() === 1);
+    await eventually("it is told of", () => reported() === 1);
     expect(await secrets.read(at("late"), never)).toMatchObject({ type: "Opaque" });
     // Its content is nobody's business before it has the right type.
     await subject.client.mergePatch(SECRETS, at("late"), { data: { password: "Yg==" } }, never);
     await subject.client.delete(SECRETS, at("late"), {}, never);
     await create("late", "kubernetes.io/tls", { "tls.crt": "YQ==", "tls.key": "YQ==" });
-    await eventually("another one is told of", () => told() >= 2);
+    await eventually("another one is told of", () => reported() >= 2);
+    const before = reported();
     await subject.client.delete(SECRETS, at("late"), {}, never);
-    const before = told();
-    await eventually("its end is told of", () => told() > before);
+    await eventually("its end is told of", () => reported() > before);
     named.delete("late");
   });
 });

@@ -7,7 +7,7 @@ import type { KubeObject, ResourceType } from "../../../runtime/kube/resource.ts
 import type { Log } from "../../../telemetry/log.ts";
 import type { Metrics } from "../../../telemetry/metrics.ts";
 import { API_GROUP, API_VERSION, STATUS_MANAGER, type UserKind } from "../../api/names.ts";
-import { differsInWish, parseResource } from "../../parse-resource.ts";
+import { differsInRequest, parseResource } from "../../parse-resource.ts";
 import { byAge } from "../../quota.ts";
 
 export interface WatchedKindOptions {
@@ -37,7 +37,7 @@ export function createWatchedKind({ kind, ...options }: WatchedKindOptions): Wat
     rng: options.rng.fork(kind.plural),
     project: parseVersioned,
     order: byAge,
-    isNews: differsInWish,
+    isChange: differsInRequest,
     statusManager: STATUS_MANAGER,
     withStatus: (seen, { resourceVersion, conditions, observedGeneration }) => ({
       ...seen,

@@ -1,4 +1,4 @@
-import type { ClusterRegister } from "../../../domain/environment.ts";
+import type { EnvironmentOwnerBinding } from "../../../domain/environment.ts";
 import { ACCOUNTS_NAMESPACE } from "../../../domain/names.ts";
 import type { ClusterAccounts, ClusterProbe, ProbeResult, ProbeTarget } from "../port.ts";
 
@@ -26,7 +26,7 @@ export function createTargetClusters(): TargetClusters {
   const tokens = new Map<string, string>();
   const asked: ProbeTarget[] = [];
   const accounts = new Map<string, { readonly server: string; readonly mark: string | undefined }>();
-  const registers = new Map<string, ClusterRegister>();
+  const ownerBindings = new Map<string, EnvironmentOwnerBinding>();
   let bypassed: string | undefined;
   let isMakingTokens = true;
   let removals = 0;
@@ -37,10 +37,10 @@ export function createTargetClusters(): TargetClusters {
     if (taken === undefined || taken === "away") return { kind: "unreachable", why: taken === undefined ? "no such host" : "no answer" };
     return { kind: taken === token ? "accepted" : "refused" };
   };
-  const takeRegister = (register: ClusterRegister): boolean => {
-    const name = register.bindings[0]?.metadata.name ?? "";
-    if ((registers.get(name)?.epoch ?? 0) > register.epoch) return false;
-    registers.set(name, register);
+  const takeOwnerBinding = (ownerBinding: EnvironmentOwnerBinding): boolean => {
+    const name = ownerBinding.bindings[0]?.metadata.name ?? "";
+    if ((ownerBindings.get(name)?.epoch ?? 0) > ownerBinding.epoch) return false;
+    ownerBindings.set(name, ownerBinding);
     return true;
   };
   return {
@@ -57,20 +57,20 @@ export function createTargetClusters(): TargetClusters {
       isMakingTokens = isMaking;
     },
     accountsAt: (server) => [...accounts].filter(([, account]) => account.server === server).map(([name]) => name),
-    async install(target, { account, register }, signal) {
+    async install(target, { account, ownerBinding }, signal) {
       signal.throwIfAborted();
       const result = answer(target);
       if (result.kind !== "accepted") return { kind: "failed", why: result };
       const mark = account.objects.find(({ kind }) => kind === "ServiceAccount")?.metadata.labels?.["argosy.dev/environment"];
       accounts.set(account.token.name, { server: target.server, mark });
-      if (register !== undefined && !takeRegister(register)) return { kind: "fenced" };
+      if (ownerBinding !== undefined && !takeOwnerBinding(ownerBinding)) return { kind: "fenced" };
       return isMakingTokens ? { kind: "installed", token: `token-of-${account.token.name}` } : { kind: "waiting" };
     },
-    async writeRegister(target, register, signal) {
+    async writeOwnerBinding(target, ownerBinding, signal) {
       signal.throwIfAborted();
       const result = answer(target);
       if (result.kind !== "accepted") return { kind: "failed", why: result };
-      return { kind: takeRegister(register) ? "written" : "fenced" };
+      return { kind: takeOwnerBinding(ownerBinding) ? "written" : "fenced" };
     },
     async ask({ server, token }, namespaces, signal) {
       signal.throwIfAborted();
@@ -78,7 +78,8 @@ export function createTargetClusters(): TargetClusters {
       const user = `system:serviceaccount:${ACCOUNTS_NAMESPACE}:${name}`;
       const isSilent = tokens.get(server) === "away";
       const isAllowed =
-        name === bypassed || [...registers.values()].some(({ bindings }) => bindings.some(({ subjects }) => subjects[0]?.name === name));
+        name === bypassed ||
+        [...ownerBindings.values()].some(({ bindings }) => bindings.some(({ subjects }) => subjects[0]?.name === name));
       const trial = isAllowed ? { status: 201, message: "" } : { status: 403, message: `User "${user}" cannot create resource` };
       const said = isSilent ? { isAllowed: undefined, trial: { status: undefined, message: "" } } : { isAllowed, trial };
       return namespaces.map((namespace) => ({ endpoint: `${server} ${namespace}`, ...said }));
@@ -100,7 +101,7 @@ export function createTargetClusters(): TargetClusters {
       bypassed = name;
     },
     holdersAt: () =>
-      [...registers.values()].flatMap(({ bindings }) => bindings.flatMap(({ subjects }) => subjects.map(({ name }) => name))),
+      [...ownerBindings.values()].flatMap(({ bindings }) => bindings.flatMap(({ subjects }) => subjects.map(({ name }) => name))),
     removals: () => removals,
     async remove(target, { mark }, signal) {
       removals += 1;

@@ -14,7 +14,7 @@ import { USER_KINDS } from "../../api/names.ts";
 import { type World as DeploymentWorld, startWorld as startDeploymentWorld } from "../../testing/world.ts";
 import { createRepositoryCredentialController } from "../controller.ts";
 import type { Outcome } from "../outcome.ts";
-import type { Look } from "../port.ts";
+import type { Observation } from "../port.ts";
 
 const CREDENTIALS = typeOf(USER_KINDS.credential);
 export const URL = "https://git.example/jane/guestbook";
@@ -28,8 +28,8 @@ export interface World extends DeploymentWorld {
   /** `wrap`: what stands between the controller and each of its ports. */
   startCredentialController(partition?: Partition, wrap?: <T extends object>(port: T) => T): void;
   /** How looks end from now on; a promise keeps them waiting. */
-  answerWith(answer: (look: Look) => Outcome | Promise<Outcome>): void;
-  looks(): readonly Look[];
+  answerWith(answer: (observe: Observation) => Outcome | Promise<Outcome>): void;
+  observations(): readonly Observation[];
   putSecret(
     name: string,
     data: Readonly<Record<string, string>>,
@@ -59,8 +59,8 @@ export async function startWorld(): Promise<World> {
   const base = await startDeploymentWorld();
   const { server, store, hands, signal } = base;
   const controllers: { stop(): Promise<void> }[] = [];
-  const taken: Look[] = [];
-  let answer: (look: Look) => Outcome | Promise<Outcome> = () => "readable";
+  const taken: Observation[] = [];
+  let answer: (observe: Observation) => Outcome | Promise<Outcome> = () => "readable";
   const at = (name: string, namespace = "jane") => ({ namespace, name });
   const recorded = async (namespace = "jane") => {
     const namespaceUid = (await hands.get(NAMESPACES, { namespace: "", name: namespace }, signal))?.metadata.uid ?? "";
@@ -79,16 +79,16 @@ export async function startWorld(): Promise<World> {
       const namespaces = createUserResources({ ...common, client });
       namespaces.start(signal);
       const controller = createRepositoryCredentialController({
-        looksAtOnce: 8,
+        observationsAtOnce: 8,
         ...common,
         ...{ partition, namespaces, apiCluster: "api", ids: createCountingIds() },
         store: { ...store, repositoryCredentials: wrap(store.repositoryCredentials) },
         resources: wrap(createWatchedKind({ ...common, client, kind: USER_KINDS.credential })),
         secrets: wrap(createUserSecrets({ ...common, client, unwatchedEveryMs: 20 })),
-        looker: {
-          async look(look) {
-            taken.push(look);
-            return answer(look);
+        observer: {
+          async observe(observe) {
+            taken.push(observe);
+            return answer(observe);
           },
         },
       });
@@ -98,7 +98,7 @@ export async function startWorld(): Promise<World> {
     answerWith(next) {
       answer = next;
     },
-    looks: () => taken,
+    observations: () => taken,
     async putSecret(name, data, { namespace, type = "managed-gitops.redhat.com/repository-credential" } = {}) {
       const encoded = Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString("base64")]));
       const secret = { apiVersion: "v1", kind: "Secret", metadata: at(name, namespace), type, data: encoded };

@@ -30,10 +30,10 @@ const said =
       aResource({ uid: `older-${index}`, createdAt: "2025-01-01T00:00:00Z" }),
     );
     const rest = { namespace: aNamespace(), policy: aPolicy(), recorded: [], secretVersion: "1" };
-    const facts: ReviewFacts = { ...rest, resource, siblings: [...older, resource], secret, lastLook: undefined };
+    const facts: ReviewFacts = { ...rest, resource, siblings: [...older, resource], secret, lastObservation: undefined };
     const { wanted } = planReview(facts);
-    const lastLook = wanted === undefined || outcome === undefined ? undefined : { stamp: wanted.stamp, outcome };
-    const plan = planReview({ ...facts, lastLook });
+    const lastObservation = wanted === undefined || outcome === undefined ? undefined : { stamp: wanted.stamp, outcome };
+    const plan = planReview({ ...facts, lastObservation });
     return statusToWrite(resource, { ...plan, inEffect: inEffect ?? plan.inEffect }, millis(0))?.conditions ?? [];
   };
 

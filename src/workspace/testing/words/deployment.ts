@@ -187,9 +187,9 @@ const rows: readonly Row[] = [
       ],
     ] as const
   ).map(
-    ([message, told]): Row => [
+    ([message, reported]): Row => [
       `Stalled=True/ComparisonError`,
-      told,
+      reported,
       "better",
       "without what is only inside",
       engine({ conditions: [{ type: "ComparisonError", message }] }),

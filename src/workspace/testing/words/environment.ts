@@ -30,90 +30,90 @@ interface Scene {
   readonly secret?: UserSecret | undefined;
   readonly answer?: ProbeResult;
 }
-const looked =
+const observed =
   ({ spec = {}, answer = { kind: "accepted" }, ...scene }: Scene): WordsCase["said"] =>
   async () => {
     const secret = "secret" in scene ? scene.secret : GOOD;
     const examine = createExamination({ secrets: { read: async () => secret }, probe: { probe: async () => answer } });
     return conditionsOf((await examine(aResource({ spec: { ...SPEC, ...spec } }), aPolicy().egress, never)).finding);
   };
-const refused = (answer: ProbeResult["kind"]) => looked({ answer: { kind: answer } as ProbeResult });
+const refused = (answer: ProbeResult["kind"]) => observed({ answer: { kind: answer } as ProbeResult });
 
 const of = (is: string, reason: string): string => `ConnectionInitializationSucceeded=${is}/${reason}`;
 type Row = readonly [condition: string, message: string, compared: WordsCase["compared"], why: string, said: WordsCase["said"]];
 const rows: readonly Row[] = [
-  [of("True", "Succeeded"), "", "same", "", looked({})],
+  [of("True", "Succeeded"), "", "same", "", observed({})],
   [
     of("False", "SecretNotSpecified"),
     "spec.credentialsSecret must name a Secret of this namespace",
     "better",
     "there was no condition",
-    looked({ spec: { credentialsSecret: "" } }),
+    observed({ spec: { credentialsSecret: "" } }),
   ],
   [
     of("False", "SecretNotFound"),
     "the Secret 'prod-eu-creds' named by spec.credentialsSecret does not exist in this namespace",
     "better",
     "there was no condition",
-    looked({ secret: undefined }),
+    observed({ secret: undefined }),
   ],
-  [of("False", "InvalidSecretType"), `the Secret must be of type ${TYPE}`, "same", "", looked({ secret: { type: "Opaque", data: {} } })],
-  [of("False", "MissingKubeConfigField"), "missing kubeconfig field in Secret", "same", "", looked({ secret: { type: TYPE, data: {} } })],
+  [of("False", "InvalidSecretType"), `the Secret must be of type ${TYPE}`, "same", "", observed({ secret: { type: "Opaque", data: {} } })],
+  [of("False", "MissingKubeConfigField"), "missing kubeconfig field in Secret", "same", "", observed({ secret: { type: TYPE, data: {} } })],
   [
     of("False", "UnableToParseKubeconfigData"),
     "unable to parse kubeconfig data: json parse error: it is neither YAML (without aliases) nor JSON with clusters, users and contexts",
     "same",
     "nothing of the Secret is quoted",
-    looked({ secret: { type: TYPE, data: { kubeconfig: Buffer.from("a: [") } } }),
+    observed({ secret: { type: TYPE, data: { kubeconfig: Buffer.from("a: [") } } }),
   ],
   [
     of("False", "UnableToParseKubeconfigData"),
     "unable to parse kubeconfig data: the user has neither a token nor a client certificate",
     "better",
     "client certificates are taken",
-    looked({ secret: kubeconfig(API_URL, {}) }),
+    observed({ secret: kubeconfig(API_URL, {}) }),
   ],
   [
     of("False", "UnableToLocateContext"),
     "the kubeconfig did not have a cluster entry that matched the API URL",
     "same",
     "",
-    looked({ secret: kubeconfig("https://other.example", { token: "a-token" }) }),
+    observed({ secret: kubeconfig("https://other.example", { token: "a-token" }) }),
   ],
   [
     of("Unknown", "UnsupportedAPIURL"),
     "the API URL must not have ? or & values",
     "same",
     "",
-    looked({ spec: { apiURL: `${API_URL}?a=b` } }),
+    observed({ spec: { apiURL: `${API_URL}?a=b` } }),
   ],
   [
     of("Unknown", "UnsupportedAPIURL"),
     say.WRONG_API_URL,
     "same",
     "in older resources; admission says it too",
-    looked({ spec: { apiURL: "http://api.example" } }),
+    observed({ spec: { apiURL: "http://api.example" } }),
   ],
   [
     of("Unknown", "InvalidNamespaceList"),
     "invalid namespace in spec.namespaces: spec.namespaces[0] is no name of a namespace",
     "same",
     "",
-    looked({ spec: { namespaces: ["A"] } }),
+    observed({ spec: { namespaces: ["A"] } }),
   ],
   [
     of("Unknown", "InvalidSpec"),
     "spec.clusterResources: Invalid input: expected boolean, received string",
     "new",
     "in resources that are older than their schema",
-    looked({ spec: { clusterResources: "yes" } }),
+    observed({ spec: { clusterResources: "yes" } }),
   ],
   [
     of("False", "UnableToCreateClient"),
     "unable to reach the cluster at the API URL: no such host",
     "same",
     "",
-    looked({ answer: { kind: "unreachable", why: "no such host" } }),
+    observed({ answer: { kind: "unreachable", why: "no such host" } }),
   ],
   [
     of("False", "UnableToCreateClient"),

@@ -12,7 +12,7 @@ const ASKED = { [REFRESH]: "normal" };
 const annotate = (stage: Stage, annotations: object) => stage.patch({ metadata: { annotations } });
 const isGone = (stage: Stage) => async (): Promise<boolean> => (await stage.read()) === undefined;
 const phaseOf = (application: Application | undefined): string => application?.status?.operationState?.phase ?? "none";
-const hasLooked = (stage: Stage) => async (): Promise<boolean> => (await stage.read())?.metadata.annotations?.[REFRESH] === undefined;
+const hasObserved = (stage: Stage) => async (): Promise<boolean> => (await stage.read())?.metadata.annotations?.[REFRESH] === undefined;
 
 /** An Application and what it deployed, in words. */
 async function say(stage: Stage): Promise<string> {
@@ -59,9 +59,9 @@ async function settle(stage: Stage, files: Readonly<Record<string, string>> = ON
   await stage.idle();
 }
 
-async function look(stage: Stage): Promise<void> {
+async function observe(stage: Stage): Promise<void> {
   await annotate(stage, ASKED);
-  await stage.until("it has looked", hasLooked(stage));
+  await stage.until("it has looked", hasObserved(stage));
 }
 
 /** A sync of six waves of which the first has been applied. */
@@ -113,7 +113,7 @@ async function tellFailed(stage: Stage): Promise<string> {
   const operationState = { ...failed, operation: { sync: { revision } }, syncResult: { revision, source } };
   await stage.patch({ status: { operationState } });
   await letLoose(stage);
-  await stage.until("it has looked", hasLooked(stage));
+  await stage.until("it has looked", hasObserved(stage));
   await stage.idle();
   return say(stage);
 }
@@ -177,12 +177,12 @@ export const SCRIPTS: readonly Script[] = [
     async (stage) => {
       await settle(stage);
       await stage.setEntry(false);
-      await look(stage);
+      await observe(stage);
       await stage.until("it says that it does not know", async () => (await stage.read())?.status?.sync?.status === "Unknown");
       await stage.idle();
       const without = await say(stage);
       await stage.setEntry(true);
-      await look(stage);
+      await observe(stage);
       await stage.until("Synced and Healthy", isSettled(stage));
       return [without, await say(stage)];
     },
@@ -206,7 +206,7 @@ export const SCRIPTS: readonly Script[] = [
     const before = await remember(stage);
     await replace(stage, before.status);
     await letLoose(stage);
-    await stage.until("it has looked", hasLooked(stage));
+    await stage.until("it has looked", hasObserved(stage));
     await stage.idle();
     return [await say(stage), await untouched(stage, before)];
   }),
@@ -220,17 +220,17 @@ export const SCRIPTS: readonly Script[] = [
     return [await say(stage), await untouched(stage, { ...before, startedAt: undefined })];
   }),
   script("one that is told its sync has failed, then another commit", async (stage) => {
-    const told = await tellFailed(stage);
+    const reported = await tellFailed(stage);
     await stage.push({ a: "2" });
-    await look(stage);
+    await observe(stage);
     await stage.until("Synced and Healthy", isSettled(stage));
-    return [told, await say(stage)];
+    return [reported, await say(stage)];
   }),
   script("one that is told its sync has failed, then forgets it", async (stage) => {
-    const told = await tellFailed(stage);
+    const reported = await tellFailed(stage);
     await stage.patch({ metadata: { annotations: ASKED }, status: { operationState: null } });
     await stage.until("Synced and Healthy", isSettled(stage));
-    return [told, await say(stage)];
+    return [reported, await say(stage)];
   }),
   script("its options changed while a sync runs", async (stage) => {
     await beginSync(stage);
@@ -270,7 +270,7 @@ export const SCRIPTS: readonly Script[] = [
     await stage.idle();
     const paused = await say(stage);
     await annotate(stage, UNPAUSED);
-    await stage.until("it has looked", hasLooked(stage));
+    await stage.until("it has looked", hasObserved(stage));
     await stage.idle();
     return [paused, await say(stage), await untouched(stage, before)];
   }),
@@ -279,14 +279,14 @@ export const SCRIPTS: readonly Script[] = [
     const before = await remember(stage);
     await stage.push({ a: "2", b: "1" });
     await stage.patch({ metadata: { annotations: ASKED }, spec: { syncPolicy: { automated: null } } });
-    await stage.until("it has looked", hasLooked(stage));
+    await stage.until("it has looked", hasObserved(stage));
     await stage.idle();
     return [await say(stage), await untouched(stage, before)];
   }),
   script("told to terminate where nothing is under way", async (stage) => {
     await settle(stage);
     await stage.patch({ status: { operationState: { phase: "Terminating" } } });
-    await look(stage);
+    await observe(stage);
     await stage.idle();
     return [await say(stage)];
   }),
@@ -306,7 +306,7 @@ export const SCRIPTS: readonly Script[] = [
       await settle(stage);
       const before = await remember(stage);
       await stage.restart();
-      await look(stage);
+      await observe(stage);
       await stage.idle();
       return [await say(stage), await untouched(stage, before)];
     },

@@ -4,7 +4,7 @@ import { aWorld } from "./world.ts";
 /** Simulated time in which a controller has begun whatever it does at once, and no longer: it looks by itself after two minutes. In ms. */
 const IDLE_MS = 10_000;
 const STEP_MS = 5;
-const PATIENCE_MS = 30 * 60_000;
+const TIMEOUT_MS = 30 * 60_000;
 
 /** The model, on a simulated clock, with a right to write. */
 export async function openModelStage(): Promise<Stage> {
@@ -24,7 +24,7 @@ export async function openModelStage(): Promise<Stage> {
     objects: async () => versions(),
     async until(what, holds) {
       for (let passedMs = 0; !(await holds()); passedMs += STEP_MS) {
-        if (passedMs > PATIENCE_MS) throw new Error(`never: ${what}; last: ${JSON.stringify(application())}`);
+        if (passedMs > TIMEOUT_MS) throw new Error(`never: ${what}; last: ${JSON.stringify(application())}`);
         await world.run(STEP_MS);
       }
     },

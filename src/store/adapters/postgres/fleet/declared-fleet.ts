@@ -77,8 +77,8 @@ export function createDeclaredFleet(
           );
           if (canonicalJson(pruned) === canonicalJson(before.pruned)) return pruned;
           const decision = fleetDecision({ at: clock.now(), actor, revision: before.revision + 1, pools: pruned, verdict: "PRUNED" });
-          const hints = texts(pruned.map((pool) => `pool:${pool}`));
-          await run(PRUNE, [texts(pruned), hints, ...decisionValues(ids, decision)]);
+          const notifications = texts(pruned.map((pool) => `pool:${pool}`));
+          await run(PRUNE, [texts(pruned), notifications, ...decisionValues(ids, decision)]);
           return pruned;
         },
         signal,
@@ -104,9 +104,9 @@ export async function declareFleet(
   const revision = (before?.revision ?? 0) + 1;
   const pools = changedPools(before?.spec, spec);
   const decision = fleetDecision({ at: clock.now(), actor, revision, pools, changes: changesOf(before?.spec, spec) });
-  const hints = texts([`fleet:${FLEET}`, ...pools.map((pool) => `pool:${pool}`)]);
+  const notifications = texts([`fleet:${FLEET}`, ...pools.map((pool) => `pool:${pool}`)]);
   const pruned = stillUndeclared(before?.pruned ?? [], spec);
-  await run(REPLACE, [canonicalJson(spec), revision, instant(clock.now()), hints, ...decisionValues(ids, decision), texts(pruned)]);
+  await run(REPLACE, [canonicalJson(spec), revision, instant(clock.now()), notifications, ...decisionValues(ids, decision), texts(pruned)]);
   return revision;
 }
 

@@ -71,27 +71,27 @@ with input as (
 select pg_notify('argosy', 'unit:' || id) from units`,
 };
 
-export interface Home {
+export interface WorkspaceUnit {
   readonly workspace: WorkspaceId;
   readonly unit: UnitId;
 }
 
-type LockedRow = Home & { readonly uid: string };
+type LockedRow = WorkspaceUnit & { readonly uid: string };
 
 /** What a workspace and its unit are made from where they do not exist yet, and what asks for it: an application's uid, or another's. */
-type UnitWish = Pick<DeploymentIntent, "uid" | "workspace" | "class"> & {
+type UnitRequest = Pick<DeploymentIntent, "uid" | "workspace" | "class"> & {
   /** Absent: what is asked for is no application. */
   readonly spec?: Pick<DeploymentIntent["spec"], "destination">;
   readonly newIds: Pick<DeploymentIntent["newIds"], "workspaceId" | "unitId">;
 };
 
-const identity = ({ workspace: { plane, apiCluster, namespaceUid } }: Pick<UnitWish, "workspace">): string =>
+const identity = ({ workspace: { plane, apiCluster, namespaceUid } }: Pick<UnitRequest, "workspace">): string =>
   [plane, apiCluster, namespaceUid].join("|");
 
 /** Locks the units of the batch, made where there were none; returns them by the uid of what asked for them. */
-export async function lockUnits(run: Run, clock: Clock, batch: readonly UnitWish[]): Promise<ReadonlyMap<string, Home>> {
+export async function lockUnits(run: Run, clock: Clock, batch: readonly UnitRequest[]): Promise<ReadonlyMap<string, WorkspaceUnit>> {
   const buckets = batch.map(({ spec }) => bucketKeys(spec?.destination ?? {}));
-  const lock = async (): Promise<Map<string, Home>> => {
+  const lock = async (): Promise<Map<string, WorkspaceUnit>> => {
     const keys = [
       batch.map(({ uid }) => uid),
       batch.map(({ workspace }) => workspace.plane),
@@ -102,10 +102,10 @@ export async function lockUnits(run: Run, clock: Clock, batch: readonly UnitWish
     const rows = await run<LockedRow>(LOCK_UNITS, keys.map(texts));
     return new Map(rows.map(({ uid, workspace, unit }) => [uid, { workspace, unit }]));
   };
-  const homes = await lock();
-  const homeless = batch.filter(({ uid }) => !homes.has(uid));
+  const workspaceUnits = await lock();
+  const homeless = batch.filter(({ uid }) => !workspaceUnits.has(uid));
   const missing = [...new Map(homeless.toReversed().map((intent) => [identity(intent), intent])).values()];
-  if (missing.length === 0) return homes;
+  if (missing.length === 0) return workspaceUnits;
   await run(ENSURE_WORKSPACES, [
     texts(missing.map(({ workspace }) => workspace.plane)),
     texts(missing.map(({ workspace }) => workspace.apiCluster)),

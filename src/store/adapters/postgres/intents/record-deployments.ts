@@ -8,7 +8,7 @@ import { LOAD_PER_APPLICATION } from "../../../placement/planning-load.ts";
 import type { Database, Statement } from "../database.ts";
 import { openingOf } from "../operations.ts";
 import { instant, isSameRepository, numbers, sortedBy, texts } from "../sql-values.ts";
-import { type Home, lockUnits } from "./lock-units.ts";
+import { lockUnits, type WorkspaceUnit } from "./lock-units.ts";
 
 /**
  * Everything follows from one picture that the units' locks keep true: nothing here joins what was just written. `changed`:
@@ -129,12 +129,12 @@ function outcomeOf(row: Recorded): IntentOutcome {
   return { kind: row.is_changed ? "updated" : "unchanged", applicationId: row.application };
 }
 
-function values(batch: readonly DeploymentIntent[], homes: ReadonlyMap<string, Home>, clock: Clock): readonly unknown[] {
-  const home = (intent: DeploymentIntent): Home => found(homes.get(intent.uid), intent);
+function values(batch: readonly DeploymentIntent[], workspaceUnits: ReadonlyMap<string, WorkspaceUnit>, clock: Clock): readonly unknown[] {
+  const workspaceUnit = (intent: DeploymentIntent): WorkspaceUnit => found(workspaceUnits.get(intent.uid), intent);
   return [
     texts(batch.map((intent) => intent.uid)),
-    texts(batch.map((intent) => home(intent).workspace)),
-    texts(batch.map((intent) => home(intent).unit)),
+    texts(batch.map((intent) => workspaceUnit(intent).workspace)),
+    texts(batch.map((intent) => workspaceUnit(intent).unit)),
     texts(batch.map((intent) => intent.name)),
     numbers(batch.map((intent) => intent.generation)),
     texts(batch.map((intent) => intent.spec.source.repoUrl)),

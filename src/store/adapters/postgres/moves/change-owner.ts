@@ -3,7 +3,7 @@ import type { Move } from "../../../../domain/move.ts";
 import { WAITING_FOR_INSTANCE } from "../../../operation/messages.ts";
 import type { Run, Statement } from "../database.ts";
 import { type DecisionIds, decisionValues } from "../decisions.ts";
-import { SEATED } from "../placements/seating.ts";
+import { PLACED_UNITS } from "../placements/placed-units.ts";
 
 interface Change {
   readonly move: Move;
@@ -26,7 +26,7 @@ with placed as (
   update placement_unit set owner = $1, epoch = $4, row_version = row_version + 1
    where id = $2 and owner = $5 and epoch = $3
   returning id, owner, epoch, desired_revision, class
-), ${SEATED}, dropped as (
+), ${PLACED_UNITS}, dropped as (
   delete from shard_object o using (select id from wanted union all select id from placed) as s where o.subject = s.id and o.instance = $5
 ), log as (
   insert into unit_move (epoch, unit, class, from_instance, to_instance, reason, plan, at)
@@ -43,7 +43,7 @@ with placed as (
   update placement_unit set epoch = nextval('epoch_seq'), phase = 'IDLE', row_version = row_version + 1
    where id = $2 and owner = $1 and epoch = $3 and phase = 'MOVING' and epoch < $4 and owner <> $5
   returning id, owner, epoch, desired_revision
-), ${SEATED}
+), ${PLACED_UNITS}
 select sent from hints`,
 };
 

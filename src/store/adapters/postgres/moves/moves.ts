@@ -50,7 +50,7 @@ select a.unit, array_agg(distinct e.api_url order by e.api_url) as clusters
 
 export function createMoveStore(database: Database, clock: Clock, ids: DecisionIds): MoveStore {
   return {
-    request: (wish, signal) => requestMove(database, ids, wish, signal),
+    request: (requestedMove, signal) => requestMove(database, ids, requestedMove, signal),
     begin: (id, signal) => begin(database, id, clock.now(), signal),
     advance: (id, advance, signal) =>
       database.transaction(

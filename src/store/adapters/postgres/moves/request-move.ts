@@ -2,10 +2,10 @@ import type { Millis } from "../../../../domain/clock.ts";
 import type { MoveId } from "../../../../domain/ids.ts";
 import { TAKEN_ON } from "../../../../domain/move-messages.ts";
 import { PHASES } from "../../../../domain/move-phases.ts";
-import type { MoveRequest, MoveWish } from "../../../move/port.ts";
+import type { MoveRequest, RequestedMove } from "../../../move/port.ts";
 import type { Database, Run, Statement } from "../database.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../decisions.ts";
-import { FITS, HELD, lockSeat } from "../placements/seating.ts";
+import { FITS, HELD, lockPlacement } from "../placements/placed-units.ts";
 import { loadValues } from "../rows.ts";
 import { numbers, text } from "../sql-values.ts";
 import { enterAndFree } from "./enter-phase.ts";
@@ -48,16 +48,16 @@ interface Row {
   readonly made: number;
 }
 
-export function requestMove(database: Database, ids: DecisionIds, wish: MoveWish, signal: AbortSignal): Promise<MoveRequest> {
-  const { id, unitId, to, epoch, kind, reason, plan, reverses, isFailOver, actor, ceiling, decision } = wish;
+export function requestMove(database: Database, ids: DecisionIds, requestedMove: RequestedMove, signal: AbortSignal): Promise<MoveRequest> {
+  const { id, unitId, to, epoch, kind, reason, plan, reverses, isFailOver, actor, ceiling, decision } = requestedMove;
   return database.transaction<MoveRequest>(
     "request_move",
     async (run) => {
-      const seat = await lockSeat(run, to, unitId);
-      if (seat.kind !== "locked") return { kind: seat.kind };
-      const seats = [to, unitId, epoch, seat.state, numbers(loadValues(ceiling))];
-      if (isFailOver && !(await redirect(run, seats, decision.at))) return { kind: "full" };
-      const about = [...seats, ...decisionValues(ids, decision)];
+      const placement = await lockPlacement(run, to, unitId);
+      if (placement.kind !== "locked") return { kind: placement.kind };
+      const placements = [to, unitId, epoch, placement.state, numbers(loadValues(ceiling))];
+      if (isFailOver && !(await redirect(run, placements, decision.at))) return { kind: "full" };
+      const about = [...placements, ...decisionValues(ids, decision)];
       const what = [id, kind, reason, plan ?? null, reverses ?? null, text(actor), decision.at, isFailOver];
       const [row] = await run<Row>(REQUEST, [...about, ...what]);
       return requestOf(row, id);
@@ -67,8 +67,8 @@ export function requestMove(database: Database, ids: DecisionIds, wish: MoveWish
 }
 
 /** False: there is a move to end, and no room for what would come after it. */
-async function redirect(run: Run, seats: readonly unknown[], now: Millis): Promise<boolean> {
-  const [brought] = await run<{ readonly id: MoveId; readonly is_welcome: boolean }>(BROUGHT, seats);
+async function redirect(run: Run, placements: readonly unknown[], now: Millis): Promise<boolean> {
+  const [brought] = await run<{ readonly id: MoveId; readonly is_welcome: boolean }>(BROUGHT, placements);
   const move = brought && (await lockMove(run, brought.id));
   if (move === undefined || !PHASES[move.phase].next.includes("REDIRECTED")) return true;
   if (brought?.is_welcome === true) await enterAndFree(run, move, { to: "REDIRECTED", message: TAKEN_ON }, now);

@@ -4,7 +4,7 @@ import type { Database, Statement } from "../database.ts";
 import { type DecisionIds, decisionValues } from "../decisions.ts";
 import { loadValues } from "../rows.ts";
 import { numbers } from "../sql-values.ts";
-import { FITS, HELD, lockSeat, SEATED } from "./seating.ts";
+import { FITS, HELD, lockPlacement, PLACED_UNITS } from "./placed-units.ts";
 
 const COMMIT: Statement = {
   name: "commit_first_placement",
@@ -17,7 +17,7 @@ with ${HELD}, unit as materialized (
     from unit n cross join held h
    where u.id = n.id and ${FITS}
   returning u.id, u.owner, u.epoch, u.desired_revision
-), ${SEATED}
+), ${PLACED_UNITS}
 select (select count(*) from unit) as candidates, (select epoch from placed) as epoch from hints`,
 };
 
@@ -36,14 +36,14 @@ export function commitFirstPlacement(
   return database.transaction<PlacementOutcome>(
     "commit_first_placement",
     async (run) => {
-      const seat = await lockSeat(run, instanceId, unitId);
-      if (seat.kind !== "locked") return { kind: seat.kind };
+      const placement = await lockPlacement(run, instanceId, unitId);
+      if (placement.kind !== "locked") return { kind: placement.kind };
       const limits = numbers(loadValues(ceiling));
       const [row] = await run<Row>(COMMIT, [
         instanceId,
         unitId,
         rowVersion,
-        seat.state,
+        placement.state,
         limits,
         ...decisionValues(ids, decision),
         WAITING_FOR_INSTANCE,

@@ -4,7 +4,7 @@ import type { FleetSnapshot } from "../../../placement/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { INSTANCE, type InstanceRow, instanceOf } from "../fleet/instance-row.ts";
 import { loadOf } from "../rows.ts";
-import { BURDENS, SUMS } from "./seating.ts";
+import { BURDENS, SUMS } from "./placed-units.ts";
 
 const READ: Statement = {
   name: "read_fleet_of_class",

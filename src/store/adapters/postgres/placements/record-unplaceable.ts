@@ -1,6 +1,6 @@
 import { contentHash } from "../../../../domain/hash.ts";
 import type { UnitId } from "../../../../domain/ids.ts";
-import { WAITING_FOR_ROOM } from "../../../operation/messages.ts";
+import { WAITING_FOR_CAPACITY } from "../../../operation/messages.ts";
 import type { PlacementRefusal } from "../../../placement/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../decisions.ts";
@@ -37,5 +37,5 @@ export async function recordUnplaceable(
   signal: AbortSignal,
 ): Promise<void> {
   const facts = contentHash({ verdict: decision.verdict, rule: decision.rule, reason });
-  await database.run(RECORD, [unitId, facts, WAITING_FOR_ROOM, ...decisionValues(ids, decision)], signal);
+  await database.run(RECORD, [unitId, facts, WAITING_FOR_CAPACITY, ...decisionValues(ids, decision)], signal);
 }

@@ -2,7 +2,7 @@ import { WAITING_FOR_INSTANCE } from "../../../operation/messages.ts";
 import type { MoveOutcome, UnitMove } from "../../../plan/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { type DecisionIds, decisionValues } from "../decisions.ts";
-import { FITS, HELD, lockSeat, SEATED } from "../placements/seating.ts";
+import { FITS, HELD, lockPlacement, PLACED_UNITS } from "../placements/placed-units.ts";
 import { loadValues } from "../rows.ts";
 import { instant, numbers } from "../sql-values.ts";
 import { IS_DEPLOYED } from "./read-facts.ts";
@@ -28,7 +28,7 @@ with ${HELD}, unit as materialized (
     from unit n cross join held h
    where u.id = n.id and not n.is_deployed and ${FITS}
   returning u.id, u.owner, u.epoch, u.desired_revision, u.class
-), ${SEATED}, dropped as (
+), ${PLACED_UNITS}, dropped as (
   delete from shard_object o using (select id from wanted union all select id from placed) as s where o.subject = s.id and o.instance = $14
 ), log as (
   insert into unit_move (epoch, unit, class, from_instance, to_instance, reason, plan, at) select epoch, id, class, $14, $1, $15, $16, $17 from placed
@@ -47,10 +47,10 @@ export function commitMove(database: Database, ids: DecisionIds, move: UnitMove,
   return database.transaction<MoveOutcome>(
     "commit_move",
     async (run) => {
-      const seat = await lockSeat(run, to, unitId);
-      if (seat.kind !== "locked") return { kind: seat.kind };
+      const placement = await lockPlacement(run, to, unitId);
+      if (placement.kind !== "locked") return { kind: placement.kind };
       await run(LOCK_OBJECTS, [unitId, from]);
-      const about = [to, unitId, epoch, seat.state, numbers(loadValues(ceiling)), ...decisionValues(ids, decision)];
+      const about = [to, unitId, epoch, placement.state, numbers(loadValues(ceiling)), ...decisionValues(ids, decision)];
       const [row] = await run<Row>(COMMIT, [...about, WAITING_FOR_INSTANCE, from, reason, plan, instant(decision.at)]);
       if (row?.epoch !== undefined && row.epoch !== null) return { kind: "moved", epoch: row.epoch };
       if (row?.candidates !== 1) return { kind: "stale" };

@@ -53,16 +53,16 @@ export function recordCredential(
   return database.transaction(
     "record_repository_credential",
     async (run) => {
-      const [home] = (await lockUnits(run, clock, [intent])).values();
-      if (home === undefined)
+      const [workspaceUnit] = (await lockUnits(run, clock, [intent])).values();
+      if (workspaceUnit === undefined)
         throw new DefectError("recording a credential in a workspace that was just made", {
           code: "store.unanswered",
           context: { uid: intent.uid },
         });
       // Whoever has several parts is raised in all of them.
-      await lockUnitsOf(run, home.workspace);
+      await lockUnitsOf(run, workspaceUnit.workspace);
       const [before] = await run<Row>(READ, [intent.uid]);
-      return write(run, { intent, before, workspace: before?.workspace ?? home.workspace, envelope });
+      return write(run, { intent, before, workspace: before?.workspace ?? workspaceUnit.workspace, envelope });
     },
     signal,
   );

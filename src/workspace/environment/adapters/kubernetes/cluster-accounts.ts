@@ -1,4 +1,4 @@
-import type { ClusterAccount, ClusterRegister } from "../../../../domain/environment.ts";
+import type { ClusterAccount, EnvironmentOwnerBinding } from "../../../../domain/environment.ts";
 import { StaleError, UnavailableError } from "../../../../domain/errors.ts";
 import { ACCOUNTS_NAMESPACE, LABEL_ENVIRONMENT, LABEL_MANAGED_BY, MANAGED_BY } from "../../../../domain/names.ts";
 import type { KubeClient } from "../../../../runtime/kube/client.ts";
@@ -33,12 +33,12 @@ export function createClusterAccounts(options: ReachOptions): ClusterAccounts {
   const reach = createReach(options);
   const quickly = createReach({ visitMs: QUICK_MS, ...options });
   return {
-    async install(target, { account, register }, signal) {
-      const reached = await reach(target, (client, limited) => install(client, { account, register }, limited), signal);
+    async install(target, { account, ownerBinding }, signal) {
+      const reached = await reach(target, (client, limited) => install(client, { account, ownerBinding }, limited), signal);
       return reached.kind === "done" ? reached.result : { kind: "failed", why: whyNotReached(reached, signal) };
     },
-    async writeRegister(target, register, signal) {
-      const reached = await quickly(target, (client, limited) => writeRegister(client, register, limited), signal);
+    async writeOwnerBinding(target, ownerBinding, signal) {
+      const reached = await quickly(target, (client, limited) => writeOwnerBinding(client, ownerBinding, limited), signal);
       return reached.kind === "done" ? { kind: reached.result } : { kind: "failed", why: whyNotReached(reached, signal) };
     },
     async ask(target, namespaces, signal) {
@@ -74,11 +74,11 @@ export function createClusterAccounts(options: ReachOptions): ClusterAccounts {
   };
 }
 
-type Wanted = { readonly account: ClusterAccount; readonly register: ClusterRegister | undefined };
+type Wanted = { readonly account: ClusterAccount; readonly ownerBinding: EnvironmentOwnerBinding | undefined };
 
-async function install(client: KubeClient, { account, register }: Wanted, signal: AbortSignal) {
-  await applyAll(client, [...account.objects, ...(register?.roles ?? [])], signal);
-  const end = register === undefined ? "written" : await writeRegister(client, register, signal);
+async function install(client: KubeClient, { account, ownerBinding }: Wanted, signal: AbortSignal) {
+  await applyAll(client, [...account.objects, ...(ownerBinding?.roles ?? [])], signal);
+  const end = ownerBinding === undefined ? "written" : await writeOwnerBinding(client, ownerBinding, signal);
   if (end !== "written") return { kind: end } as const;
   const secret = await client.get<KubeObject & { readonly data?: { readonly token?: string } }>(SECRET, account.token, signal);
   const encoded = secret?.data?.token;
@@ -86,9 +86,9 @@ async function install(client: KubeClient, { account, register }: Wanted, signal
   return { kind: "installed", token: parseToken(encoded) } as const;
 }
 
-async function writeRegister(
+async function writeOwnerBinding(
   client: KubeClient,
-  { roles, bindings, epoch }: ClusterRegister,
+  { roles, bindings, epoch }: EnvironmentOwnerBinding,
   signal: AbortSignal,
 ): Promise<"written" | "waiting" | "fenced"> {
   for (const [index, binding] of bindings.entries()) {

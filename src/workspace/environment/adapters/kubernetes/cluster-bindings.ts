@@ -1,5 +1,5 @@
 import type { EngineObject } from "../../../../domain/engine.ts";
-import type { RegisterBinding } from "../../../../domain/environment.ts";
+import type { OwnerRoleBinding } from "../../../../domain/environment.ts";
 import { GoneError, RefusedError, StaleError, UnavailableError } from "../../../../domain/errors.ts";
 import { FIELD_MANAGER } from "../../../../domain/names.ts";
 import type { KubeClient } from "../../../../runtime/kube/client.ts";
@@ -32,7 +32,7 @@ export function isTest(error: unknown): boolean {
 }
 
 interface Written {
-  readonly binding: RegisterBinding;
+  readonly binding: OwnerRoleBinding;
   /** What it binds: nobody may bind what is not there. */
   readonly role: EngineObject | undefined;
   readonly epoch: number;

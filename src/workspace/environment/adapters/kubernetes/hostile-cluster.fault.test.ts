@@ -194,8 +194,8 @@ describe("a cluster that wants to hold whoever visits it", () => {
       ...{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding", metadata: { name: "r-1" }, subjects: [] },
       roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "r-1" },
     };
-    const { writeRegister } = createClusterAccounts(options());
-    const written = await writeRegister(target(), { roles: [], bindings: [binding], epoch: 1 }, never);
+    const { writeOwnerBinding } = createClusterAccounts(options());
+    const written = await writeOwnerBinding(target(), { roles: [], bindings: [binding], epoch: 1 }, never);
     expect(written).toMatchObject({ kind: "failed" });
   });
 

@@ -1,0 +1,75 @@
+import type { Millis } from "../../domain/clock.ts";
+import { asArray, asObject, asString, asTime } from "../../domain/json.ts";
+import type { InstanceObservation, ObservationRequest, Release } from "../../domain/rollout.ts";
+
+/** When an instance was told to run the release: what pods did that are older says nothing of it. Absent: it was not, or nobody knows. */
+export interface AskedAt {
+  readonly askedAt?: Millis;
+}
+
+interface SeenPod {
+  readonly name: string;
+  readonly component: string;
+  readonly image: string;
+  readonly createdAt: Millis | undefined;
+  readonly isReady: boolean;
+  readonly restarts: number;
+  readonly isCrashing: boolean;
+  readonly isOutOfMemory: boolean;
+}
+
+const COMPONENT = "app.kubernetes.io/component";
+const PARTS = ["application-controller", "redis", "repo-server"];
+/** One end may be a node's doing, or a component's that could not do without another; this many are the release's. */
+const MANY_RESTARTS = 2;
+
+/** Clocks of clusters differ by no more, in ms. */
+const CLOCKS_MS = 60_000;
+
+/** What an instance's pods, as the API server gives them, say of the release they run. Pods on their way out say nothing. */
+export function judgePods(
+  raw: readonly unknown[],
+  { releases, version, askedAt }: Pick<ObservationRequest, "releases" | "version"> & AskedAt,
+): Pick<InstanceObservation, "runs" | "crashes" | "outOfMemory"> {
+  const pods = raw.flatMap((pod) => parsePod(pod) ?? []).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const release = releases.find((one) => one.version === version);
+  // A part whose image stays the same keeps its pod, and what that has seen in its life.
+  const isNew = ({ createdAt }: SeenPod): boolean => askedAt === undefined || createdAt === undefined || createdAt >= askedAt - CLOCKS_MS;
+  const own = pods.filter((pod) => release !== undefined && pod.image === imageOf(release, pod.component) && isNew(pod));
+  const isRunning = (one: Release): boolean =>
+    PARTS.every((part) => pods.some(({ component }) => component === part)) &&
+    pods.every((pod) => pod.isReady && pod.image === imageOf(one, pod.component));
+  return {
+    runs: releases.find(isRunning)?.version,
+    crashes: own.filter(({ isCrashing }) => isCrashing).map(({ name, restarts }) => `${name} ends again and again (${restarts} times)`),
+    outOfMemory: own.filter(({ isOutOfMemory }) => isOutOfMemory).map(({ name }) => `${name} used more memory than it may`),
+  };
+}
+
+function imageOf({ image, redisImage }: Release, component: string): string {
+  return component === "redis" ? redisImage : image;
+}
+
+function parsePod(raw: unknown): SeenPod | undefined {
+  const metadata = asObject(asObject(raw)["metadata"]);
+  const component = asObject(metadata["labels"])[COMPONENT];
+  if (typeof component !== "string" || !PARTS.includes(component) || metadata["deletionTimestamp"] !== undefined) return undefined;
+  const status = asObject(asObject(raw)["status"]);
+  const [container] = asArray(asObject(asObject(raw)["spec"])["containers"]).map(asObject);
+  const [state] = asArray(status["containerStatuses"]).map(asObject);
+  const restarts = Number(state?.["restartCount"] ?? 0);
+  const waiting = asObject(asObject(state?.["state"])["waiting"])["reason"];
+  const ends = [asObject(state?.["state"]), asObject(state?.["lastState"])].map((one) => asObject(one["terminated"])["reason"]);
+  return {
+    name: asString(metadata["name"]),
+    component,
+    image: asString(container?.["image"]),
+    restarts,
+    createdAt: asTime(metadata["creationTimestamp"]),
+    isReady: asArray(status["conditions"])
+      .map(asObject)
+      .some((one) => one["type"] === "Ready" && one["status"] === "True"),
+    isCrashing: waiting === "CrashLoopBackOff" || restarts >= MANY_RESTARTS,
+    isOutOfMemory: ends.includes("OOMKilled"),
+  };
+}

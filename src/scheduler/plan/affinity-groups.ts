@@ -1,0 +1,100 @@
+import type { Millis } from "../../domain/clock.ts";
+import type { InstanceId } from "../../domain/ids.ts";
+import type { LoadVector } from "../../domain/load.ts";
+import { NO_CONSTRAINTS, type PlacementConstraints } from "../eligibility.ts";
+import { METRICS_LIMITS } from "../load/judge-metrics.ts";
+import { partsApart } from "../unit-needs.ts";
+import type { PlannerPolicy } from "./planner-policy.ts";
+import type { PlanUnit } from "./snapshot.ts";
+
+/** What is placed as one: a unit, or all units of the class that name one `together` group. */
+export interface AffinityGroup {
+  readonly index: number;
+  /** What the ring is asked for: the unit's id, or the group's name. */
+  readonly key: string;
+  readonly units: readonly PlanUnit[];
+  /** In the order of LOAD_DIMENSIONS, each a whole number that can be a load. */
+  readonly load: readonly number[];
+  readonly constraints: PlacementConstraints;
+  /** Nothing but room matters to it. */
+  readonly isPlain: boolean;
+}
+
+/**
+ * Units in order of id, and what is placed as one. Sub-units of one workspace live apart, as if they named a group of their own.
+ */
+export function groupsOf(units: readonly PlanUnit[], at: Millis, policy: PlannerPolicy): readonly AffinityGroup[] {
+  const split = repeated(units);
+  const groups = new Map<string, [PlanUnit, ...PlanUnit[]]>();
+  const members: Members[] = [];
+  for (const unit of units) {
+    const name = unit.needs?.together;
+    const group = name === undefined ? undefined : groups.get(name);
+    if (group !== undefined) {
+      group.push(unit);
+      continue;
+    }
+    const first: [PlanUnit] = [unit];
+    if (name !== undefined) groups.set(name, first);
+    members.push(first);
+  }
+  const when = { at, policy };
+  return members.map((each, index) => {
+    const constraints = constraintsOf(each, split, when);
+    return { index, key: keyOf(each), units: each, load: sumOf(each), constraints, isPlain: constraints === NO_CONSTRAINTS };
+  });
+}
+
+type Members = readonly [PlanUnit, ...PlanUnit[]];
+
+/** A load as numbers that can be reckoned with: what cannot be a load counts as none, what is beyond all reason as the most. */
+export function amountsOf(load: LoadVector): readonly number[] {
+  const { applications, clusterEntries, cachedResources, milliCpu, gitPerMinute } = load;
+  return [amountOf(applications), amountOf(clusterEntries), amountOf(cachedResources), amountOf(milliCpu), amountOf(gitPerMinute)];
+}
+
+function amountOf(value: number): number {
+  return value > 0 ? Math.min(METRICS_LIMITS.largest, Math.floor(value)) : 0;
+}
+
+function keyOf([{ id, needs }]: Members): string {
+  return needs?.together === undefined ? id : `together ${needs.together}`;
+}
+
+function sumOf([first, ...others]: Members): readonly number[] {
+  const rest = others.map(({ load }) => amountsOf(load));
+  return rest.reduce((sum, amounts) => sum.map((amount, index) => amount + (amounts[index] as number)), amountsOf(first.load));
+}
+
+interface When {
+  readonly at: Millis;
+  readonly policy: PlannerPolicy;
+}
+
+function constraintsOf(units: readonly PlanUnit[], split: ReadonlySet<string>, when: When): PlacementConstraints {
+  const isSplit = ({ workspaceId }: PlanUnit): boolean => split.has(workspaceId);
+  if (units.every((unit) => unit.needs === undefined && unit.failed === undefined && !isSplit(unit))) return NO_CONSTRAINTS;
+  const apart = units.flatMap((unit) => [unit.needs?.apart ?? [], isSplit(unit) ? partsApart(unit.workspaceId) : []].flat());
+  return { needs: units.flatMap(({ needs }) => needs ?? []), apart, failedAt: units.flatMap((unit) => failedAt(unit, when)) };
+}
+
+/** Instances that a unit is not sent to now, for a move of it there failed. */
+export function failedAt({ failed }: PlanUnit, { at, policy }: When): readonly InstanceId[] {
+  return failed !== undefined && at < failedUntil(failed, policy) ? [failed.to] : [];
+}
+
+/** Until when a unit whose move failed is left alone: six hours, doubling with each failure in a row, a day at most. */
+export function failedUntil({ times, at }: NonNullable<PlanUnit["failed"]>, policy: PlannerPolicy): number {
+  const doublings = Math.min(Math.max(times, 1) - 1, 16);
+  return at + Math.min(policy.coolDownMs, policy.failedCoolDownMs * 2 ** doublings);
+}
+
+/** Workspaces that have more than one unit. */
+function repeated(units: readonly PlanUnit[]): ReadonlySet<string> {
+  const seen = new Set<string>();
+  const again = new Set<string>();
+  for (const { workspaceId } of units) {
+    if (seen.size === seen.add(workspaceId).size) again.add(workspaceId);
+  }
+  return again;
+}

@@ -1,0 +1,87 @@
+import type { InstanceId, UnitId } from "../../../../domain/ids.ts";
+import type { Run, Statement } from "../database.ts";
+import { DECISION_COLUMNS } from "../decisions.ts";
+
+/**
+ * The instance's lock makes arrivals on it take turns, the unit's keeps its applications as they are and others from moving it. Taken in a
+ * statement of its own: the next one then sees what those who held them before have done.
+ */
+const LOCK: Statement = {
+  name: "lock_seat",
+  text: "select i.state from instance i cross join placement_unit u where i.id = $1 and u.id = $2 for no key update of i, u",
+};
+
+const EXISTS: Statement = { name: "exists_unit", text: "select id from placement_unit where id = $1" };
+
+/** Locks an instance and the unit that is to come to it; `full`: there is no such instance any more, `stale`: no such unit. */
+export async function lockPlacement(
+  run: Run,
+  instanceId: InstanceId,
+  unitId: UnitId,
+): Promise<{ readonly kind: "locked"; readonly state: string } | { readonly kind: "full" | "stale" }> {
+  const [placement] = await run<{ readonly state: string }>(LOCK, [instanceId, unitId]);
+  if (placement !== undefined) return { kind: "locked", state: placement.state };
+  return (await run(EXISTS, [unitId])).length > 0 ? { kind: "full" } : { kind: "stale" };
+}
+
+/**
+ * What giving a unit to an instance takes, whoever decided it, as common table expressions. Parameters: $1 the instance, $4 its state,
+ * $5 the loads it may have, $6 to $12 the decision (`decisionValues`), of which $7 is when, $13 what waiting operations say.
+ */
+
+/** What counts at an instance, as `b`: the units it owns, and those that live moves bring. */
+export const BURDENS = `(
+  select owner as instance, load, true as is_owned from placement_unit where owner is not null
+  union all
+  select m.to_instance, a.load, false from move m join placement_unit a on a.id = m.unit where m.ended_at is null and a.owner is distinct from m.to_instance
+) as b`;
+
+/** The sums of `b`'s loads, one column for each dimension. */
+export const SUMS = "sum(b.load[1]) as l1, sum(b.load[2]) as l2, sum(b.load[3]) as l3, sum(b.load[4]) as l4, sum(b.load[5]) as l5";
+
+/** `held`: what the instance holds, and what live moves bring. */
+export const HELD = `held as materialized (
+  select coalesce(l1, 0) as l1, coalesce(l2, 0) as l2, coalesce(l3, 0) as l3, coalesce(l4, 0) as l4, coalesce(l5, 0) as l5
+    from (select ${SUMS} from ${BURDENS} where b.instance = $1) as s
+)`;
+
+/** Whether a unit `u` may go there, beside what is `held` as `h`: there is room, and no other part of its workspace lives there or is on its way. */
+export const FITS = `$4 = 'ACTIVE'
+     and h.l1 + u.load[1] <= ($5::bigint[])[1] and h.l2 + u.load[2] <= ($5::bigint[])[2] and h.l3 + u.load[3] <= ($5::bigint[])[3]
+     and h.l4 + u.load[4] <= ($5::bigint[])[4] and h.l5 + u.load[5] <= ($5::bigint[])[5]
+     and not exists (
+       select from placement_unit s
+        where s.workspace = u.workspace and s.id <> u.id
+          and (s.owner = $1 or exists (select from move m where m.unit = s.id and m.to_instance = $1 and m.ended_at is null)))`;
+
+/**
+ * What follows for the units in `placed` (id, owner, epoch, desired_revision): their objects and applications are wanted on the
+ * instance, users' statuses and operations say so, the decision is journaled, and `hints` are sent.
+ */
+export const PLACED_UNITS = `wanted as materialized (
+  select a.id, a.desired_revision, p.id as unit, p.owner, p.epoch
+    from placed p cross join lateral (select id, desired_revision from application where unit = p.id order by id) as a
+), objects as (
+  insert into shard_object (subject, kind, instance, unit, desired_revision, epoch)
+  select * from (
+    select id, 'application', owner, unit, desired_revision, epoch from wanted
+    union all
+    select p.id, k.kind, p.owner, p.id, p.desired_revision, p.epoch from placed p cross join unnest(array['account', 'project', 'register']) as k (kind)
+  ) as o (subject, kind, instance, unit, desired_revision, epoch)
+   order by subject, kind, instance
+  on conflict (subject, kind, instance)
+  do update set desired_revision = excluded.desired_revision, applied_revision = 0, epoch = excluded.epoch, uid = '', hash = ''
+), seen as (
+  select s.application from wanted n cross join lateral (select application from application_status where application = n.id for no key update) as s
+), views as (
+  update application_status s set view_revision = s.view_revision + 1 from seen n where s.application = n.application
+), waiting as (
+  select o.id from wanted n cross join lateral (select id from operation where subject = n.id and state <> 'Completed' order by id for no key update) as o
+), operations as (
+  update operation o set instance = $1, message = $13, is_trouble = false, updated_at = $7 from waiting n where o.id = n.id
+), journal as (
+  insert into decision (${DECISION_COLUMNS})
+  select $6, $7, $8, $9, $10, $11, $12::json from placed
+), hints as materialized (
+  select count(pg_notify('argosy', h.hint)) as sent from (select 'unit:' || id from placed union all select 'application:' || id from wanted) as h (hint)
+)`;

@@ -1,0 +1,105 @@
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { resolve as absolute, join } from "node:path";
+import { type ResolveHost, resolveHost } from "../../../runtime/resolve-host.ts";
+import type { Log } from "../../../telemetry/log.ts";
+import { type Outcome, readEnd } from "../../repository-credential/outcome.ts";
+import type { Observation, RepositoryObserver } from "../../repository-credential/port.ts";
+import { allowedAddresses } from "./allowed-addresses.ts";
+import { directoryPrefix, gitCommand, ownerOf, type ProcessMark } from "./command.ts";
+import { runGit } from "./run-git.ts";
+
+export interface GitObserverOptions {
+  /** Where each look gets a private directory for as long as it lasts. */
+  readonly directory: string;
+  /** Where git, ssh and their helpers are found. */
+  readonly path: string;
+  readonly log: Log;
+  readonly resolve?: ResolveHost;
+  readonly deadlineMs?: number;
+}
+
+/** A host that answers at all does so within a second or two. */
+const DEADLINE_MS = 20_000;
+/** The first one that can be told which address to connect to (`http.curloptResolve`); an older one would ask again. */
+const OLDEST_GIT = [2, 37] as const;
+
+const SELF: ProcessMark = { pid: process.pid, startedAtMs: Math.round(performance.timeOrigin) };
+
+/** Looks with the system's git, in a child process that is given as little as it needs. */
+export function createGitObserver(options: GitObserverOptions): RepositoryObserver {
+  const { path, log, resolve = resolveHost, deadlineMs = DEADLINE_MS } = options;
+  const base = absolute(options.directory);
+  mkdirSync(base, { recursive: true, mode: 0o700 });
+  removeLeftovers(base);
+  let isUsable: Promise<boolean> | undefined;
+
+  const check = async (signal: AbortSignal): Promise<boolean> => {
+    isUsable ??= hasGit(base, path, signal).catch(() => false);
+    const answer = await isUsable;
+    if (answer) return true;
+    isUsable = undefined;
+    log.error({ oldest: OLDEST_GIT.join(".") }, "Looking at repositories needs git, and a newer one than is here");
+    return false;
+  };
+
+  const ask = async (observe: Observation, addresses: readonly string[], signal: AbortSignal): Promise<Outcome> => {
+    const directory = await mkdtemp(join(base, directoryPrefix(SELF)));
+    try {
+      const { args, env, files } = gitCommand(observe, addresses, { directory, path });
+      for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text, { mode: 0o600, flag: "wx" });
+      const end = await runGit({ args, env, cwd: directory, deadlineMs }, signal);
+      if (end.kind === "too-late") return "unreachable";
+      if (end.kind === "too-much") return "failed";
+      const outcome = readEnd({ ...end, url: observe.url });
+      // What git says may name paths of ours and words of the other side: it is for whoever runs Argosy, never for users.
+      if (outcome === "failed")
+        log.warn(
+          { host: observe.host, exitCode: end.exitCode, stderr: end.stderr.slice(-500) },
+          "Not understanding how a look at a repository ended",
+        );
+      return outcome;
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
+  };
+
+  return {
+    async observe(observe, signal) {
+      try {
+        if (!(await check(signal))) return "failed";
+        const addresses = await allowedAddresses(observe, resolve, signal);
+        return typeof addresses === "string" ? addresses : await ask(observe, addresses, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        log.error({ err: error, host: observe.host }, "Failing to look at a repository");
+        return "failed";
+      }
+    },
+  };
+}
+
+async function hasGit(cwd: string, path: string, signal: AbortSignal): Promise<boolean> {
+  const end = await runGit({ args: ["version"], env: { PATH: path, HOME: cwd, LC_ALL: "C" }, cwd, deadlineMs: DEADLINE_MS }, signal);
+  const version = /^git version (\d+)\.(\d+)/.exec(end.kind === "ended" ? end.stdout : "");
+  const [major, minor] = [Number(version?.[1] ?? 0), Number(version?.[2] ?? 0)];
+  return major > OLDEST_GIT[0] || (major === OLDEST_GIT[0] && minor >= OLDEST_GIT[1]);
+}
+
+/** A process that was killed leaves its directories, and keys in them. */
+function removeLeftovers(base: string): void {
+  for (const name of readdirSync(base)) {
+    const owner = ownerOf(name);
+    if (owner !== undefined && !isAlive(owner)) rmSync(join(base, name), { recursive: true, force: true });
+  }
+}
+
+function isAlive({ pid, startedAtMs }: ProcessMark): boolean {
+  if (pid === SELF.pid) return startedAtMs === SELF.startedAtMs;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
