@@ -453,7 +453,12 @@ export function describeMoves(world: () => World): void {
     it("forgets the trouble that the source has met with: the target has not tried yet", async () => {
       const { store } = world();
       const { deployed, id } = await begun();
-      const note = { applicationId: deployed.applicationId, state: "In_Progress", attempts: 1, message: "Trying again: no answer" } as const;
+      const note = {
+        applicationId: deployed.applicationId,
+        state: "In_Progress",
+        attempts: 1,
+        message: "Trying again: no answer",
+      } as const;
       await store.shards.recordProgress([{ ...note, blockage: undefined }], soon());
       const trouble = async () => (await store.intents.readByIds([deployed.applicationId], soon()))[0]?.trouble;
       expect(await trouble()).toBe(note.message);
