@@ -3,7 +3,7 @@ import { loadKubeconfig } from "../src/runtime/kube/auth.ts";
 import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
 import { ANNOTATION_NUDGED, ANNOTATION_REFRESH } from "../src/shard/names.ts";
 import { FIRST_NUDGE_MS } from "../src/shard/nudge.ts";
-import { type Application, TRACKING, trackingId } from "../src/simulation/models/engine/application.ts";
+import { type EngineApplication, TRACKING, trackingId } from "../src/simulation/models/engine/application.ts";
 import type { Making, Stage } from "../src/simulation/models/engine/scripts/stage.ts";
 import { tokenOf } from "./attacks/person.ts";
 import { callHarness } from "./harness-client.ts";
@@ -103,10 +103,10 @@ function createStage(world: World, setting: Setting, name: string, entry: string
   const { namespace, putEntry } = setting;
   const at = { namespace, name };
   const files = createFiles(world, name);
-  const read = () => kube.get<Application>(TYPES.application, at, signal);
+  const read = () => kube.get<EngineApplication>(TYPES.application, at, signal);
   setting.applications.push(name);
   setting.entries.push(entry);
-  const specOf = ({ isAutomated = false }: Making): Application["spec"] => ({
+  const specOf = ({ isAutomated = false }: Making): EngineApplication["spec"] => ({
     project: SHARED,
     source: { repoURL: git.url(name), path: "app", targetRevision: "main" },
     destination: { server: setting.serverOf(entry), namespace: name },

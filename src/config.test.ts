@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Complaint } from "./config/complaint.ts";
+import type { ConfigComplaint } from "./config/complaint.ts";
 import { argosyVersion, type Config, parseConfig } from "./config.ts";
 
 const KEY = Buffer.alloc(32, 7).toString("base64");
@@ -12,13 +12,13 @@ function accept(input: unknown, env: Readonly<Record<string, string>> = {}): Con
   return result.config;
 }
 
-function complain(input: unknown, env: Readonly<Record<string, string>> = {}): readonly Complaint[] {
+function complain(input: unknown, env: Readonly<Record<string, string>> = {}): readonly ConfigComplaint[] {
   const result = parseConfig(input, env);
   if (result.ok) throw new Error("nothing to complain about");
   return result.complaints;
 }
 
-const paths = (complaints: readonly Complaint[]): string[] => complaints.map((complaint) => complaint.path);
+const paths = (complaints: readonly ConfigComplaint[]): string[] => complaints.map((complaint) => complaint.path);
 
 describe("configuration", () => {
   it.each([undefined, null, {}])("has a default for everything: %s", (input) => {

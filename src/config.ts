@@ -1,5 +1,5 @@
 import manifest from "../package.json" with { type: "json" };
-import { type Complaint, complaintsOf } from "./config/complaint.ts";
+import { type ConfigComplaint, complaintsOf } from "./config/complaint.ts";
 import { checkRules } from "./config/rules.ts";
 import { configSchema, type ParsedConfig, ROLES, type Role, sections } from "./config/schema.ts";
 
@@ -26,7 +26,7 @@ export interface Encryption {
 
 export type ConfigResult =
   | { readonly ok: true; readonly config: Config }
-  | { readonly ok: false; readonly complaints: readonly Complaint[] };
+  | { readonly ok: false; readonly complaints: readonly ConfigComplaint[] };
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -54,7 +54,7 @@ export function parseConfig(input: unknown, env: Env): ConfigResult {
 function withEnvironment(
   document: Readonly<Record<string, unknown>>,
   env: Env,
-): { readonly document: Readonly<Record<string, unknown>>; readonly complaints: readonly Complaint[] } {
+): { readonly document: Readonly<Record<string, unknown>>; readonly complaints: readonly ConfigComplaint[] } {
   const url = env["DATABASE_URL"];
   if (url === undefined || url === "") return { document, complaints: [] };
   if (!sections.database.safeParse({ url }).success) {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { LABEL_UNIT } from "../../src/domain/names.ts";
 import type { Entry, Happening } from "../../src/simulation/history.ts";
-import { REFRESH } from "../../src/simulation/models/engine/application.ts";
+import { REFRESH_ANNOTATION } from "../../src/simulation/models/engine/application.ts";
 import { managersMs, mostAtOnce, timesOf, wallMs } from "./times.ts";
 
 const phase = (unit: string, at: number, name: string): Entry => ({
@@ -12,7 +12,7 @@ const application = (unit: string, at: number, isAsked: boolean): Entry => ({
   at,
   happening: {
     ...{ kind: "object", cluster: "engine", change: "MODIFIED", resource: "applications.argoproj.io", namespace: "a", name: unit },
-    object: { metadata: { labels: { [LABEL_UNIT]: unit }, annotations: isAsked ? { [REFRESH]: "normal" } : {} } },
+    object: { metadata: { labels: { [LABEL_UNIT]: unit }, annotations: isAsked ? { [REFRESH_ANNOTATION]: "normal" } : {} } },
     ...{ before: undefined, by: "argosy-1", askedAt: 0 },
   },
 });

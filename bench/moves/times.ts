@@ -3,7 +3,7 @@ import { LABEL_UNIT } from "../../src/domain/names.ts";
 import { mapAt } from "../../src/runtime/kube/testing/json.ts";
 import { metadataOf } from "../../src/runtime/kube/testing/object-rules.ts";
 import type { Entry } from "../../src/simulation/history.ts";
-import { isUnderWay, REFRESH } from "../../src/simulation/models/engine/application.ts";
+import { isOperationUnderWay, REFRESH_ANNOTATION } from "../../src/simulation/models/engine/application.ts";
 import { annotationsOf } from "../../src/simulation/models/kubernetes/server.ts";
 import { textAt } from "../../src/simulation/models/kubernetes/text.ts";
 
@@ -51,7 +51,7 @@ type ObjectHappening = Extract<Entry["happening"], { readonly kind: "object" }>;
 function countWaiting(marks: Marks, { namespace, name, object, change }: ObjectHappening, at: number): void {
   const { waiting } = marks;
   const before = waiting.size;
-  const isAsked = annotationsOf(object)[REFRESH] !== undefined || isUnderWay(object);
+  const isAsked = annotationsOf(object)[REFRESH_ANNOTATION] !== undefined || isOperationUnderWay(object);
   if (isAsked && change !== "DELETED") waiting.add(`${namespace}/${name}`);
   else waiting.delete(`${namespace}/${name}`);
   if (before === 0 && waiting.size > 0) marks.waitingSince = at;

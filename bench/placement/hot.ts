@@ -3,7 +3,7 @@ import type { InstanceId, MoveId } from "../../src/domain/ids.ts";
 import { ZERO_LOAD } from "../../src/domain/load.ts";
 import type { MovePhase } from "../../src/domain/move.ts";
 import type { PlannedMove } from "../../src/domain/plan.ts";
-import { type Budgets, DEFAULT_BUDGETS, nextStarts } from "../../src/mover/next-starts.ts";
+import { DEFAULT_BUDGETS, nextStarts, type StartBudgets } from "../../src/mover/next-starts.ts";
 import { createSeededRng } from "../../src/runtime/rng.ts";
 import { unrelieved } from "../../src/scheduler/load/next-overloaded.ts";
 import { ewma, presentLoad } from "../../src/scheduler/load/planning-load.ts";
@@ -19,7 +19,7 @@ export interface HotShape {
   /** Whether the health verdict opens the gate; without it planning load alone decides. */
   readonly hasGate: boolean;
   /** How many moves may be under way at once: the mover's own by default. */
-  readonly budgets?: Budgets;
+  readonly budgets?: StartBudgets;
 }
 
 export interface HotOutcome extends Pick<HotShape, "seed" | "hasGate"> {

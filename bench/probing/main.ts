@@ -4,8 +4,8 @@ import { millis } from "../../src/domain/clock.ts";
 import { InputError } from "../../src/domain/errors.ts";
 import type { HealthSample } from "../../src/domain/health.ts";
 import { deriveSignals, keptProbes, type ProbeResult } from "../../src/health/derive-signals.ts";
-import { judge } from "../../src/health/judge.ts";
-import { parsePage } from "../../src/health/parse-page.ts";
+import { judgeHealth } from "../../src/health/judge.ts";
+import { parseHealthPage } from "../../src/health/parse-page.ts";
 import { loadNow, readConditions, renderConditions } from "../conditions.ts";
 import { type Figure, isMet } from "../figures.ts";
 import { writeResult } from "../results.ts";
@@ -65,7 +65,7 @@ function measure(instances: number, applications: number, rounds: number) {
     const atMs = round * PERIOD_MS;
     const lines = pageOf(applications, round);
     for (let index = 0; index < instances; index += 1) {
-      const page = parsePage();
+      const page = parseHealthPage();
       for (const line of lines) page.take(line);
       const now: ProbeResult = { atMs, wallS: atMs / 1_000, controller: page.end(), controllerAnswers: true, repoServers: new Map() };
       const known = observations.get(index) ?? [];
@@ -76,7 +76,7 @@ function measure(instances: number, applications: number, rounds: number) {
           Array.from({ length: WINDOW }, (_, place) => ({ ...sample, at: millis(atMs - (WINDOW - place) * PERIOD_MS) }))),
         sample,
       ];
-      judge({ now: sample.at, samples: window, periodMs: PERIOD_MS, settings: SETTINGS });
+      judgeHealth({ now: sample.at, samples: window, periodMs: PERIOD_MS, settings: SETTINGS });
       samples.set(index, window.slice(-WINDOW));
     }
     characters = lines.reduce((sum, line) => sum + line.length + 1, 0);

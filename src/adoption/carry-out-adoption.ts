@@ -1,7 +1,7 @@
 import { InputError, RefusedError, StaleError } from "../domain/errors.ts";
 import { type AdoptionFacts, type AdoptionStep, ANNOTATION_ADOPTS, PAUSE, planAdoption } from "./plan-adoption.ts";
 import type { AdoptedCluster, AdoptingFleet } from "./port.ts";
-import { parseHandMade, parseHandMadeProject, parseNamespace, parseStandingDeployment, readable } from "./schema.ts";
+import { parseAdoptedNamespace, parseHandMade, parseHandMadeProject, parseStandingDeployment, readableOnly } from "./schema.ts";
 import { whyNoLonger, whyNotFrom } from "./why-not-adopt.ts";
 
 const PAUSED: Readonly<Record<string, string>> = { [PAUSE.deployment]: "true" };
@@ -37,7 +37,7 @@ export async function draftAdoption(
   signal: AbortSignal,
 ): Promise<readonly AdoptionStep[]> {
   const { settings, ...observation } = await cluster.read(namespace, signal);
-  const namespaces = readable(observation.namespaces, parseNamespace).map(({ metadata }) => metadata);
+  const namespaces = readableOnly(observation.namespaces, parseAdoptedNamespace).map(({ metadata }) => metadata);
   const why = whyNotFrom({ ...rules, namespace, settings, namespaces });
   if (why !== undefined) throw new InputError(why.message, { code: "adoption.source", path: `${namespace}/argocd-cm`, remedy: why.remedy });
   const workspaces = namespaces.filter((one) => one.deletionTimestamp === undefined && one.name !== namespace && rules.isWorkspace(one));
@@ -45,8 +45,8 @@ export async function draftAdoption(
     servers: rules.servers,
     known: rules.known,
     applications: observation.applications,
-    projects: readable(observation.projects, parseHandMadeProject),
-    deployments: readable(observation.deployments, parseStandingDeployment),
+    projects: readableOnly(observation.projects, parseHandMadeProject),
+    deployments: readableOnly(observation.deployments, parseStandingDeployment),
     workspaces: new Set(workspaces.map(({ name }) => name)),
   });
 }

@@ -61,9 +61,9 @@ function parse<T>(schema: z.ZodType<T>, raw: unknown): Parsed<T> {
 export const parseHandMade = (raw: unknown): Parsed<HandMade> => parse(application, raw);
 export const parseHandMadeProject = (raw: unknown): Parsed<HandMadeProject> => parse(project, raw);
 export const parseStandingDeployment = (raw: unknown): Parsed<StandingDeployment> => parse(deployment, raw);
-export const parseNamespace = (raw: unknown): Parsed<z.infer<typeof namespace>> => parse(namespace, raw);
+export const parseAdoptedNamespace = (raw: unknown): Parsed<z.infer<typeof namespace>> => parse(namespace, raw);
 
 /** What cannot be read is as if it were not there: it only ever lets less be adopted. */
-export function readable<T>(raws: readonly unknown[], parse: (raw: unknown) => Parsed<T>): readonly T[] {
+export function readableOnly<T>(raws: readonly unknown[], parse: (raw: unknown) => Parsed<T>): readonly T[] {
   return raws.map(parse).flatMap((parsed) => (parsed.ok ? [parsed.value] : []));
 }

@@ -18,7 +18,7 @@ import type { DesiredApplication } from "../store/shard/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 
-export interface Complaint {
+export interface FleetComplaint {
   readonly path: string;
   readonly message: string;
   readonly remedy: string;
@@ -49,7 +49,7 @@ export interface InstanceUsage {
 }
 
 /** The scheduler's plans of what should move. */
-export interface Planning {
+export interface PlanningPort {
   /** Makes and keeps a plan for one class. */
   plan(
     className: string,
@@ -145,7 +145,7 @@ export interface ApiDeps {
   /** Parses a fleet document of unknown shape; all complaints at once. */
   readonly parseFleet: (
     document: unknown,
-  ) => { readonly ok: true; readonly spec: FleetSpec } | { readonly ok: false; readonly complaints: readonly Complaint[] };
+  ) => { readonly ok: true; readonly spec: FleetSpec } | { readonly ok: false; readonly complaints: readonly FleetComplaint[] };
   /** The document that declares a fleet, in the units of people. */
   readonly renderFleet: (spec: FleetSpec) => Record<string, unknown>;
   /** What a fleet does to its instances once it is in force; `pruned`: pools removed on purpose. */
@@ -169,7 +169,7 @@ export interface ApiDeps {
     readonly instanceName: (id: string) => string;
     readonly now: Millis;
   }) => readonly string[];
-  readonly planning: Planning;
+  readonly planning: PlanningPort;
   readonly moving: Moving;
   readonly draining: Draining;
   readonly rollouts: RollingOut;

@@ -4,7 +4,7 @@ import { isTimeout } from "../runtime/is-timeout.ts";
 import type { ProblemView } from "./schema.ts";
 
 /** A refusal the API gives on its own account. Everything else that is thrown is translated by {@link problemOf}. */
-export interface Refusal {
+export interface HttpRefusal {
   readonly status: 400 | 401 | 403 | 404 | 409 | 422;
   readonly code: string;
   readonly detail: string;
@@ -22,7 +22,7 @@ const TITLES: Readonly<Record<number, string>> = {
   503: "Something Argosy needs does not answer",
 };
 
-export function problem({ status, code, detail, complaints }: Omit<Refusal, "status"> & { readonly status: number }): ProblemView {
+export function problem({ status, code, detail, complaints }: Omit<HttpRefusal, "status"> & { readonly status: number }): ProblemView {
   const title = TITLES[status] ?? "Error";
   return { type: `urn:argosy:problem:${code}`, title, status, detail, code, ...(complaints === undefined ? {} : { complaints }) };
 }

@@ -9,7 +9,7 @@ export const loadView = z.object(
   Object.fromEntries(LOAD_DIMENSIONS.map((name) => [name, z.number()])) as Record<(typeof LOAD_DIMENSIONS)[number], z.ZodNumber>,
 );
 
-export const instanceView = z
+export const instanceViewSchema = z
   .object({
     id: z.string(),
     name: z.string(),
@@ -38,7 +38,7 @@ export const instanceView = z
   })
   .meta({ id: "Instance" });
 
-export const workspaceView = z
+export const workspaceViewSchema = z
   .object({
     id: z.string(),
     namespace: z.string(),
@@ -76,7 +76,7 @@ const syncOperationView = z.object({
   attempt: z.number().int(),
 });
 
-export const applicationView = z
+export const applicationViewSchema = z
   .object({
     id: z.string(),
     namespace: z.string(),
@@ -98,7 +98,7 @@ export const applicationView = z
   })
   .meta({ id: "Application" });
 
-export const operationView = z
+export const operationViewSchema = z
   .object({
     id: z.string(),
     kind: z.enum([...OPERATION_KINDS, "sync"]).describe("sync: an operation of Argo CD's that is under way, or fails"),
@@ -115,7 +115,7 @@ export const operationView = z
   })
   .meta({ id: "Operation" });
 
-export const decisionView = z
+export const decisionViewSchema = z
   .object({
     at: time,
     subject: z.string(),
@@ -127,7 +127,7 @@ export const decisionView = z
   })
   .meta({ id: "Decision" });
 
-export const journalEntry = decisionView
+export const journalEntry = decisionViewSchema
   .extend({
     name: z.string().nullable().describe("what people call the subject; null where it is gone"),
     actor: z.string().nullable().describe("who said so; null: the control plane itself"),
@@ -139,11 +139,15 @@ export const journalEntry = decisionView
   .meta({ id: "JournalEntry" });
 
 export const instanceExplanationView = z
-  .object({ instance: instanceView, text: z.array(z.string()).describe("the same facts as sentences"), decisions: z.array(decisionView) })
+  .object({
+    instance: instanceViewSchema,
+    text: z.array(z.string()).describe("the same facts as sentences"),
+    decisions: z.array(decisionViewSchema),
+  })
   .meta({ id: "InstanceExplanation" });
 
 const said = { actor: z.string(), reason: z.string(), at: time };
-export const directiveView = z
+export const directiveViewSchema = z
   .object({
     pin: z
       .object({ instance: z.string().nullable(), pool: z.string().nullable(), ...said })
@@ -156,7 +160,7 @@ export const directiveView = z
   })
   .meta({ id: "Directive" });
 
-export const freezeView = z
+export const freezeViewSchema = z
   .object({
     name: z.string(),
     schedule: z.string().nullable().describe("five fields as cron has them, in UTC; null: it began once, when it was ordered"),
@@ -167,11 +171,11 @@ export const freezeView = z
 
 export const explanationView = z
   .object({
-    workspace: workspaceView,
-    directive: directiveView,
+    workspace: workspaceViewSchema,
+    directive: directiveViewSchema,
     /** The same facts as sentences, one per line. */
     text: z.array(z.string()),
-    decisions: z.array(decisionView),
+    decisions: z.array(decisionViewSchema),
   })
   .meta({ id: "Explanation" });
 
@@ -205,16 +209,16 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.object({ items: z.array(item), next: z.string().describe("pass as `after` for the next page; empty at the end") });
 }
 
-export type InstanceView = z.infer<typeof instanceView>;
-export type WorkspaceView = z.infer<typeof workspaceView>;
-export type ApplicationView = z.infer<typeof applicationView>;
+export type InstanceView = z.infer<typeof instanceViewSchema>;
+export type WorkspaceView = z.infer<typeof workspaceViewSchema>;
+export type ApplicationView = z.infer<typeof applicationViewSchema>;
 export type FailingSyncView = z.infer<typeof failingSyncView>;
-export type OperationView = z.infer<typeof operationView>;
-export type DirectiveView = z.infer<typeof directiveView>;
-export type FreezeView = z.infer<typeof freezeView>;
+export type OperationView = z.infer<typeof operationViewSchema>;
+export type DirectiveView = z.infer<typeof directiveViewSchema>;
+export type FreezeView = z.infer<typeof freezeViewSchema>;
 export type JournalEntry = z.infer<typeof journalEntry>;
 export type InstanceExplanationView = z.infer<typeof instanceExplanationView>;
-export type DecisionView = z.infer<typeof decisionView>;
+export type DecisionView = z.infer<typeof decisionViewSchema>;
 export type ExplanationView = z.infer<typeof explanationView>;
 export type CheckView = z.infer<typeof checkView>;
 export type ProblemView = z.infer<typeof problemView>;

@@ -4,7 +4,7 @@ import type { MoveId } from "../domain/ids.ts";
 import { MOVE_PHASES, type Move, type MovePhase } from "../domain/move.ts";
 import { gapMs } from "../domain/move-times.ts";
 import type { CarriedStep } from "../domain/plan.ts";
-import { countStates, progressOf, STEP_STATES, type StepProgress } from "../domain/plan-progress.ts";
+import { countPlanStates, progressOf, STEP_STATES, type StepProgress } from "../domain/plan-progress.ts";
 
 /** How far one step of a plan is. */
 export const stepView = z.object({
@@ -48,7 +48,7 @@ export function progressViewOf(
   }: { readonly moves: ReadonlyMap<MoveId, Move>; readonly nameOf: (instance: string) => string; readonly now: Millis },
 ): ProgressView {
   const progress = progressOf(steps, moves);
-  const { moved, waiting, refused, "under-way": underWay } = countStates(progress);
+  const { moved, waiting, refused, "under-way": underWay } = countPlanStates(progress);
   const gaps = progress.flatMap(({ move }) => (move === undefined ? [] : (gapMs(move, now) ?? [])));
   return {
     ...{ moved, underWay, waiting, refused, phases: phasesOf(progress) },

@@ -22,7 +22,7 @@ const IN_CLUSTER = "https://kubernetes.default.svc";
 const NEVER = new AbortController().signal;
 const OBSERVE_EVERY_MS = 200;
 
-export const columns: readonly Column<AdoptionOutcome>[] = [
+export const adoptionColumns: readonly Column<AdoptionOutcome>[] = [
   { title: "APPLICATION", value: (row) => row.name, fit: "name" },
   { title: "VERDICT", value: (row) => row.verdict },
   { title: "WHY", value: (row) => row.text, fit: "text" },
@@ -50,7 +50,7 @@ export async function adopt(
     }
   }
   if (output === "table") terminal.note(summaryOf(outcomes, dryRun));
-  return { text: render(outcomes, columns, output), isWhole: outcomes.every(({ verdict }) => verdict !== "refused") };
+  return { text: render(outcomes, adoptionColumns, output), isWhole: outcomes.every(({ verdict }) => verdict !== "refused") };
 }
 
 function summaryOf(outcomes: readonly AdoptionOutcome[], isDraft: boolean): string {

@@ -17,7 +17,7 @@ export function parseFleetText(text: string, file: string): unknown {
   });
 }
 
-export interface ApplyOptions {
+export interface ApplyPlanOptions {
   readonly dryRun: boolean;
   /** Let the instances of pools go that the document leaves out. */
   readonly prune: boolean;
@@ -36,7 +36,7 @@ export interface ApplyOutcome {
  * `argosy apply -f fleet.yaml`: declares the fleet, or says what declaring it would change. A prune that lets instances go is
  * shown first and carried out when it is agreed to.
  */
-export async function applyFleet(client: RestClient, document: unknown, options: ApplyOptions): Promise<ApplyOutcome> {
+export async function applyFleet(client: RestClient, document: unknown, options: ApplyPlanOptions): Promise<ApplyOutcome> {
   const { dryRun, prune, yes } = options;
   const put = (isDryRun: boolean) => client.put<AppliedFleet>("/v1/fleet", document, { dryRun: isDryRun, prune });
   if (prune && !dryRun && !yes) {
@@ -47,7 +47,7 @@ export async function applyFleet(client: RestClient, document: unknown, options:
   return { text: renderAnswer(await put(dryRun), options), isDone: true };
 }
 
-function renderAnswer(applied: AppliedFleet, { output }: ApplyOptions): string {
+function renderAnswer(applied: AppliedFleet, { output }: ApplyPlanOptions): string {
   return isForPrograms(output) ? renderOne(applied, output) : renderApplied(applied);
 }
 

@@ -9,7 +9,7 @@ export interface CalibrateOptions {
 }
 
 /** `argosy calibrate <instance>`: what it was seen to bear under load, and, with `--apply`, that as the capacity of its pool. */
-export async function calibrate(client: RestClient, name: string, { apply = false, output }: CalibrateOptions): Promise<string> {
+export async function calibrateCommand(client: RestClient, name: string, { apply = false, output }: CalibrateOptions): Promise<string> {
   const path = `/v1/instances/${encodeURIComponent(name)}/calibration`;
   const view = apply ? await client.post<CalibrationView>(path, {}) : await client.get<CalibrationView>(path);
   return isForPrograms(output) ? renderOne(view, output) : textOf(view).map(cellText).join("\n");

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { InputError } from "../domain/errors.ts";
 import { TOKEN_ROLES, type TokenRole } from "../store/token/port.ts";
-import { type ApplyOptions, applyFleet, parseFleetText } from "./apply.ts";
+import { type ApplyPlanOptions, applyFleet, parseFleetText } from "./apply.ts";
 import { findDatabase } from "./connection.ts";
 import { readText } from "./input-file.ts";
 import { type OutputFormat, render } from "./output.ts";
@@ -19,7 +19,7 @@ export function addChangingCommands(program: Command, terminal: Terminal): void 
     .option("--dry-run", "change nothing: check the document and say what it would change", false)
     .option("--prune", "let the instances of pools go that the file leaves out; shows them first", false)
     .option("-y, --yes", "carry out what --prune shows", false)
-    .action(async (plan: string | undefined, options: RemoteOptions & ApplyOptions & { readonly file?: string }) => {
+    .action(async (plan: string | undefined, options: RemoteOptions & ApplyPlanOptions & { readonly file?: string }) => {
       const { file } = options;
       if ((plan === undefined) === (file === undefined)) throw applyWhat();
       if (plan !== undefined) return carryOut(plan, options, terminal);
@@ -41,7 +41,7 @@ function applyWhat(): InputError {
   });
 }
 
-async function carryOut(plan: string, options: RemoteOptions & ApplyOptions, terminal: Terminal): Promise<void> {
+async function carryOut(plan: string, options: RemoteOptions & ApplyPlanOptions, terminal: Terminal): Promise<void> {
   const idle = options.dryRun ? "--dry-run" : options.prune ? "--prune" : undefined;
   if (idle !== undefined)
     throw new InputError("says nothing about a plan", { code: "cli.option", path: idle, remedy: "`argosy explain plan/ID` shows it" });
@@ -55,7 +55,7 @@ interface TokenCommandOptions {
   readonly state?: string;
 }
 
-export const columns: readonly Column<{ readonly name: string; readonly role: TokenRole }>[] = [
+export const changeColumns: readonly Column<{ readonly name: string; readonly role: TokenRole }>[] = [
   { title: "NAME", value: (token) => token.name, fit: "name" },
   { title: "ROLE", value: (token) => token.role },
 ];
@@ -74,7 +74,7 @@ function addToken(token: Command, terminal: Terminal): void {
     .description("names and roles; what a token is cannot be read again")
     .addOption(new Option("-o, --output <format>", "how to print").choices(["table", "wide", "json", "yaml"]).default("table"))
     .action(async (options: TokenCommandOptions & { readonly output: OutputFormat }) =>
-      terminal.write(render(await listTokens(findDatabase(options, terminal.env)), columns, options.output)),
+      terminal.write(render(await listTokens(findDatabase(options, terminal.env)), changeColumns, options.output)),
     );
   withDatabase(token.command("delete <name>"))
     .description("refuse a token from now on (a server may accept it for five seconds more)")

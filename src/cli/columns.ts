@@ -3,7 +3,7 @@ import type { ApplicationView, InstanceView, OperationView, WorkspaceView } from
 import { age, shortId, timeText } from "./age.ts";
 import type { Column } from "./table.ts";
 
-export const instances: readonly Column<InstanceView>[] = [
+export const instanceColumns: readonly Column<InstanceView>[] = [
   { title: "NAME", value: (row) => row.name, fit: "name" },
   { title: "STATE", value: (row) => row.state },
   { title: "VERSION", value: (row) => (row.version === row.desiredVersion ? row.version : `${row.version} → ${row.desiredVersion}`) },
@@ -29,7 +29,7 @@ function percentOf(share: number): string {
   return share > 0 && share < 0.01 ? "<1 %" : `${Math.round(share * 100)} %`;
 }
 
-export const workspaces: readonly Column<WorkspaceView>[] = [
+export const workspaceColumns: readonly Column<WorkspaceView>[] = [
   { title: "NAMESPACE", value: (row) => row.namespace, fit: "name" },
   { title: "APPS", value: (row) => row.applications },
   { title: "INSTANCE", value: (row) => row.units.map((unit) => unit.instance ?? "waiting for capacity").join(", "), fit: "name" },

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { InputError } from "../domain/errors.ts";
 
 /** How the command line reaches a fleet's REST API. */
-export interface Connection {
+export interface ServerConnection {
   readonly url: string;
   readonly token: string;
 }
@@ -14,7 +14,7 @@ export interface ConnectionOptions {
   readonly token?: string;
 }
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type CliEnvironment = Readonly<Record<string, string | undefined>>;
 
 /** Where `npm run up` keeps its state when nobody says otherwise, relative to the working directory. */
 export const DEFAULT_STATE = ".argosy";
@@ -24,7 +24,7 @@ export const DEFAULT_STATE = ".argosy";
  * ARGOSY_TOKEN, then the `env` file of ARGOSY_STATE or of the usual state directory. The token of a state directory nobody
  * typed goes only to the address found there. Throws `InputError` naming the ways when none of them leads anywhere.
  */
-export function findConnection(options: ConnectionOptions, env: Environment): Connection {
+export function findConnection(options: ConnectionOptions, env: CliEnvironment): ServerConnection {
   const typed = options.state === undefined ? {} : readEnvFile(options.state, true);
   const url = options.url ?? typed["ARGOSY_URL"] ?? env["ARGOSY_URL"];
   const usual = url === undefined || url === usualState(env)["ARGOSY_URL"] ? usualState(env) : {};
@@ -39,7 +39,7 @@ export function findConnection(options: ConnectionOptions, env: Environment): Co
 }
 
 /** The database tokens are kept in: `--database`, that of `--state`, DATABASE_URL, that of the usual state directory. */
-export function findDatabase(options: { readonly database?: string; readonly state?: string }, env: Environment): string {
+export function findDatabase(options: { readonly database?: string; readonly state?: string }, env: CliEnvironment): string {
   const typed = options.state === undefined ? {} : readEnvFile(options.state, true);
   const url = options.database ?? typed["ARGOSY_DATABASE_URL"] ?? env["DATABASE_URL"] ?? usualState(env)["ARGOSY_DATABASE_URL"];
   if (url !== undefined) return url;
@@ -59,7 +59,7 @@ export function parseEnvFile(text: string): Readonly<Record<string, string>> {
   return Object.fromEntries(pairs);
 }
 
-function usualState(env: Environment): Readonly<Record<string, string>> {
+function usualState(env: CliEnvironment): Readonly<Record<string, string>> {
   return readEnvFile(env["ARGOSY_STATE"] ?? DEFAULT_STATE, false);
 }
 

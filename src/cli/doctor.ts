@@ -5,7 +5,7 @@ import { type OutputFormat, render } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
 import { type Column, paragraph } from "./table.ts";
 
-export const columns: readonly Column<CheckView>[] = [
+export const checkColumns: readonly Column<CheckView>[] = [
   { title: "", value: stateOf },
   { title: "CHECK", value: (row) => row.name, fit: "name" },
   { title: "FOUND", value: (row) => row.detail, fit: "text" },
@@ -21,7 +21,7 @@ function stateOf({ ok, remark }: CheckView): string {
 export async function runDoctor(client: RestClient, output: OutputFormat): Promise<{ readonly text: string; readonly isHealthy: boolean }> {
   const checks = await readChecks(client);
   const failed = checks.filter((check) => !check.ok);
-  const text = output === "table" ? renderChecks(checks, failed) : render(checks, columns, output);
+  const text = output === "table" ? renderChecks(checks, failed) : render(checks, checkColumns, output);
   return { text, isHealthy: failed.length === 0 };
 }
 
@@ -31,7 +31,7 @@ function renderChecks(checks: readonly CheckView[], failed: readonly CheckView[]
     failed.length === 0 ? `all ${checks.length} checks passed` : `${failed.length} of ${checks.length} checks failed; what to do:`;
   const remarks = checks.flatMap(({ name, remark }) => (remark === undefined ? [] : [paragraph(`  ${name}: ${remark}`)]));
   const ordered = remarks.length === 0 ? [] : ["", "ordered by somebody, and no failure:", ...remarks];
-  return [render(checks, columns, "table"), "", head, ...remedies, ...ordered].join("\n");
+  return [render(checks, checkColumns, "table"), "", head, ...remedies, ...ordered].join("\n");
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { DrainDryRunView, DrainView } from "../api/routes/drains.ts";
 import { durationText } from "./duration.ts";
-import { createNotifications, type Followed, follow, type Line, unlessInterrupted } from "./follow.ts";
+import { createNotifications, type Followed, type FollowedLine, follow, unlessInterrupted } from "./follow.ts";
 import { observe } from "./observe.ts";
 import { isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
@@ -67,7 +67,7 @@ function watch(
 }
 
 /** What there is to say of a drain: how far it is, what was refused, and what it has waited for longer than is usual. */
-export function drainLines(view: DrainView): readonly Line[] {
+export function drainLines(view: DrainView): readonly FollowedLine[] {
   return [
     { text: progressLine(view), holds: true },
     ...refusalsOf(view).map((text) => ({ text })),
@@ -81,11 +81,11 @@ const SLOW_MS = 10_000;
 /** Of more than these nobody reads each. */
 const SLOW_SHOWN = 5;
 
-function slowSteps({ steps }: DrainView): readonly Line[] {
+function slowSteps({ steps }: DrainView): readonly FollowedLine[] {
   const slow = steps
     .filter(({ state, phaseMs }) => state === "under-way" && (phaseMs ?? 0) >= SLOW_MS)
     .toSorted((a, b) => (b.phaseMs ?? 0) - (a.phaseMs ?? 0));
-  const lines = slow.slice(0, SLOW_SHOWN).map(({ workspace, to, phase, phaseMs, why, move }): Line => {
+  const lines = slow.slice(0, SLOW_SHOWN).map(({ workspace, to, phase, phaseMs, why, move }): FollowedLine => {
     const waits = why === "" ? "" : `, waiting ${why}`;
     const text = `${workspace} → ${to} is in ${phase} for ${secondsText(phaseMs)}${waits} (\`argosy moves ${move}\`)`;
     return { text: `  ${cellText(text)}`, key: `${move} ${phase} ${why}`, holds: true };
@@ -94,7 +94,7 @@ function slowSteps({ steps }: DrainView): readonly Line[] {
   return more === 0 ? lines : [...lines, { text: `  and ${more} more: \`argosy moves --live\``, key: "more", holds: true }];
 }
 
-function queueLines({ steps }: DrainView): readonly Line[] {
+function queueLines({ steps }: DrainView): readonly FollowedLine[] {
   const queued = steps.filter(({ state }) => state === "waiting");
   const [first] = queued;
   if (first === undefined || !queued.some(({ phaseMs }) => (phaseMs ?? 0) >= SLOW_MS)) return [];

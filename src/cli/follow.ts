@@ -44,7 +44,7 @@ export async function unlessInterrupted<T>(awaited: Promise<T>, signal: AbortSig
 }
 
 /** One thing to print about what is watched. */
-export interface Line {
+export interface FollowedLine {
   readonly text: string;
   /** What makes it new; the text, where that is left out. */
   readonly key?: string;
@@ -56,7 +56,7 @@ export interface Line {
 const QUIET_MS = 15_000;
 
 /** Tells what is new at once and once, and what holds again after a quiet time. `now`: ms of any clock that only goes forward. */
-export function createNotifications(tell: (line: string) => void): (lines: readonly Line[], now: number) => void {
+export function createNotifications(tell: (line: string) => void): (lines: readonly FollowedLine[], now: number) => void {
   const reported = new Set<string>();
   let last: number | undefined;
   return (lines, now) => {

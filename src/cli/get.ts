@@ -4,7 +4,7 @@ import type { MoveView } from "../api/routes/moves.ts";
 import type { PlanSummary, PlanView } from "../api/routes/plans.ts";
 import type { ApplicationView, InstanceView, OperationView } from "../api/schema.ts";
 import { InputError } from "../domain/errors.ts";
-import { applications, instances, operations, plans, workspaces } from "./columns.ts";
+import { applications, instanceColumns, operations, plans, workspaceColumns } from "./columns.ts";
 import { showFleet } from "./fleet.ts";
 import { listWorkspaces } from "./list-workspaces.ts";
 import { moves } from "./moves.ts";
@@ -79,11 +79,11 @@ async function list(client: RestClient, options: ListOptions): Promise<Listed> {
   switch (resource) {
     case "instances": {
       const all = await client.all<InstanceView>("/v1/instances", { usage: asksUsage });
-      return listed(namedOf("instance", name, all, nameOf), instances, { remarkOf: reasonsOf });
+      return listed(namedOf("instance", name, all, nameOf), instanceColumns, { remarkOf: reasonsOf });
     }
     case "workspaces": {
       const both = name !== undefined && namespace !== undefined && name !== namespace;
-      return listed(both ? [] : await listWorkspaces(client, name ?? namespace), workspaces);
+      return listed(both ? [] : await listWorkspaces(client, name ?? namespace), workspaceColumns);
     }
     case "applications":
       return listed(await client.all<ApplicationView>("/v1/applications", { namespace, name }), applications);

@@ -5,7 +5,7 @@ import { isForPrograms, type OutputFormat, render, renderOne } from "./output.ts
 import type { RestClient } from "./rest-client.ts";
 import { type Column, paragraph } from "./table.ts";
 
-export const columns: readonly Column<HealthVerdictView>[] = [
+export const healthColumns: readonly Column<HealthVerdictView>[] = [
   { title: "INSTANCE", value: (row) => row.instance, fit: "name" },
   { title: "STATE", value: (row) => row.state },
   { title: "CAUSE", value: (row) => row.cause },
@@ -39,7 +39,7 @@ export async function showHealth(
   if (instance === undefined) {
     const { items, failingSyncs } = await client.get<HealthList>("/v1/health");
     const lines = isForPrograms(output) ? [] : failingLines(failingSyncs);
-    return { text: [render(items, columns, output), ...lines].join("\n"), isWell: !items.some(({ state }) => BAD.includes(state)) };
+    return { text: [render(items, healthColumns, output), ...lines].join("\n"), isWell: !items.some(({ state }) => BAD.includes(state)) };
   }
   const report = await client.get<HealthReportView>(`/v1/health/${encodeURIComponent(instance)}`);
   const text = isForPrograms(output) ? renderOne(report, output) : reportText(report);

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type CalibrateOptions, calibrate } from "./calibrate.ts";
+import { type CalibrateOptions, calibrateCommand } from "./calibrate.ts";
 import { createInstance, deleteInstance, type InstanceOrderOptions } from "./instances.ts";
 import { clientOf, type RemoteOptions, remote } from "./remote.ts";
 import type { Terminal } from "./terminal.ts";
@@ -26,6 +26,6 @@ export function addInstanceCommands(program: Command, terminal: Terminal): void 
     .description("learn from how an instance does under load what capacity it has")
     .option("--apply", "declare it for its pool; refused where there are doubts")
     .action(async (name: string, options: RemoteOptions & CalibrateOptions) =>
-      terminal.write(await calibrate(clientOf(options, terminal), name, options)),
+      terminal.write(await calibrateCommand(clientOf(options, terminal), name, options)),
     );
 }

@@ -17,7 +17,7 @@ export interface JournalOptions {
   readonly output: OutputFormat;
 }
 
-export const columns: readonly Column<JournalEntry>[] = [
+export const journalColumns: readonly Column<JournalEntry>[] = [
   { title: "AT", value: (row) => timeText(row.at) },
   { title: "KIND", value: (row) => row.kind },
   { title: "ABOUT", value: (row) => row.name ?? row.subject, fit: "name" },
@@ -39,6 +39,6 @@ export async function readJournal(
   const from = since === undefined ? undefined : new Date(now - secondsOf(since, "--since") * 1000).toISOString();
   const query = { workspace, instance, subject, kind, verdict, limit, since: from, review: review === true ? true : undefined };
   const { items } = await client.get<{ readonly items: readonly JournalEntry[] }>("/v1/decisions", query);
-  const shown = review === true ? [...columns, HOLDS] : columns;
+  const shown = review === true ? [...journalColumns, HOLDS] : journalColumns;
   return { text: render(items, shown, output), allHold: items.every(({ holds }) => holds !== false) };
 }

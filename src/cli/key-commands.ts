@@ -15,7 +15,7 @@ interface KeyCommandOptions {
   readonly output: OutputFormat;
 }
 
-export const columns: readonly Column<KeyRow>[] = [
+export const keyColumns: readonly Column<KeyRow>[] = [
   { title: "KEY", value: (row) => row.key, fit: "name" },
   { title: "CURRENT", value: (row) => (row.isCurrent ? "yes" : "no") },
   { title: "GIVEN", value: (row) => (row.isGiven ? "yes" : "NO") },
@@ -35,14 +35,14 @@ export function addKeyCommands(program: Command, terminal: Terminal): void {
   withKeys(keys.command("list"))
     .description("which keys are given, which is current, and how many credentials each wraps")
     .action(async (options: KeyCommandOptions) =>
-      terminal.write(render(await listKeys(keysOf(options, terminal)), columns, options.output)),
+      terminal.write(render(await listKeys(keysOf(options, terminal)), keyColumns, options.output)),
     );
   withKeys(keys.command("rotate"))
     .description("wrap every stored credential under the current key; exit code 1 if one cannot be opened")
     .action(async (options: KeyCommandOptions) => {
       const tell = (done: number, of: number): void => terminal.note(`${done} of ${of} credentials wrapped anew`);
       const rotation = await rotateKeys(keysOf(options, terminal), tell);
-      terminal.write(options.output === "table" ? render(rotation.keys, columns, "table") : renderOne({ ...rotation }, options.output));
+      terminal.write(options.output === "table" ? render(rotation.keys, keyColumns, "table") : renderOne({ ...rotation }, options.output));
       remark(rotation, terminal);
       if (rotation.unreadable.length > 0) terminal.setExitCode(1);
     });

@@ -1,6 +1,6 @@
 import type { MoveDryRunView, MoveView } from "../api/routes/moves.ts";
 import { shortId, timeText } from "./age.ts";
-import { createNotifications, follow, type Line } from "./follow.ts";
+import { createNotifications, type FollowedLine, follow } from "./follow.ts";
 import { observe } from "./observe.ts";
 import { isForPrograms, type OutputFormat, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
@@ -64,7 +64,7 @@ async function watchMove(client: RestClient, asked: MoveView, output: OutputForm
   return { ...movedOf(view, output), exitCode: interruptedCode(signal) };
 }
 
-function progressOf({ phase, message, messageCode, tookMs, gapMs }: MoveView): Line {
+function progressOf({ phase, message, messageCode, tookMs, gapMs }: MoveView): FollowedLine {
   const key = `${phase}${message === "" ? "" : `: ${messageCode === "WAITS" ? "waiting " : ""}${message}`}`;
   return { key, text: cellText(`${seconds(tookMs)} ${key}${gapMs === null ? "" : ` (gap so far ${seconds(gapMs)})`}`), holds: true };
 }

@@ -3,16 +3,16 @@ import { isForPrograms, type OutputFormat, render, renderOne } from "./output.ts
 import type { RestClient } from "./rest-client.ts";
 import { paragraph } from "./table.ts";
 
-export interface PlanOptions {
+export interface PlanCommandOptions {
   readonly class?: string;
   readonly output: OutputFormat;
 }
 
 /** `argosy plan [goal] [subject]`: what should move and why, and whether anything should. */
-export async function makePlan(
+export async function makePlanCommand(
   client: RestClient,
   { goal, subject }: { readonly goal: string; readonly subject: string | undefined },
-  options: PlanOptions,
+  options: PlanCommandOptions,
 ): Promise<{ readonly text: string; readonly hasMoves: boolean }> {
   const body = { goal, subject: subject ?? "", ...(options.class === undefined ? {} : { class: options.class }) };
   const { items } = await client.post<{ readonly items: readonly PlanView[] }>("/v1/plans", body);

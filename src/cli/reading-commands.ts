@@ -8,7 +8,7 @@ import { explain } from "./explain.ts";
 import { getResources, watchedResources } from "./get.ts";
 import { showHealth } from "./health.ts";
 import { type JournalOptions, readJournal } from "./journal.ts";
-import { makePlan, type PlanOptions } from "./plan.ts";
+import { makePlanCommand, type PlanCommandOptions } from "./plan.ts";
 import { clientOf, type RemoteOptions, remote } from "./remote.ts";
 import { RESOURCES, resourceOf } from "./resource.ts";
 import type { Terminal } from "./terminal.ts";
@@ -46,10 +46,10 @@ export function addReadingCommands(program: Command, terminal: Terminal): void {
       async (
         goal: string | undefined,
         subject: string | undefined,
-        options: RemoteOptions & PlanOptions & { readonly exitCode?: boolean },
+        options: RemoteOptions & PlanCommandOptions & { readonly exitCode?: boolean },
       ) => {
         const wanted = { goal: goal ?? "rebalance", subject };
-        const { text, hasMoves } = await makePlan(clientOf(options, terminal), wanted, options);
+        const { text, hasMoves } = await makePlanCommand(clientOf(options, terminal), wanted, options);
         terminal.write(text);
         if (hasMoves && options.exitCode === true) terminal.setExitCode(1);
       },

@@ -19,7 +19,7 @@ interface RecoverOptions {
 
 type Row = Recovery["units"][number];
 
-export const columns: readonly Column<Row>[] = [
+export const recoveryColumns: readonly Column<Row>[] = [
   { title: "WORKSPACE", value: ({ unit }) => unit.namespace, fit: "name" },
   { title: "PART", value: ({ unit }) => unit.bucket },
   { title: "ROW SAYS", value: ({ unit }) => unit.owner, fit: "name" },
@@ -60,7 +60,7 @@ type Result = Recovery & { readonly recovered?: number };
 function show(result: Result, output: OutputFormat, terminal: Terminal): void {
   if (isForPrograms(output)) return terminal.write(renderOne({ ...result }, output));
   const shown = output === "wide" ? result.units : result.units.filter(({ rule }) => rule !== "KEPT");
-  if (shown.length > 0) terminal.write(render(shown, columns, output));
+  if (shown.length > 0) terminal.write(render(shown, recoveryColumns, output));
 }
 
 function remark({ lastEpoch, newestSeen, isOlder, units, recovered }: Result): string {

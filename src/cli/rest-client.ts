@@ -1,6 +1,6 @@
 import type { ProblemView } from "../api/schema.ts";
 import { RefusedError, UnavailableError } from "../domain/errors.ts";
-import type { Connection } from "./connection.ts";
+import type { ServerConnection } from "./connection.ts";
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -13,10 +13,10 @@ export interface RestClient {
   post<T>(path: string, body: unknown): Promise<T>;
   delete(path: string): Promise<void>;
   /** The server's own checks; answered without its database and whatever the token. */
-  health(): Promise<Health>;
+  health(): Promise<ServerHealth>;
 }
 
-export interface Health {
+export interface ServerHealth {
   readonly ok: boolean;
   readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly detail: string }[];
 }
@@ -28,7 +28,7 @@ const PAGE = 1000;
  * Answers other than 2xx become `RefusedError` with what the server said, or `UnavailableError` where it says that what it
  * needs is away; so does no answer.
  */
-export function createRestClient(connection: Connection): RestClient {
+export function createRestClient(connection: ServerConnection): RestClient {
   const send = async <T>(method: string, path: string, query: Query, body?: unknown): Promise<T> => {
     const { text, status } = await call(connection, { method, path, query, body });
     if (status >= 200 && status < 300) return parseAnswer<T>(text, connection.url);
@@ -41,7 +41,7 @@ export function createRestClient(connection: Connection): RestClient {
     delete: (path) => send("DELETE", path, {}),
     async health() {
       const { text } = await call(connection, { method: "GET", path: "/readyz", query: {}, body: undefined });
-      return parseAnswer<Health>(text, connection.url);
+      return parseAnswer<ServerHealth>(text, connection.url);
     },
     async all<T>(path: string, query: Query = {}) {
       const items: T[] = [];
@@ -68,7 +68,7 @@ interface Call {
 }
 
 async function call(
-  connection: Connection,
+  connection: ServerConnection,
   { method, path, query, body }: Call,
 ): Promise<{ readonly text: string; readonly status: number }> {
   const url = new URL(connection.url + path);

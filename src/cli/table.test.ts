@@ -1,19 +1,19 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
-import { columns as adopted } from "./adopt.ts";
+import { adoptionColumns as adopted } from "./adopt.ts";
 import { age } from "./age.ts";
-import { columns as tokens } from "./changing-commands.ts";
+import { changeColumns as tokens } from "./changing-commands.ts";
 import * as lists from "./columns.ts";
 import { freezes } from "./directives.ts";
-import { columns as checks } from "./doctor.ts";
+import { checkColumns as checks } from "./doctor.ts";
 import { pools } from "./fleet.ts";
-import { evidence, columns as health } from "./health.ts";
-import { columns as journal } from "./journal.ts";
-import { columns as keys } from "./key-commands.ts";
+import { evidence, healthColumns as health } from "./health.ts";
+import { journalColumns as journal } from "./journal.ts";
+import { keyColumns as keys } from "./key-commands.ts";
 import { moves } from "./moves.ts";
 import { render } from "./output.ts";
-import { columns as recovered } from "./recovery-commands.ts";
+import { recoveryColumns as recovered } from "./recovery-commands.ts";
 import { rollouts, versions } from "./rollouts.ts";
 import { type Column, LINE_WIDTH, paragraph, sentences, shortened, wrapped } from "./table.ts";
 import * as tops from "./top.ts";
@@ -90,8 +90,8 @@ const PARTS = [{ instance: INSTANCE, epoch: 12_345, class: "eu/regulated/private
 const columnsOf = (columns: readonly unknown[]): readonly Column<unknown>[] => columns as readonly Column<unknown>[];
 type Case = readonly [string, readonly Column<unknown>[], object?];
 const TABLES: readonly Case[] = [
-  ["get instances", columnsOf(lists.instances)],
-  ["get workspaces", columnsOf(lists.workspaces), { units: [...PARTS, ...PARTS, ...PARTS] }],
+  ["get instances", columnsOf(lists.instanceColumns)],
+  ["get workspaces", columnsOf(lists.workspaceColumns), { units: [...PARTS, ...PARTS, ...PARTS] }],
   ["get applications", columnsOf(lists.applications), { name: "checkout-gateway-worker-canary" }],
   [
     "get fleet",
@@ -111,8 +111,8 @@ const TABLES: readonly Case[] = [
   ["freeze list", columnsOf(freezes), { name: "end-of-quarter-closing-freeze" }],
   ["rollout list", columnsOf(rollouts), { state: "ROLLING_BACK" }],
   ["versions", columnsOf(versions)],
-  ["top instances", columnsOf(tops.instances)],
-  ["top workspaces", columnsOf(tops.workspaces)],
+  ["top instances", columnsOf(tops.topInstances)],
+  ["top workspaces", columnsOf(tops.topWorkspaces)],
   ["token list", columnsOf(tokens), { name: PERSON }],
   ["keys list", columnsOf(keys)],
   ["doctor", columnsOf(checks), { name: "engine cluster engines-eu-west-1: permissions" }],
@@ -146,7 +146,7 @@ describe("every table", () => {
 
   it("shows names whole where there is room", () => {
     const row = { ...ROW, name: "standard-1", version: "v3.5.0", desiredVersion: "v3.5.0", state: "ACTIVE" };
-    expect(render([row], columnsOf(lists.instances), "table")).toContain("standard-1  ACTIVE");
+    expect(render([row], columnsOf(lists.instanceColumns), "table")).toContain("standard-1  ACTIVE");
   });
 
   it("wraps a sentence beside its row where there is room for words, else below it", () => {

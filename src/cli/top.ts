@@ -10,7 +10,7 @@ export interface TopOptions {
   readonly output: OutputFormat;
 }
 
-export const instances: readonly Column<InstanceTop>[] = [
+export const topInstances: readonly Column<InstanceTop>[] = [
   { title: "NAME", value: (row) => row.name, fit: "name" },
   { title: "USED", value: (row) => percent(row.utilisation) },
   { title: "UNITS", value: (row) => row.units },
@@ -25,7 +25,7 @@ export const instances: readonly Column<InstanceTop>[] = [
   { title: "GIT", value: (row) => `${row.load.gitPerMinute}/${row.capacity.gitPerMinute}`, isWide: true },
 ];
 
-export const workspaces: readonly Column<WorkspaceTop>[] = [
+export const topWorkspaces: readonly Column<WorkspaceTop>[] = [
   { title: "WORKSPACE", value: (row) => (row.part === 0 ? row.workspace : `${row.workspace} (part ${row.part})`), fit: "name" },
   { title: "INSTANCE", value: (row) => row.instance, fit: "name" },
   { title: "SHARE", value: (row) => percent(row.share) },
@@ -48,8 +48,8 @@ export async function top(client: RestClient, what: string, { limit, output }: T
     });
   if (what === "instances" && limit !== undefined)
     throw new InputError("says nothing about instances", { code: "cli.option", path: "--limit", remedy: "Leave it out" });
-  if (what === "instances") return render((await client.get<List<InstanceTop>>("/v1/top/instances")).items, instances, output);
-  return render((await client.get<List<WorkspaceTop>>("/v1/top/workspaces", { limit })).items, workspaces, output);
+  if (what === "instances") return render((await client.get<List<InstanceTop>>("/v1/top/instances")).items, topInstances, output);
+  return render((await client.get<List<WorkspaceTop>>("/v1/top/workspaces", { limit })).items, topWorkspaces, output);
 }
 
 interface List<Row> {

@@ -6,7 +6,7 @@ import type { InstanceId } from "../domain/ids.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { type PlannedFleet, plannedFleet } from "../scheduler/testing/fleet.ts";
 import type { DeploymentIntent } from "../store/intent/port.ts";
-import { instances } from "./columns.ts";
+import { instanceColumns } from "./columns.ts";
 import { type GetOptions, watchedResources } from "./get.ts";
 import { moves } from "./moves.ts";
 import type { OutputFormat } from "./output.ts";
@@ -167,7 +167,7 @@ describe("the fleet that is watched", () => {
   });
 
   it("has clocks only in columns and fields that tell of time", () => {
-    const titles = [...instances, ...moves].filter(({ isClock }) => isClock).map(({ title }) => title);
+    const titles = [...instanceColumns, ...moves].filter(({ isClock }) => isClock).map(({ title }) => title);
     expect(titles).toEqual(["FOR", "TOOK", "GAP"]);
   });
 

@@ -3,7 +3,7 @@ import { nearest } from "../domain/nearest.ts";
 import { fieldAt, fields, pathText } from "./field.ts";
 
 /** What is wrong in a configuration. Never repeats a value: it may be a secret. */
-export interface Complaint {
+export interface ConfigComplaint {
   /** `listen.port`, or the name of an environment variable; "" is the whole document. */
   readonly path: string;
   readonly message: string;
@@ -11,7 +11,7 @@ export interface Complaint {
 }
 
 /** One issue of the schema in words; an issue about several unknown fields becomes one complaint each. */
-export function complaintsOf(issue: z.core.$ZodIssue): readonly Complaint[] {
+export function complaintsOf(issue: z.core.$ZodIssue): readonly ConfigComplaint[] {
   if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownField(issue.path, key));
   // Of an alternative the last is the one people write by hand.
   const inner = issue.code === "invalid_union" ? issue.errors.at(-1) : undefined;
@@ -31,7 +31,7 @@ function messageOf(issue: z.core.$ZodIssue): string {
   return `is not ${fieldAt(issue.path)?.type ?? "of the right form"}`;
 }
 
-function unknownField(at: readonly PropertyKey[], key: string): Complaint {
+function unknownField(at: readonly PropertyKey[], key: string): ConfigComplaint {
   const siblings = fieldAt(at)?.children ?? [];
   const meant = nearest(key, siblings);
   const elsewhere = fields.find((field) => field.path.endsWith(`.${key}`));

@@ -1,23 +1,23 @@
-import type { Complaint } from "./complaint.ts";
+import type { ConfigComplaint } from "./complaint.ts";
 import { decodeEncryptionKey } from "./encryption-key.ts";
 import type { ParsedConfig } from "./schema.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** What must hold between fields. Sections that did not parse are absent, and what depends on them is not judged. */
-export function checkRules(config: Partial<ParsedConfig>, env: Env): readonly Complaint[] {
+export function checkRules(config: Partial<ParsedConfig>, env: Env): readonly ConfigComplaint[] {
   return [...leases(config), ...encryption(config, env)];
 }
 
 /** A key that Argosy made for itself would be lost with the process's disk, and with it every credential in the database. */
-const KEY_MISSING: Complaint = {
+const KEY_MISSING: ConfigComplaint = {
   path: "encryption.keys",
   message: "is missing, and credentials in a database of your own need a key that outlives this process",
   remedy:
     "Make one with `head -c 32 /dev/urandom | base64`, keep it in a file or a Secret, and name it: encryption: { keys: [{ id: first, file: /path }] }",
 };
 
-function leases({ leases: section }: Partial<ParsedConfig>): readonly Complaint[] {
+function leases({ leases: section }: Partial<ParsedConfig>): readonly ConfigComplaint[] {
   if (section === undefined || section.renewMs * 2 <= section.ttlMs) return [];
   return [
     {
@@ -28,11 +28,11 @@ function leases({ leases: section }: Partial<ParsedConfig>): readonly Complaint[
   ];
 }
 
-function encryption(config: Partial<ParsedConfig>, env: Env): readonly Complaint[] {
+function encryption(config: Partial<ParsedConfig>, env: Env): readonly ConfigComplaint[] {
   const section = config.encryption;
   if (section === undefined) return "encryption" in config && config.database?.url !== undefined ? [KEY_MISSING] : [];
   const ids = section.keys.map((key) => key.id);
-  const complaints: Complaint[] = section.keys.flatMap((key, index) => keyComplaints(key, `encryption.keys[${index}]`, env));
+  const complaints: ConfigComplaint[] = section.keys.flatMap((key, index) => keyComplaints(key, `encryption.keys[${index}]`, env));
   for (const [index, id] of ids.entries()) {
     if (ids.indexOf(id) !== index)
       complaints.push({
@@ -51,7 +51,7 @@ function encryption(config: Partial<ParsedConfig>, env: Env): readonly Complaint
   return complaints;
 }
 
-function keyComplaints(key: NonNullable<ParsedConfig["encryption"]>["keys"][number], path: string, env: Env): readonly Complaint[] {
+function keyComplaints(key: NonNullable<ParsedConfig["encryption"]>["keys"][number], path: string, env: Env): readonly ConfigComplaint[] {
   if ((key.file === undefined) === (key.env === undefined)) {
     return [
       {

@@ -2,7 +2,7 @@ import type { FleetSpec } from "./fleet.ts";
 import { canonicalJson } from "./hash.ts";
 
 /** One thing declared in a fleet document that differs: a pool, an engine cluster, or a section such as `egress`. */
-export interface FleetChange {
+export interface FleetDifference {
   /** Where it stands in the document, e.g. `pools.standard`. */
   readonly path: string;
   readonly change: "added" | "removed" | "changed";
@@ -14,7 +14,7 @@ export interface FleetChange {
  * What a document would change, in the words and units of the document, sorted by path. Pools, engine clusters and releases
  * are told apart by their name, so that their order means nothing.
  */
-export function diffFleet(before: FleetSpec | undefined, after: FleetSpec): readonly FleetChange[] {
+export function diffFleet(before: FleetSpec | undefined, after: FleetSpec): readonly FleetDifference[] {
   const [old, now] = [before === undefined ? new Map<string, unknown>() : partsOf(before), partsOf(after)];
   const paths = [...new Set([...old.keys(), ...now.keys()])].sort();
   return paths.flatMap((path) => {
@@ -41,7 +41,7 @@ function inDocumentUnits(capacity: FleetSpec["pools"][number]["capacity"]): unkn
   return { ...capacity, applications: capacity.applications / 1000, gitPerMinute: capacity.gitPerMinute / 1000 };
 }
 
-function diffFields(before: unknown, after: unknown, path: string): FleetChange["fields"] {
+function diffFields(before: unknown, after: unknown, path: string): FleetDifference["fields"] {
   if (canonicalJson(before ?? null) === canonicalJson(after ?? null)) return [];
   if (!isSection(before) || !isSection(after)) return [{ path, before: textOf(before), after: textOf(after) }];
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
@@ -61,7 +61,7 @@ const NAMED = 5;
 const LONGEST_VALUE = 60;
 
 /** What a document changed, as a sentence; empty: nothing. Where much changed, the first of it and how much more there is. */
-export function fleetChangesText(changes: readonly FleetChange[]): string {
+export function fleetChangesText(changes: readonly FleetDifference[]): string {
   return listed(
     changes.map(({ path, change, fields }) => {
       if (change !== "changed") return `${path} ${change}`;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { InstanceId, MoveId, UnitId } from "./ids.ts";
 import type { Move, MovePhase } from "./move.ts";
 import type { CarriedStep } from "./plan.ts";
-import { countStates, progressOf } from "./plan-progress.ts";
+import { countPlanStates, progressOf } from "./plan-progress.ts";
 
 const MOVE = "move-1" as MoveId;
 const STEP: CarriedStep = {
@@ -39,7 +39,7 @@ describe("a step of a plan that was carried out", () => {
   });
 
   it("is counted by its state", () => {
-    expect(countStates([{ state: "moved" }, { state: "gone" }, { state: "moved" }])).toEqual({
+    expect(countPlanStates([{ state: "moved" }, { state: "gone" }, { state: "moved" }])).toEqual({
       moved: 2,
       "under-way": 0,
       waiting: 0,

@@ -36,7 +36,7 @@ function stateOf({ outcome, why }: CarriedStep, move: Move | undefined): Pick<St
 }
 
 /** How many steps are in each state. */
-export function countStates(progress: readonly Pick<StepProgress, "state">[]): Readonly<Record<StepState, number>> {
+export function countPlanStates(progress: readonly Pick<StepProgress, "state">[]): Readonly<Record<StepState, number>> {
   const count = (state: StepState): number => progress.filter((each) => each.state === state).length;
   return {
     moved: count("moved"),

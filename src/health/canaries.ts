@@ -54,7 +54,7 @@ function sourceOf(from: CanarySource): Readonly<Record<string, unknown>> {
 }
 
 /** What is remembered of a canary that was asked for. */
-export interface Asked {
+export interface AskedCanary {
   readonly at: Millis;
   /** When it was reminded last, where it waits for longer than a round. */
   readonly remindedAt: Millis;
@@ -62,7 +62,7 @@ export interface Asked {
   readonly tookS: number | undefined;
 }
 
-export type AskedCanaries = ReadonlyMap<string, Asked>;
+export type AskedCanaries = ReadonlyMap<string, AskedCanary>;
 
 /** The canary to ask for at this look: each in its turn, one that waits still when it comes to it again. */
 export function nextCanary(asked: AskedCanaries): string {

@@ -1,7 +1,7 @@
 import type { Millis } from "../domain/clock.ts";
 import type { Signals } from "../domain/health.ts";
 import type { ProbedApplication, ProbedPod } from "../domain/probed.ts";
-import { ACTIVE_CANARIES, type Asked, type AskedCanaries, PASSIVE_CANARY } from "./canaries.ts";
+import { ACTIVE_CANARIES, type AskedCanaries, type AskedCanary, PASSIVE_CANARY } from "./canaries.ts";
 import { known } from "./derive-signals.ts";
 
 /** `reconciledAt` has whole seconds. */
@@ -10,10 +10,10 @@ const SECOND_MS = 1_000;
 /** What canaries that were asked for have done by now. A question that stands keeps its beginning. */
 export function nextAsked(asked: AskedCanaries, seen: readonly ProbedApplication[], now: Millis): AskedCanaries {
   const found = new Map(seen.map((each) => [each.name, each]));
-  return new Map([...asked].map(([name, one]): readonly [string, Asked] => [name, answeredBy(one, found.get(name), now)]));
+  return new Map([...asked].map(([name, one]): readonly [string, AskedCanary] => [name, answeredBy(one, found.get(name), now)]));
 }
 
-function answeredBy(asked: Asked, seen: ProbedApplication | undefined, now: Millis): Asked {
+function answeredBy(asked: AskedCanary, seen: ProbedApplication | undefined, now: Millis): AskedCanary {
   if (asked.tookS !== undefined || seen === undefined || seen.awaitsObservation || seen.reconciledAt === undefined) return asked;
   if (seen.reconciledAt < Math.floor(asked.at / SECOND_MS) * SECOND_MS) return asked;
   // Seen later than it was done, and done in whole seconds: whichever is less.
@@ -64,7 +64,7 @@ export function standingSignals({ now, asked, canaries, others, pods, errors }: 
 }
 
 /** One that was never looked at since it was made says nothing: its instance may still be starting, or its source be wrong. */
-function questionOf(asked: Asked | undefined, seen: ProbedApplication | undefined): readonly Asked[] {
+function questionOf(asked: AskedCanary | undefined, seen: ProbedApplication | undefined): readonly AskedCanary[] {
   return asked === undefined || seen?.reconciledAt === undefined ? [] : [asked];
 }
 
@@ -72,7 +72,7 @@ function questionOf(asked: Asked | undefined, seen: ProbedApplication | undefine
  * Of two canaries the quicker one counts: the other may have been overlooked. One that waits says no more than that it takes as long at least: beside
  * one that was answered, and asked for no longer ago than a round, it is not the quicker one for having been asked for just now.
  */
-function waitOf(questions: readonly Asked[], now: Millis): number | undefined {
+function waitOf(questions: readonly AskedCanary[], now: Millis): number | undefined {
   const answers = questions.flatMap(({ tookS }) => tookS ?? []);
   const waits = answers.length > 0 ? answers : questions.map(({ at }) => (now - at) / SECOND_MS);
   return waits.length === 0 ? undefined : Math.min(...waits);

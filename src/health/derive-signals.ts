@@ -1,16 +1,16 @@
 import type { SignalName, Signals } from "../domain/health.ts";
-import type { CounterName, GitCount, Page } from "./parse-page.ts";
+import type { CounterName, GitCount, HealthPage } from "./parse-page.ts";
 
 /** What one look at an instance's processes found; times are of a clock that only grows, in ms. */
 export interface ProbeResult {
   readonly atMs: number;
   readonly wallS: number;
   /** Absent: it could not be read. */
-  readonly controller: Page | undefined;
+  readonly controller: HealthPage | undefined;
   /** Asked and silent; absent: nobody can say, because its pod or its cluster is away. */
   readonly controllerAnswers: boolean | undefined;
   /** By pod; `undefined` of one: it was asked and said nothing. */
-  readonly repoServers: ReadonlyMap<string, Page | undefined>;
+  readonly repoServers: ReadonlyMap<string, HealthPage | undefined>;
 }
 
 export interface Workers {

@@ -3,7 +3,7 @@ import { millis } from "../domain/clock.ts";
 import type { HealthCause, HealthSample, Signals, Verdict } from "../domain/health.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import { createSeededRng } from "../runtime/rng.ts";
-import { judge, nextVerdict, windowMs } from "./judge.ts";
+import { judgeHealth, nextVerdict, windowMs } from "./judge.ts";
 import { endOf, goingOn, PERIOD_MS, type RECORDED, RECORDED_SETTINGS, recorded } from "./testing/recorded.ts";
 
 const TEN_MINUTES = 600_000;
@@ -24,7 +24,7 @@ const EXPECTED: Readonly<Record<(typeof RECORDED)[number], readonly [lastsMs: nu
 };
 
 const judgeAt = (samples: readonly HealthSample[], now = endOf(samples)): Verdict =>
-  judge({ now, samples: samples.filter(({ at }) => at <= now), periodMs: PERIOD_MS, settings: RECORDED_SETTINGS });
+  judgeHealth({ now, samples: samples.filter(({ at }) => at <= now), periodMs: PERIOD_MS, settings: RECORDED_SETTINGS });
 const wordsOf = ({ state, cause }: Verdict): string => `${state} ${cause}`;
 
 describe("a verdict on a recorded instance", () => {
@@ -50,9 +50,9 @@ const WITHOUT_CANARIES: Signals = {
   ...{ controllerAnswers: 1, repoServerAnswers: 1, uptimeS: 9_000, queueDepth: 0, reconcilesPerS: 2, redisPerReconcile: 1 },
 };
 const GOOD: Signals = { ...WITHOUT_CANARIES, canaryS: 0.2 };
-const of = (signals: Signals, minutes = 5, over: Partial<Parameters<typeof judge>[0]> = {}): Verdict => {
+const of = (signals: Signals, minutes = 5, over: Partial<Parameters<typeof judgeHealth>[0]> = {}): Verdict => {
   const samples = steadily(signals, minutes);
-  return judge({ now: endOf(samples), samples, periodMs: 15_000, settings: RECORDED_SETTINGS, ...over });
+  return judgeHealth({ now: endOf(samples), samples, periodMs: 15_000, settings: RECORDED_SETTINGS, ...over });
 };
 
 describe("a verdict", () => {
@@ -107,14 +107,14 @@ describe("a verdict", () => {
 
   it("is unknown, and never well, when nobody has looked", () => {
     const settings = RECORDED_SETTINGS;
-    expect(wordsOf(judge({ now: millis(0), samples: [], periodMs: 15_000, settings }))).toBe("unknown no-samples");
+    expect(wordsOf(judgeHealth({ now: millis(0), samples: [], periodMs: 15_000, settings }))).toBe("unknown no-samples");
     expect(wordsOf(of(GOOD, 5, { now: millis(5 * 60_000 + 61_000) }))).toBe("unknown no-samples");
   });
 
   it("is failed for a component that begins again and again, but not for one that is replaced", () => {
     const counting = (counts: readonly number[]): Verdict => {
       const samples = counts.map((count, index) => ({ at: millis(index * 15_000), signals: { ...GOOD, redisRestarts: count } }));
-      return judge({ now: endOf(samples), samples, periodMs: 15_000, settings: RECORDED_SETTINGS });
+      return judgeHealth({ now: endOf(samples), samples, periodMs: 15_000, settings: RECORDED_SETTINGS });
     };
     expect(counting([1, 2, 3, 4])).toMatchObject({ state: "failed", cause: "restarts", component: "redis" });
     expect(counting([5, 6, 0, 1]).state).toBe("healthy");
@@ -124,7 +124,7 @@ describe("a verdict", () => {
     const counting = (counts: readonly number[], killedS: number): Verdict => {
       const signals = (count: number) => ({ ...GOOD, controllerRestarts: count, controllerKilledS: killedS });
       const samples = counts.map((count, index) => ({ at: millis(index * 15_000), signals: signals(count) }));
-      return judge({ now: endOf(samples), samples, periodMs: 15_000, settings: RECORDED_SETTINGS });
+      return judgeHealth({ now: endOf(samples), samples, periodMs: 15_000, settings: RECORDED_SETTINGS });
     };
     expect(counting([0, 1, 2], 5)).toMatchObject({ state: "failed", cause: "memory", component: "controller" });
     expect(counting([0, 1, 1], 5)).toMatchObject({ state: "degraded", cause: "memory", component: "controller" });
@@ -138,7 +138,7 @@ describe("a verdict", () => {
         at,
         signals: { ...signals, applications: index === 0 ? before : 1_000 },
       }));
-      return judge({ now: endOf(samples), samples, periodMs: 15_000, settings: RECORDED_SETTINGS }).state;
+      return judgeHealth({ now: endOf(samples), samples, periodMs: 15_000, settings: RECORDED_SETTINGS }).state;
     };
     expect([burst(1_000), burst(0)]).toEqual(["overloaded", "degraded"]);
   });
@@ -152,7 +152,7 @@ describe("a verdict", () => {
       }));
       const said = samples.filter(({ at }) => {
         const known = samples.filter((each) => each.at <= at);
-        return judge({ now: at, samples: known, periodMs: 5_000, settings: RECORDED_SETTINGS }).state === "stalled";
+        return judgeHealth({ now: at, samples: known, periodMs: 5_000, settings: RECORDED_SETTINGS }).state === "stalled";
       });
       const [first = Number.NaN, began] = [said[0]?.at, 3 * everyMs];
       expect(first - began).toBeGreaterThanOrEqual(20_000);
@@ -229,7 +229,7 @@ describe("thirty days of an instance that is busy by day", () => {
       let [samples, said, before]: [HealthSample[], string[], HealthCause | undefined] = [[], [], undefined];
       for (const sample of days(count, periodMs)) {
         samples = [...samples.filter(({ at }) => sample.at - at <= windowMs(settings)), sample];
-        const { state, cause } = judge({ now: sample.at, samples, periodMs, settings, before });
+        const { state, cause } = judgeHealth({ now: sample.at, samples, periodMs, settings, before });
         before = cause;
         if (said.at(-1) !== state) said = [...said, state];
       }

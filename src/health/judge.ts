@@ -46,7 +46,7 @@ export function windowMs({ overloadMs }: Pick<HealthSettings, "overloadMs">): nu
  * component restarts again and again; the first rule of `rulesOf` that has held for long enough; `unknown` where
  * nothing shows that it works; else `healthy`.
  */
-export function judge(window: Window): Verdict {
+export function judgeHealth(window: Window): Verdict {
   const { now, samples, periodMs, settings } = window;
   const newest = samples.at(-1);
   if (newest === undefined || now - newest.at > timeoutMs(periodMs))

@@ -2,7 +2,7 @@ import type { Millis } from "../domain/clock.ts";
 import type { Component, Signals } from "../domain/health.ts";
 import type { ProbedPod } from "../domain/probed.ts";
 import { known, type ProbeResult } from "./derive-signals.ts";
-import type { Page } from "./parse-page.ts";
+import type { HealthPage } from "./parse-page.ts";
 
 /**
  * How much of the memory they may use an instance's processes use, by what each says of itself and what its pod may have, and when pods were
@@ -20,7 +20,7 @@ export function memorySignals(probe: Pick<ProbeResult, "controller" | "repoServe
   });
 }
 
-function shareOf(page: Page | undefined, pod: ProbedPod | undefined): number | undefined {
+function shareOf(page: HealthPage | undefined, pod: ProbedPod | undefined): number | undefined {
   const used = page?.counters.residentBytes;
   return used === undefined || !pod?.memoryLimit ? undefined : used / pod.memoryLimit;
 }

@@ -6,10 +6,10 @@ import { type AskedCanaries, nextCanary } from "./canaries.ts";
 import { nextAsked, standingSignals } from "./canary-signals.ts";
 import { deriveSignals, keptProbes, type ProbeResult, type Workers } from "./derive-signals.ts";
 import { memorySignals } from "./memory-signals.ts";
-import { type Page, parsePage } from "./parse-page.ts";
-import type { FindProcesses, InstancePlace, OpenNamespace, ProbedNamespace } from "./port.ts";
+import { type HealthPage, parseHealthPage } from "./parse-page.ts";
+import type { FindProcesses, OpenNamespace, ProbedNamespace, ProbedPlace } from "./port.ts";
 
-export interface ProbeDeps {
+export interface InstanceProbeDeps {
   readonly findProcesses: FindProcesses;
   readonly openNamespace: OpenNamespace;
   readonly clock: Clock;
@@ -26,7 +26,7 @@ export interface ProbeMemory {
 }
 
 export interface ProbeRequest {
-  readonly at: InstancePlace;
+  readonly at: ProbedPlace;
   readonly workers: Workers;
   /** Absent: canaries are switched off. */
   readonly canary: CanarySource | undefined;
@@ -44,7 +44,7 @@ const ENSURE_MS = 300_000;
 
 /** Looks once at an instance: asks for a canary, reads what its processes say, then what stands in its namespace. What cannot be read is absent. */
 export async function observeInstance(
-  deps: ProbeDeps,
+  deps: InstanceProbeDeps,
   request: ProbeRequest,
   memory: ProbeMemory,
   signal: AbortSignal,
@@ -132,9 +132,9 @@ async function readProcesses(processes: Awaited<ReturnType<FindProcesses>>, cloc
 async function readPage(
   lines: (signal: AbortSignal) => AsyncIterable<string>,
   signal: AbortSignal,
-): Promise<{ readonly page: Page | undefined; readonly isSilent: boolean }> {
+): Promise<{ readonly page: HealthPage | undefined; readonly isSilent: boolean }> {
   const limit = AbortSignal.timeout(ANSWER_MS);
-  const page = parsePage();
+  const page = parseHealthPage();
   try {
     for await (const line of lines(AbortSignal.any([signal, limit]))) if (!page.take(line)) break;
     return { page: page.end(), isSilent: false };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { PAGE_LIMITS, type Page, parsePage } from "./parse-page.ts";
+import { HEALTH_PAGE_LIMITS, type HealthPage, parseHealthPage } from "./parse-page.ts";
 
 const queue = 'controller="app_reconciliation_queue",name="app_reconciliation_queue"';
 const operations = 'controller="app_operation_processing_queue",name="app_operation_processing_queue"';
@@ -37,8 +37,8 @@ const GIT = [
   "process_start_time_seconds 5",
 ];
 
-function read(lines: readonly string[], limits = PAGE_LIMITS): Page | undefined {
-  const page = parsePage(limits);
+function read(lines: readonly string[], limits = HEALTH_PAGE_LIMITS): HealthPage | undefined {
+  const page = parseHealthPage(limits);
   for (const line of lines) page.take(line);
   return page.end();
 }
@@ -63,9 +63,9 @@ describe("a page of metrics", () => {
   ])("is none when it %s", (_what, lines) => expect(read(lines)).toBeUndefined());
 
   it("is none when it is longer, or names more repositories, than anybody's", () => {
-    expect(read(GIT, { ...PAGE_LIMITS, characters: 200 })).toBeUndefined();
+    expect(read(GIT, { ...HEALTH_PAGE_LIMITS, characters: 200 })).toBeUndefined();
     const more = [...GIT, 'argocd_git_request_duration_seconds_count{repo="https://g/b.git",request_type="fetch"} 1'];
-    expect(read(more, { ...PAGE_LIMITS, repositories: 1 })).toBeUndefined();
-    expect(parsePage({ ...PAGE_LIMITS, characters: 5 }).take("process_start_time_seconds 5")).toBe(false);
+    expect(read(more, { ...HEALTH_PAGE_LIMITS, repositories: 1 })).toBeUndefined();
+    expect(parseHealthPage({ ...HEALTH_PAGE_LIMITS, characters: 5 }).take("process_start_time_seconds 5")).toBe(false);
   });
 });

@@ -18,7 +18,7 @@ export type CounterName =
   | "applications";
 
 /** What is kept of the page of metrics of a controller or a repo-server. */
-export interface Page {
+export interface HealthPage {
   /** As they stand, summed over whatever tells applications apart. Absent: the page does not say. */
   readonly counters: Readonly<Partial<Record<CounterName, number>>>;
   /** Requests to Git of whatever kind and the seconds they took, by repository. */
@@ -30,14 +30,14 @@ export interface GitCount {
   readonly seconds: number;
 }
 
-export interface PageReader {
+export interface HealthPageReader {
   /** Takes one line; false: the rest need not be read. */
   take(line: string): boolean;
   /** `undefined`: it is not what a process of an instance says of itself, or more than anybody can have. */
-  end(): Page | undefined;
+  end(): HealthPage | undefined;
 }
 
-export const PAGE_LIMITS = { characters: 64 * 2 ** 20, line: 65_536, repositories: 20_000, address: 2_048 };
+export const HEALTH_PAGE_LIMITS = { characters: 64 * 2 ** 20, line: 65_536, repositories: 20_000, address: 2_048 };
 
 const RECONCILES = "app_reconciliation_queue";
 const OPERATIONS = "app_operation_processing_queue";
@@ -75,7 +75,7 @@ const GIT_SECONDS = "argocd_git_request_duration_seconds_sum";
 const NAMES: ReadonlySet<string> = new Set([...Object.keys(COUNTED), GIT_COUNT, GIT_SECONDS]);
 
 /** Sums up a page while it comes, in memory that depends on the number of repositories alone. What is not wanted is passed over. */
-export function parsePage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageReader {
+export function parseHealthPage(limits: typeof HEALTH_PAGE_LIMITS = HEALTH_PAGE_LIMITS): HealthPageReader {
   const counters: Partial<Record<CounterName, number>> = {};
   const git = new Map<string, GitCount>();
   let characters = 0;

@@ -6,7 +6,7 @@ import type { LoadVector } from "../domain/load.ts";
 import type { CanarySource, ProbedApplication, ProbedPod } from "../domain/probed.ts";
 import type { PlacementUnit } from "../domain/workspace.ts";
 
-export type InstancePlace = Pick<Instance, "engineCluster" | "namespace">;
+export type ProbedPlace = Pick<Instance, "engineCluster" | "namespace">;
 
 /** How the processes of an instance are asked for their metrics. Lines come as they are read; whoever stops reading ends the request. */
 export interface InstanceProcesses {
@@ -16,7 +16,7 @@ export interface InstanceProcesses {
 }
 
 /** `undefined`: its cluster is away, or not declared. */
-export type FindProcesses = (at: InstancePlace, signal: AbortSignal) => Promise<InstanceProcesses | undefined>;
+export type FindProcesses = (at: ProbedPlace, signal: AbortSignal) => Promise<InstanceProcesses | undefined>;
 
 /** What stands in an instance's namespace. Errors are those of the Kubernetes client. */
 export interface ProbedNamespace {
@@ -61,4 +61,4 @@ export interface QuarantineRequests {
 }
 
 /** `undefined`: its cluster is not declared, or its credentials are not there. */
-export type OpenNamespace = (at: InstancePlace, signal: AbortSignal) => Promise<ProbedNamespace | undefined>;
+export type OpenNamespace = (at: ProbedPlace, signal: AbortSignal) => Promise<ProbedNamespace | undefined>;

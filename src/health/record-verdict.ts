@@ -7,7 +7,7 @@ import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import { changedDecision } from "./decisions.ts";
 import { known, type Workers } from "./derive-signals.ts";
-import { judge, nextVerdict, windowMs } from "./judge.ts";
+import { judgeHealth, nextVerdict, windowMs } from "./judge.ts";
 import { nextBaseline, ratioToBaseline } from "./next-baseline.ts";
 import { NO_MEMORY, observeInstance, type ProbeMemory } from "./observe-instance.ts";
 import type { FindProcesses, OpenNamespace } from "./port.ts";
@@ -61,7 +61,7 @@ export function createProbes(deps: ProbeDeps): Probes {
     const isChanging = Number(version !== desiredVersion);
     const reconcileRatio = ratioToBaseline(before?.baseline, signals);
     const sample = { at, signals: known({ ...signals, isChanging, reconcileRatio }) };
-    const judged = judge({ now: at, samples: [...samples, sample], periodMs, settings, before: before?.cause });
+    const judged = judgeHealth({ now: at, samples: [...samples, sample], periodMs, settings, before: before?.cause });
     const verdict = nextVerdict(before, judged, { instanceId: id, at, baseline: nextBaseline(before?.baseline, signals, graceMs) });
     const decision = changedDecision(before, verdict);
     await store.health.record({ sample, verdict, keepSince, decision }, signal);

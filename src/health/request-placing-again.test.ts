@@ -7,7 +7,7 @@ import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/me
 import { createWorld, type World } from "../store/testing/world.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { createPlacingAgain, type PlacingAgain } from "./request-placing-again.ts";
-import { APART_MS, TIMEOUT_MS } from "./why-place-again.ts";
+import { APART_MS, PLACE_AGAIN_AFTER_MS } from "./why-place-again.ts";
 
 const never = new AbortController().signal;
 
@@ -34,7 +34,7 @@ describe("placing again what an instance never compared", () => {
     placing = createPlacingAgain({ store, placeElsewhere, clock, log: silentLog });
     units = [await placed("a"), await placed("b")];
     since = clock.now();
-    await clock.advance(TIMEOUT_MS);
+    await clock.advance(PLACE_AGAIN_AFTER_MS);
   });
 
   const placed = async (namespace: string): Promise<UnitId> => {
@@ -64,7 +64,7 @@ describe("placing again what an instance never compared", () => {
     await probe();
     expect(asked).toEqual(units);
     const late = await placed("late");
-    await clock.advance(TIMEOUT_MS);
+    await clock.advance(PLACE_AGAIN_AFTER_MS);
     await probe();
     expect(asked).toEqual([...units, late]);
     await clock.advance(APART_MS);

@@ -3,7 +3,7 @@ import type { InstanceVerdict, VerdictState } from "../domain/health.ts";
 import type { Instance } from "../domain/instance.ts";
 
 /** So long a workspace waits for its first comparison before it is placed again, in ms; and so long its instance has to have done no work. */
-export const TIMEOUT_MS = 60_000;
+export const PLACE_AGAIN_AFTER_MS = 60_000;
 /** After a move away from the instance that came to nothing, the next one is asked for this much later at the earliest, in ms. */
 export const APART_MS = 10 * 60_000;
 
@@ -24,11 +24,11 @@ const DOES_NO_WORK: readonly VerdictState[] = ["stalled", "failed"];
 export function whyPlaceAgain(instance: Instance, verdict: InstanceVerdict, now: Millis): PlacedAgain | undefined {
   const { name, state, version, desiredVersion } = instance;
   const isItsOwnWay = state === "DRAINING" || version !== desiredVersion;
-  if (isItsOwnWay || !DOES_NO_WORK.includes(verdict.state) || now - verdict.since < TIMEOUT_MS) return undefined;
+  if (isItsOwnWay || !DOES_NO_WORK.includes(verdict.state) || now - verdict.since < PLACE_AGAIN_AFTER_MS) return undefined;
   const seconds = Math.round((now - verdict.since) / 1_000);
   return {
     why: `${name} never compared it with Git, and has been ${verdict.state} for ${seconds} s: ${verdict.text}`,
-    madeBefore: millis(now - TIMEOUT_MS),
+    madeBefore: millis(now - PLACE_AGAIN_AFTER_MS),
     notMovedSince: millis(now - APART_MS),
   };
 }

@@ -36,7 +36,7 @@ export interface WhatHappened {
 const REMEMBERING: readonly InstanceEvent[] = ["applied", "attemptFailed", "giveUp"];
 
 /** The change an event asks for. An event the instance's state does not know is a defect of the caller. */
-export function changeOf(instance: Instance, what: WhatHappened): RowChange {
+export function instanceChangeOf(instance: Instance, what: WhatHappened): RowChange {
   const { event, reason, cause, attempt, now, wantedHash } = what;
   const state = nextState(instance.state, event);
   if (state === undefined) {
@@ -134,7 +134,7 @@ function decisionOf(
 const LONGEST = 500;
 
 /** An error as the reason of a decision: what we were doing, what the other side said to it, and the remedy where one is known. */
-export function reasonOf(error: Error): string {
+export function changeReasonOf(error: Error): string {
   const said = error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
   const text = error instanceof InputError ? `${said}. ${error.remedy}` : said;
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;

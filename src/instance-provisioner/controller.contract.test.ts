@@ -2,15 +2,23 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Instance } from "../domain/instance.ts";
 import { FIELD_MANAGER } from "../domain/names.ts";
 import type { KubeObject } from "../runtime/kube/resource.ts";
-import { APPLICATIONS, DEFINITIONS, DEPLOYMENTS, NAMESPACES, PODS, QUOTAS, typeOf } from "./adapters/kubernetes/types.ts";
+import {
+  DEFINITIONS,
+  DEPLOYMENTS,
+  INSTANCE_APPLICATIONS,
+  INSTANCE_NAMESPACES,
+  instanceTypeOf,
+  PODS,
+  QUOTAS,
+} from "./adapters/kubernetes/types.ts";
 import { LEAVING } from "./pool-plan.ts";
 import { aFleet, aPool, CAPACITY } from "./testing/instances.ts";
 import { placeUnit } from "./testing/place-unit.ts";
 import { startWorld, type World } from "./testing/world.ts";
 
 type Quota = KubeObject & { readonly spec: { readonly hard: Readonly<Record<string, string>> } };
-const SECRETS = typeOf("Secret");
-const CONFIG_MAPS = typeOf("ConfigMap");
+const SECRETS = instanceTypeOf("Secret");
+const CONFIG_MAPS = instanceTypeOf("ConfigMap");
 const redisSecret = { namespace: "argosy-standard-1", name: "argocd-redis" };
 const fleetOf = (min: number, max: number) => aFleet({ pools: [aPool({ instances: { min, max } })] });
 
@@ -44,7 +52,7 @@ describe("a declared pool", () => {
         attempt: 0,
         appliedHash: expect.stringMatching(/^[0-9a-f]{32}$/),
       });
-      expect((await read(NAMESPACES, { namespace: "", name: instance.namespace }))?.metadata.labels).toMatchObject({
+      expect((await read(INSTANCE_NAMESPACES, { namespace: "", name: instance.namespace }))?.metadata.labels).toMatchObject({
         "argosy.dev/instance": instance.id,
       });
     }
@@ -79,8 +87,8 @@ describe("a declared pool", () => {
     await placeUnit(world, last.id);
     await world.declare(fleetOf(1, 1));
     await world.untilStates("RETIRED", "RETIRED", "ACTIVE");
-    expect(await read(NAMESPACES, { namespace: "", name: "argosy-standard-1" })).toBeUndefined();
-    expect(await read(NAMESPACES, { namespace: "", name: "argosy-standard-3" })).toBeDefined();
+    expect(await read(INSTANCE_NAMESPACES, { namespace: "", name: "argosy-standard-1" })).toBeUndefined();
+    expect(await read(INSTANCE_NAMESPACES, { namespace: "", name: "argosy-standard-3" })).toBeDefined();
     await world.declare(fleetOf(2, 2));
     await world.untilStates("RETIRED", "RETIRED", "ACTIVE", "ACTIVE");
     expect((await world.instances()).at(-1)?.name).toBe("standard-4");
@@ -145,7 +153,7 @@ describe("a declared pool", () => {
     await world.store.fleet.prunePools("test", world.signal);
     await world.untilStates("CORDONED", "RETIRED");
     expect((await first()).reason).toBe(LEAVING.removed.waiting);
-    expect(await read(NAMESPACES, { namespace: "", name: "argosy-standard-1" })).toBeDefined();
+    expect(await read(INSTANCE_NAMESPACES, { namespace: "", name: "argosy-standard-1" })).toBeDefined();
     await world.declare(fleetOf(1, 1));
     await world.untilStates("ACTIVE", "RETIRED");
   });
@@ -159,15 +167,15 @@ describe("a declared pool", () => {
       kind: "Application",
       metadata: { name: "left", namespace: "argosy-standard-1", finalizers: ["resources-finalizer.argocd.argoproj.io"] },
     };
-    await world.hands.create(APPLICATIONS, application, world.signal);
+    await world.hands.create(INSTANCE_APPLICATIONS, application, world.signal);
     await world.declare(fleetOf(0, 0));
     await world.until("it says what is left", async () => (await first()).reason.includes("still holds 1 Application with a finalizer"));
     let ticks = 0;
     await world.until("it was looked at several times", () => ++ticks > 200);
     expect((await journalOf(await first())).slice(-2)).toEqual(["DRAINING", "WAITING"]);
-    expect(await read(NAMESPACES, { namespace: "", name: "argosy-standard-1" })).toBeDefined();
+    expect(await read(INSTANCE_NAMESPACES, { namespace: "", name: "argosy-standard-1" })).toBeDefined();
     await world.hands.mergePatch(
-      APPLICATIONS,
+      INSTANCE_APPLICATIONS,
       { namespace: "argosy-standard-1", name: "left" },
       { metadata: { finalizers: null } },
       world.signal,
@@ -235,17 +243,17 @@ describe("an instance that somebody tampers with", () => {
   });
 
   it("gets its network policies and its namespace's confinement back", async () => {
-    const policies = typeOf("NetworkPolicy");
+    const policies = instanceTypeOf("NetworkPolicy");
     const at = { namespace: "argosy-standard-1", name: "argocd-default-deny" };
     await world.hands.delete(policies, at, {}, world.signal);
     await world.hands.mergePatch(
-      NAMESPACES,
+      INSTANCE_NAMESPACES,
       { namespace: "", name: "argosy-standard-1" },
       { metadata: { labels: { "pod-security.kubernetes.io/enforce": "privileged" } } },
       world.signal,
     );
     await world.until("both are back", async () => {
-      const namespace = await read(NAMESPACES, { namespace: "", name: "argosy-standard-1" });
+      const namespace = await read(INSTANCE_NAMESPACES, { namespace: "", name: "argosy-standard-1" });
       return (
         (await read(policies, at)) !== undefined && namespace?.metadata.labels?.["pod-security.kubernetes.io/enforce"] === "restricted"
       );
@@ -352,13 +360,17 @@ describe("a creation that fails", () => {
   });
 
   it("does not take over a namespace that is there already", async () => {
-    await world.hands.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name: "argosy-standard-1" } }, world.signal);
+    await world.hands.create(
+      INSTANCE_NAMESPACES,
+      { apiVersion: "v1", kind: "Namespace", metadata: { name: "argosy-standard-1" } },
+      world.signal,
+    );
     await world.startProvisioner();
     await world.declare(fleetOf(1, 1));
     await world.untilStates("FAILED");
     expect((await first()).reason).toContain("was not made by Argosy");
-    expect((await read(NAMESPACES, { namespace: "", name: "argosy-standard-1" }))?.metadata.labels).toBeUndefined();
-    await world.hands.delete(NAMESPACES, { namespace: "", name: "argosy-standard-1" }, {}, world.signal);
+    expect((await read(INSTANCE_NAMESPACES, { namespace: "", name: "argosy-standard-1" }))?.metadata.labels).toBeUndefined();
+    await world.hands.delete(INSTANCE_NAMESPACES, { namespace: "", name: "argosy-standard-1" }, {}, world.signal);
     await world.untilStates("ACTIVE");
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { KubeObject } from "../runtime/kube/resource.ts";
-import { NAMESPACES, typeOf } from "./adapters/kubernetes/types.ts";
+import { INSTANCE_NAMESPACES, instanceTypeOf } from "./adapters/kubernetes/types.ts";
 import { type FaultKind, faultAt } from "./testing/faults.ts";
 import { aFleet, aPool } from "./testing/instances.ts";
 import { startWorld, type World } from "./testing/world.ts";
@@ -36,7 +36,7 @@ async function liveThrough(at: number, kind: FaultKind): Promise<boolean> {
     // Also what a process wrote that was late.
     await world.until(
       "nothing is left",
-      async () => (await world.hands.listPage<KubeObject>(NAMESPACES, {}, world.signal)).items.length === 0,
+      async () => (await world.hands.listPage<KubeObject>(INSTANCE_NAMESPACES, {}, world.signal)).items.length === 0,
     );
     return fault.hasStruck();
   } finally {
@@ -48,7 +48,7 @@ const stateOf = async (world: World) => (await world.instances())[0]?.state;
 const passwordOf = async (world: World): Promise<string | undefined> =>
   (
     await world.hands.get<KubeObject & { readonly data?: Readonly<Record<string, string>> }>(
-      typeOf("Secret"),
+      instanceTypeOf("Secret"),
       { namespace: "argosy-standard-1", name: "argocd-redis" },
       world.signal,
     )

@@ -16,7 +16,7 @@ import { countStates } from "./life-cycle.ts";
 import type { CrdSource, EngineClusters, SecretMaker } from "./port.ts";
 import { createReconcileInstance } from "./reconcile-instance.ts";
 import { createReconcilePool } from "./reconcile-pool.ts";
-import { createObjectWriter } from "./write-objects.ts";
+import { createInstanceObjectWriter } from "./write-objects.ts";
 
 export interface ProvisionerDeps {
   readonly store: Pick<Store, "fleet" | "credentials" | "changes">;
@@ -48,7 +48,7 @@ export function createProvisioner(deps: ProvisionerDeps): ResourceController {
   const { store, clusters, partition, rng, metrics } = deps;
   const { fleet } = store;
   const secrets = createSecretKeeper({ ...deps, credentials: store.credentials, maker: deps.secrets });
-  const writer = createObjectWriter({ ...deps, secrets });
+  const writer = createInstanceObjectWriter({ ...deps, secrets });
   const reconcilePool = createReconcilePool({ ...deps, fleet });
   const { systemNamespace = SYSTEM_NAMESPACE, concurrency = 4 } = deps;
   const reconcileInstance = createReconcileInstance({ ...deps, fleet, writer, secrets, systemNamespace });

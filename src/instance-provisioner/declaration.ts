@@ -3,12 +3,12 @@ import { contentHash } from "../domain/hash.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { ManifestParameters } from "./manifests/parameters.ts";
 import { manifestHash } from "./manifests/render.ts";
-import type { Wanted } from "./next-step.ts";
+import type { WantedInstance } from "./next-step.ts";
 
 /** What an instance should be made from, or why nobody can say. */
 export type Declaration =
-  | (Wanted & { readonly kind: "renderable"; readonly parameters: Omit<ManifestParameters, "secrets">; readonly crds: string })
-  | (Wanted & { readonly kind: "impossible" });
+  | (WantedInstance & { readonly kind: "renderable"; readonly parameters: Omit<ManifestParameters, "secrets">; readonly crds: string })
+  | (WantedInstance & { readonly kind: "impossible" });
 
 /** Looks up pool and release of an instance in the declared fleet. */
 export function declarationOf(instance: Instance, fleet: FleetSpec | undefined, systemNamespace: string): Declaration {

@@ -1,7 +1,7 @@
 import type { FleetSpec } from "../domain/fleet.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
-import { type PoolPlan, planPool, planRemoval } from "./pool-plan.ts";
+import { type PoolPlan, planPool, planPoolRemoval } from "./pool-plan.ts";
 
 export interface FleetPlanFacts {
   readonly spec: FleetSpec;
@@ -12,7 +12,7 @@ export interface FleetPlanFacts {
 }
 
 /** What becomes of one instance, for people. */
-export interface PlannedChange {
+export interface PlannedFleetChange {
   readonly instance: string;
   readonly pool: string;
   /** `waits`: it gets no new units and goes when it holds none. `left`: nobody asks for it, and nobody said that it may go. */
@@ -22,10 +22,10 @@ export interface PlannedChange {
 }
 
 /** What a declared fleet does to its instances once it is in force: the plans of all pools, in the order of their names. */
-export function planFleet(facts: FleetPlanFacts): readonly PlannedChange[] {
+export function planFleet(facts: FleetPlanFacts): readonly PlannedFleetChange[] {
   const { spec, pruned, instances, units } = facts;
   const declared = spec.pools.flatMap((pool) => tell(planPool({ pool, fleet: spec, instances, units }), units));
-  const removed = pruned.flatMap((name) => tell(planRemoval({ name, instances, units }), units));
+  const removed = pruned.flatMap((name) => tell(planPoolRemoval({ name, instances, units }), units));
   const known = new Set([...spec.pools.map(({ name }) => name), ...pruned]);
   const left = instances
     .filter(({ pool, state }) => !known.has(pool) && state !== "RETIRED" && state !== "DRAINING")
@@ -35,7 +35,7 @@ export function planFleet(facts: FleetPlanFacts): readonly PlannedChange[] {
   );
 }
 
-function tell({ request, drain, cordon, uncordon, resize }: PoolPlan, units: FleetPlanFacts["units"]): readonly PlannedChange[] {
+function tell({ request, drain, cordon, uncordon, resize }: PoolPlan, units: FleetPlanFacts["units"]): readonly PlannedFleetChange[] {
   return [
     ...request.map(({ name, pool, reason }) => ({ instance: name, pool, change: "created" as const, units: 0, reason })),
     ...drain.map(({ instance, reason }) => line("retired", instance, { units, reason })),
@@ -46,10 +46,10 @@ function tell({ request, drain, cordon, uncordon, resize }: PoolPlan, units: Fle
 }
 
 function line(
-  change: PlannedChange["change"],
+  change: PlannedFleetChange["change"],
   { id, name, pool }: Instance,
   { units, reason }: { readonly units: FleetPlanFacts["units"]; readonly reason: string },
-): PlannedChange {
+): PlannedFleetChange {
   return { instance: name, pool, change, units: units.get(id) ?? 0, reason };
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
 import { DefectError } from "../domain/errors.ts";
 import { INSTANCE_STATES, type InstanceState } from "../domain/instance.ts";
-import { changeOf, noteOf } from "./change.ts";
+import { instanceChangeOf, noteOf } from "./change.ts";
 import { attemptOffsetMs, countStates, DEADLINES_MS, INSTANCE_EVENTS, LIFE_CYCLE, MAX_ATTEMPTS, nextState } from "./life-cycle.ts";
 import { anInstance } from "./testing/instances.ts";
 
@@ -65,7 +65,7 @@ describe("the life of an instance", () => {
 describe("a change of an instance's row", () => {
   it("names the revision it was decided on and says in the journal what happened", () => {
     const instance = anInstance({ state: "CREATING", revision: 7, appliedHash: "old" });
-    expect(changeOf(instance, { event: "applied", reason: "waiting for its pods", attempt: 2, now, wantedHash: "new" })).toEqual({
+    expect(instanceChangeOf(instance, { event: "applied", reason: "waiting for its pods", attempt: 2, now, wantedHash: "new" })).toEqual({
       id: instance.id,
       revision: 7,
       state: "WARMING",
@@ -85,12 +85,16 @@ describe("a change of an instance's row", () => {
 
   it("takes over the version that is asked for when a creation begins", () => {
     const instance = anInstance({ version: "3.5.6", desiredVersion: "3.5.7" });
-    expect(changeOf(instance, { event: "begin", reason: "", attempt: 0, now, wantedHash: "new" })).toMatchObject({ version: "3.5.7" });
-    expect(changeOf(instance, { event: "begin", reason: "", attempt: 0, now, wantedHash: "new" })).not.toHaveProperty("appliedHash");
+    expect(instanceChangeOf(instance, { event: "begin", reason: "", attempt: 0, now, wantedHash: "new" })).toMatchObject({
+      version: "3.5.7",
+    });
+    expect(instanceChangeOf(instance, { event: "begin", reason: "", attempt: 0, now, wantedHash: "new" })).not.toHaveProperty(
+      "appliedHash",
+    );
   });
 
   it("is a defect when the state does not know the event", () => {
-    expect(() => changeOf(anInstance({ state: "RETIRED" }), { event: "ready", reason: "", attempt: 0, now })).toThrow(DefectError);
+    expect(() => instanceChangeOf(anInstance({ state: "RETIRED" }), { event: "ready", reason: "", attempt: 0, now })).toThrow(DefectError);
   });
 
   it("is made without a change of state only for news", () => {

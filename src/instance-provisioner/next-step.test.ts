@@ -4,8 +4,8 @@ import type { ObservedInstance } from "../domain/engine.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import { INSTANCE_STATES, type Instance } from "../domain/instance.ts";
 import { nextState } from "./life-cycle.ts";
-import { COMPONENTS } from "./manifests/names.ts";
-import { afterRefusal, heldReason, type InstanceFacts, nextStep } from "./next-step.ts";
+import { COMPONENT_NAMES } from "./manifests/names.ts";
+import { afterRefusal, heldReason, type InstanceFacts, nextProvisionStep } from "./next-step.ts";
 import { anInstance } from "./testing/instances.ts";
 
 const MINUTE = 60_000;
@@ -14,7 +14,7 @@ const terminating: ObservedInstance = { namespace: "terminating" };
 const foreign: ObservedInstance = { namespace: "foreign", owner: "somebody" as InstanceId };
 const unowned: ObservedInstance = { namespace: "foreign", owner: undefined };
 const away: ObservedInstance = { namespace: "unknown", reason: "engine cluster eu-1 does not answer" };
-const ready: ObservedInstance = { namespace: "ours", components: COMPONENTS.map((name) => ({ name, isReady: true, detail: "" })) };
+const ready: ObservedInstance = { namespace: "ours", components: COMPONENT_NAMES.map((name) => ({ name, isReady: true, detail: "" })) };
 const starting: ObservedInstance = {
   namespace: "ours",
   components: [
@@ -31,10 +31,10 @@ const impossible = { wanted: { kind: "impossible", reason: "version 9.9.9 is not
 
 describe("an instance that was asked for", () => {
   it("begins to be created", () => {
-    expect(nextStep(facts({}, absent))).toMatchObject({ kind: "change", event: "begin" });
+    expect(nextProvisionStep(facts({}, absent))).toMatchObject({ kind: "change", event: "begin" });
   });
   it("fails visibly when nobody can say what to create", () => {
-    expect(nextStep(facts({}, absent, impossible))).toMatchObject({
+    expect(nextProvisionStep(facts({}, absent, impossible))).toMatchObject({
       kind: "change",
       event: "giveUp",
       reason: "version 9.9.9 is not in the catalogue",
@@ -45,34 +45,36 @@ describe("an instance that was asked for", () => {
 describe("an instance being created", () => {
   const state = "CREATING";
   it.each([absent, ready, starting])("is written, whatever a crash may have left: %j", (observed) => {
-    expect(nextStep(facts({ state }, observed))).toMatchObject({ kind: "apply", then: { event: "applied" } });
+    expect(nextProvisionStep(facts({ state }, observed))).toMatchObject({ kind: "apply", then: { event: "applied" } });
   });
   it("waits before each further attempt, also when events wake it", () => {
-    expect(nextStep(facts({ state, attempt: 2, appliedHash: "new" }, absent, { now: millis(12_000) }))).toMatchObject({
+    expect(nextProvisionStep(facts({ state, attempt: 2, appliedHash: "new" }, absent, { now: millis(12_000) }))).toMatchObject({
       kind: "wait",
       afterMs: 8_000,
     });
-    expect(nextStep(facts({ state, attempt: 2, appliedHash: "new" }, absent, { now: millis(20_000) }))).toMatchObject({ kind: "apply" });
+    expect(nextProvisionStep(facts({ state, attempt: 2, appliedHash: "new" }, absent, { now: millis(20_000) }))).toMatchObject({
+      kind: "apply",
+    });
   });
   it("begins anew at once when what failed is declared otherwise, but not for what was never tried", () => {
-    expect(nextStep(facts({ state, attempt: 4, appliedHash: "old" }, absent))).toEqual({
+    expect(nextProvisionStep(facts({ state, attempt: 4, appliedHash: "old" }, absent))).toEqual({
       kind: "change",
       event: "retry",
       attempt: 0,
       reason: "its declaration has changed",
     });
-    expect(nextStep(facts({ state, attempt: 0, appliedHash: "" }, absent))).toMatchObject({ kind: "apply" });
+    expect(nextProvisionStep(facts({ state, attempt: 0, appliedHash: "" }, absent))).toMatchObject({ kind: "apply" });
   });
   it("waits for a namespace of its name to be gone, and for a cluster to answer", () => {
-    expect(nextStep(facts({ state }, terminating))).toMatchObject({ kind: "wait" });
-    expect(nextStep(facts({ state }, away))).toMatchObject({ kind: "wait", reason: "engine cluster eu-1 does not answer" });
+    expect(nextProvisionStep(facts({ state }, terminating))).toMatchObject({ kind: "wait" });
+    expect(nextProvisionStep(facts({ state }, away))).toMatchObject({ kind: "wait", reason: "engine cluster eu-1 does not answer" });
   });
   it("never takes over a namespace of somebody else", () => {
-    expect(nextStep(facts({ state }, foreign))).toMatchObject({
+    expect(nextProvisionStep(facts({ state }, foreign))).toMatchObject({
       event: "giveUp",
       reason: expect.stringContaining("belongs to instance somebody"),
     });
-    expect(nextStep(facts({ state }, unowned))).toMatchObject({
+    expect(nextProvisionStep(facts({ state }, unowned))).toMatchObject({
       cause: { code: "NAMESPACE_TAKEN" },
       event: "giveUp",
       reason: expect.stringContaining("was not made by Argosy"),
@@ -83,13 +85,13 @@ describe("an instance being created", () => {
     [terminating, "namespace argosy-standard-1 is still being deleted"],
     [absent, "attempt 4 of 5 failed: no"],
   ])("is given up with the last reason when its time is over: %j", (observed, reason) => {
-    expect(nextStep(facts({ state, reason: "attempt 4 of 5 failed: no" }, observed, { now: millis(10 * MINUTE) }))).toMatchObject({
+    expect(nextProvisionStep(facts({ state, reason: "attempt 4 of 5 failed: no" }, observed, { now: millis(10 * MINUTE) }))).toMatchObject({
       event: "giveUp",
       reason: expect.stringContaining(reason),
     });
   });
   it("is given up when its release has left the catalogue", () => {
-    expect(nextStep(facts({ state }, absent, impossible))).toMatchObject({ event: "giveUp" });
+    expect(nextProvisionStep(facts({ state }, absent, impossible))).toMatchObject({ event: "giveUp" });
   });
   it("is tried again after a refusal, five times in all", () => {
     expect(afterRefusal(facts({ state, attempt: 0 }, absent), "quota exceeded")).toEqual({
@@ -111,7 +113,7 @@ describe("an instance being created", () => {
 describe("an instance that warms up", () => {
   const state = "WARMING";
   it("is active as soon as all its pods are ready", () => {
-    expect(nextStep(facts({ state, attempt: 3 }, ready))).toEqual({
+    expect(nextProvisionStep(facts({ state, attempt: 3 }, ready))).toEqual({
       kind: "change",
       event: "ready",
       reason: "all its pods are ready",
@@ -119,15 +121,15 @@ describe("an instance that warms up", () => {
     });
   });
   it("is kept as it should be and looked at again while they are not", () => {
-    expect(nextStep(facts({ state }, starting))).toMatchObject({ kind: "apply", then: undefined, againAfterMs: 5_000 });
-    expect(nextStep(facts({ state }, away))).toMatchObject({ kind: "wait" });
+    expect(nextProvisionStep(facts({ state }, starting))).toMatchObject({ kind: "apply", then: undefined, againAfterMs: 5_000 });
+    expect(nextProvisionStep(facts({ state }, away))).toMatchObject({ kind: "wait" });
   });
   it("is written again when pods do not come, naming those", () => {
-    expect(nextStep(facts({ state }, starting, { now: millis(10 * MINUTE) }))).toMatchObject({
+    expect(nextProvisionStep(facts({ state }, starting, { now: millis(10 * MINUTE) }))).toMatchObject({
       event: "attemptFailed",
       reason: "attempt 1 of 5 failed: argocd-repo-server: 0 of 1 pods are ready; argocd-application-controller: is not there",
     });
-    expect(nextStep(facts({ state, attempt: 4 }, away, { now: millis(10 * MINUTE) }))).toMatchObject({ event: "giveUp" });
+    expect(nextProvisionStep(facts({ state, attempt: 4 }, away, { now: millis(10 * MINUTE) }))).toMatchObject({ event: "giveUp" });
   });
   it("says what keeps its pods from starting, once, and ends the attempt early when that stays so", () => {
     const trouble = "image images.example/argocd:v9 cannot be pulled";
@@ -135,53 +137,53 @@ describe("an instance that warms up", () => {
     const troubled: ObservedInstance = { namespace: "ours", components: [component] };
     const reason = `waiting for its pods: argocd-repo-server: ${trouble}`;
     const cause = { code: "PODS", trouble: `argocd-repo-server: ${trouble}` } as const;
-    expect(nextStep(facts({ state }, troubled))).toEqual({ kind: "say", reason, cause });
-    expect(nextStep(facts({ state, reason }, troubled))).toEqual({ kind: "say", reason, cause });
-    expect(nextStep(facts({ state, cause }, troubled))).toMatchObject({ kind: "apply", againAfterMs: 5_000 });
-    expect(nextStep(facts({ state, cause }, troubled, { now: millis(2 * MINUTE) }))).toMatchObject({
+    expect(nextProvisionStep(facts({ state }, troubled))).toEqual({ kind: "say", reason, cause });
+    expect(nextProvisionStep(facts({ state, reason }, troubled))).toEqual({ kind: "say", reason, cause });
+    expect(nextProvisionStep(facts({ state, cause }, troubled))).toMatchObject({ kind: "apply", againAfterMs: 5_000 });
+    expect(nextProvisionStep(facts({ state, cause }, troubled, { now: millis(2 * MINUTE) }))).toMatchObject({
       event: "attemptFailed",
       reason: expect.stringContaining(trouble),
     });
   });
   it("is written again when somebody deleted its namespace", () => {
-    expect(nextStep(facts({ state }, absent))).toMatchObject({ event: "attemptFailed" });
-    expect(nextStep(facts({ state }, terminating))).toMatchObject({ event: "attemptFailed" });
+    expect(nextProvisionStep(facts({ state }, absent))).toMatchObject({ event: "attemptFailed" });
+    expect(nextProvisionStep(facts({ state }, terminating))).toMatchObject({ event: "attemptFailed" });
   });
   it("is given up when its namespace is another's, or its release unknown", () => {
-    expect(nextStep(facts({ state }, foreign))).toMatchObject({ event: "giveUp" });
-    expect(nextStep(facts({ state }, ready, impossible))).toMatchObject({ event: "giveUp" });
+    expect(nextProvisionStep(facts({ state }, foreign))).toMatchObject({ event: "giveUp" });
+    expect(nextProvisionStep(facts({ state }, ready, impossible))).toMatchObject({ event: "giveUp" });
   });
 });
 
 describe.each(["ACTIVE", "CORDONED"] as const)("an instance that is %s", (state) => {
   it.each([absent, starting, ready])("is kept as it should be: %j", (observed) => {
-    expect(nextStep(facts({ state }, observed))).toEqual({ kind: "apply", then: undefined, againAfterMs: undefined });
+    expect(nextProvisionStep(facts({ state }, observed))).toEqual({ kind: "apply", then: undefined, againAfterMs: undefined });
   });
   it("is left as it is when its pool is not declared any more", () => {
-    expect(nextStep(facts({ state }, ready, impossible))).toEqual({ kind: "rest" });
+    expect(nextProvisionStep(facts({ state }, ready, impossible))).toEqual({ kind: "rest" });
   });
   it.each([away, foreign, terminating])("stays in its state whatever happens to its namespace: %j", (observed) => {
-    expect(nextStep(facts({ state }, observed))).toMatchObject({ kind: "wait" });
+    expect(nextProvisionStep(facts({ state }, observed))).toMatchObject({ kind: "wait" });
   });
   it("runs another version once that is written and all its pods are ready", () => {
     const changing = { state, version: "3.5.6", desiredVersion: "3.5.7" };
-    expect(nextStep(facts({ ...changing, appliedHash: "old" }, ready))).toMatchObject({ kind: "apply", againAfterMs: 5_000 });
-    expect(nextStep(facts({ ...changing, appliedHash: "new" }, starting))).toMatchObject({ kind: "apply", againAfterMs: 5_000 });
-    expect(nextStep(facts({ ...changing, appliedHash: "new" }, ready))).toEqual({ kind: "upgraded", version: "3.5.7" });
+    expect(nextProvisionStep(facts({ ...changing, appliedHash: "old" }, ready))).toMatchObject({ kind: "apply", againAfterMs: 5_000 });
+    expect(nextProvisionStep(facts({ ...changing, appliedHash: "new" }, starting))).toMatchObject({ kind: "apply", againAfterMs: 5_000 });
+    expect(nextProvisionStep(facts({ ...changing, appliedHash: "new" }, ready))).toEqual({ kind: "upgraded", version: "3.5.7" });
   });
 });
 
 describe("an instance on its way out", () => {
   const state = "DRAINING";
   it("serves as before while it holds a unit, and looks again soon whether it does", () => {
-    expect(nextStep(facts({ state }, ready, { units: 1 }))).toMatchObject({ kind: "apply", againAfterMs: 5_000 });
-    expect(nextStep(facts({ state }, ready, { ...impossible, units: 1 }))).toMatchObject({ kind: "wait", afterMs: 5_000 });
+    expect(nextProvisionStep(facts({ state }, ready, { units: 1 }))).toMatchObject({ kind: "apply", againAfterMs: 5_000 });
+    expect(nextProvisionStep(facts({ state }, ready, { ...impossible, units: 1 }))).toMatchObject({ kind: "wait", afterMs: 5_000 });
   });
   it("loses its namespace when it holds nothing, and is retired when that is gone", () => {
-    expect(nextStep(facts({ state }, ready))).toEqual({ kind: "deleteNamespace" });
-    expect(nextStep(facts({ state }, terminating))).toMatchObject({ kind: "wait" });
-    expect(nextStep(facts({ state }, away))).toMatchObject({ kind: "wait" });
-    expect(nextStep(facts({ state }, absent))).toMatchObject({ event: "retired" });
+    expect(nextProvisionStep(facts({ state }, ready))).toEqual({ kind: "deleteNamespace" });
+    expect(nextProvisionStep(facts({ state }, terminating))).toMatchObject({ kind: "wait" });
+    expect(nextProvisionStep(facts({ state }, away))).toMatchObject({ kind: "wait" });
+    expect(nextProvisionStep(facts({ state }, absent))).toMatchObject({ event: "retired" });
   });
   it("says what is left in a namespace that may not be deleted", () => {
     expect(heldReason(anInstance(), 1)).toBe(
@@ -190,29 +192,29 @@ describe("an instance on its way out", () => {
     expect(heldReason(anInstance(), 2)).toContain("2 Applications");
   });
   it("leaves a namespace alone that is not its own", () => {
-    expect(nextStep(facts({ state }, foreign))).toMatchObject({ event: "retired", reason: expect.stringContaining("left alone") });
+    expect(nextProvisionStep(facts({ state }, foreign))).toMatchObject({ event: "retired", reason: expect.stringContaining("left alone") });
   });
 });
 
 describe("an instance that failed", () => {
   const state = "FAILED";
   it("is tried again at once when its declaration changed", () => {
-    expect(nextStep(facts({ state, appliedHash: "old", attempt: 5 }, absent))).toMatchObject({ event: "retry", attempt: 0 });
+    expect(nextProvisionStep(facts({ state, appliedHash: "old", attempt: 5 }, absent))).toMatchObject({ event: "retry", attempt: 0 });
   });
   it("is tried again after half an hour, and until then rests", () => {
-    expect(nextStep(facts({ state, appliedHash: "new" }, absent, { now: millis(10 * MINUTE) }))).toMatchObject({
+    expect(nextProvisionStep(facts({ state, appliedHash: "new" }, absent, { now: millis(10 * MINUTE) }))).toMatchObject({
       kind: "wait",
       afterMs: 20 * MINUTE,
     });
-    expect(nextStep(facts({ state, appliedHash: "new" }, absent, { now: millis(30 * MINUTE) }))).toMatchObject({ event: "retry" });
+    expect(nextProvisionStep(facts({ state, appliedHash: "new" }, absent, { now: millis(30 * MINUTE) }))).toMatchObject({ event: "retry" });
   });
   it("is tried again as soon as the namespace that was in its way is gone", () => {
     const taken = { state, cause: { code: "NAMESPACE_TAKEN" }, appliedHash: "new" } as const;
-    for (const observed of [unowned, terminating, away]) expect(nextStep(facts(taken, observed))).toMatchObject({ kind: "wait" });
-    expect(nextStep(facts(taken, absent))).toMatchObject({ event: "retry", reason: "namespace argosy-standard-1 is free now" });
+    for (const observed of [unowned, terminating, away]) expect(nextProvisionStep(facts(taken, observed))).toMatchObject({ kind: "wait" });
+    expect(nextProvisionStep(facts(taken, absent))).toMatchObject({ event: "retry", reason: "namespace argosy-standard-1 is free now" });
   });
   it("rests while nobody can say what it should be", () => {
-    expect(nextStep(facts({ state }, absent, { ...impossible, now: millis(60 * MINUTE) }))).toEqual({ kind: "rest" });
+    expect(nextProvisionStep(facts({ state }, absent, { ...impossible, now: millis(60 * MINUTE) }))).toEqual({ kind: "rest" });
   });
 });
 
@@ -223,16 +225,16 @@ describe("every step", () => {
         for (const now of [0, 9 * MINUTE, 60 * MINUTE])
           for (const units of [0, 1])
             for (const more of [{}, impossible]) {
-              const step = nextStep(facts({ state }, observed, { now: millis(now), units, ...more }));
+              const step = nextProvisionStep(facts({ state }, observed, { now: millis(now), units, ...more }));
               const change = step.kind === "change" ? step : step.kind === "apply" ? step.then : undefined;
               if (change !== undefined) expect(nextState(state, change.event), `${state} ${change.event}`).toBeDefined();
             }
   });
   it("of a retired instance is none, unless a late writer made its namespace again", () => {
-    expect(nextStep(facts({ state: "RETIRED" }, absent))).toEqual({ kind: "rest" });
-    expect(nextStep(facts({ state: "RETIRED" }, foreign))).toEqual({ kind: "rest" });
-    expect(nextStep(facts({ state: "RETIRED" }, ready))).toEqual({ kind: "deleteNamespace" });
-    expect(nextStep(facts({ state: "RETIRED" }, ready, { units: 1 }))).toEqual({ kind: "rest" });
+    expect(nextProvisionStep(facts({ state: "RETIRED" }, absent))).toEqual({ kind: "rest" });
+    expect(nextProvisionStep(facts({ state: "RETIRED" }, foreign))).toEqual({ kind: "rest" });
+    expect(nextProvisionStep(facts({ state: "RETIRED" }, ready))).toEqual({ kind: "deleteNamespace" });
+    expect(nextProvisionStep(facts({ state: "RETIRED" }, ready, { units: 1 }))).toEqual({ kind: "rest" });
   });
 });
 
@@ -241,19 +243,19 @@ describe("an instance that is stopped before it is empty", () => {
   const gone: ObservedInstance = { ...ready, isHalted: true };
 
   it("is believed to be so once it is written so, all of that runs, and no pod of its controller is there", () => {
-    expect(nextStep(facts(halting, gone, { units: 1 }))).toEqual({ kind: "halted" });
-    expect(nextStep(facts({ ...halting, appliedHash: "old" }, gone, { units: 1 }))).toMatchObject({ kind: "apply" });
-    expect(nextStep(facts(halting, ready, { units: 1 }))).toMatchObject({ kind: "apply", againAfterMs: 2_000 });
-    expect(nextStep(facts(halting, { ...gone, isHalted: false }, { units: 1 }))).toMatchObject({ kind: "apply" });
-    expect(nextStep(facts(halting, away, { units: 1 }))).toMatchObject({ kind: "wait" });
+    expect(nextProvisionStep(facts(halting, gone, { units: 1 }))).toEqual({ kind: "halted" });
+    expect(nextProvisionStep(facts({ ...halting, appliedHash: "old" }, gone, { units: 1 }))).toMatchObject({ kind: "apply" });
+    expect(nextProvisionStep(facts(halting, ready, { units: 1 }))).toMatchObject({ kind: "apply", againAfterMs: 2_000 });
+    expect(nextProvisionStep(facts(halting, { ...gone, isHalted: false }, { units: 1 }))).toMatchObject({ kind: "apply" });
+    expect(nextProvisionStep(facts(halting, away, { units: 1 }))).toMatchObject({ kind: "wait" });
   });
 
   it("stays as it is afterwards, until it is empty and goes", () => {
-    expect(nextStep(facts({ ...halting, halt: "seen" }, gone, { units: 1 }))).toMatchObject({ kind: "apply" });
-    expect(nextStep(facts({ ...halting, halt: "seen" }, gone))).toMatchObject({ kind: "deleteNamespace" });
+    expect(nextProvisionStep(facts({ ...halting, halt: "seen" }, gone, { units: 1 }))).toMatchObject({ kind: "apply" });
+    expect(nextProvisionStep(facts({ ...halting, halt: "seen" }, gone))).toMatchObject({ kind: "deleteNamespace" });
   });
 
   it("is not what one is whose pod is missing by chance", () => {
-    expect(nextStep(facts({ ...halting, halt: "none", failsOver: false }, gone, { units: 1 }))).toMatchObject({ kind: "apply" });
+    expect(nextProvisionStep(facts({ ...halting, halt: "none", failsOver: false }, gone, { units: 1 }))).toMatchObject({ kind: "apply" });
   });
 });

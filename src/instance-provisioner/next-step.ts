@@ -3,21 +3,23 @@ import type { ObservedComponent, ObservedInstance } from "../domain/engine.ts";
 import type { Instance, InstanceCause } from "../domain/instance.ts";
 import type { InstanceEvent } from "./life-cycle.ts";
 import { attemptOffsetMs, DEADLINES_MS, MAX_ATTEMPTS, TROUBLED_MS } from "./life-cycle.ts";
-import { COMPONENTS } from "./manifests/names.ts";
+import { COMPONENT_NAMES } from "./manifests/names.ts";
 
 /** Whether the instance's manifests can be rendered, and the hash of what they should be. */
-export type Wanted = { readonly kind: "renderable"; readonly hash: string } | { readonly kind: "impossible"; readonly reason: string };
+export type WantedInstance =
+  | { readonly kind: "renderable"; readonly hash: string }
+  | { readonly kind: "impossible"; readonly reason: string };
 
 export interface InstanceFacts {
   readonly instance: Instance;
   readonly observed: ObservedInstance;
-  readonly wanted: Wanted;
+  readonly wanted: WantedInstance;
   /** Units the instance holds. */
   readonly units: number;
   readonly now: Millis;
 }
 
-export interface Change {
+export interface ProvisionChange {
   readonly kind: "change";
   readonly event: InstanceEvent;
   readonly reason: string;
@@ -26,10 +28,10 @@ export interface Change {
 }
 
 /** The one thing to do next for an instance. */
-export type Step =
-  | Change
+export type ProvisionStep =
+  | ProvisionChange
   /** Write the objects that are not as they should be; `then` follows when all could be written. */
-  | { readonly kind: "apply"; readonly then: Change | undefined; readonly againAfterMs: number | undefined }
+  | { readonly kind: "apply"; readonly then: ProvisionChange | undefined; readonly againAfterMs: number | undefined }
   /** All pods run the version that was asked for. */
   | { readonly kind: "upgraded"; readonly version: string }
   /** Its controller's pod was seen to be gone, as was wanted. */
@@ -46,7 +48,7 @@ const WARMING_MS = 5_000;
 const AWAY_MS = 15_000;
 
 /** Decides the next step of an instance from what is recorded, what was seen and what time it is. */
-export function nextStep(facts: InstanceFacts): Step {
+export function nextProvisionStep(facts: InstanceFacts): ProvisionStep {
   switch (facts.instance.state) {
     case "REQUESTED":
       return facts.wanted.kind === "impossible"
@@ -71,7 +73,7 @@ export function nextStep(facts: InstanceFacts): Step {
 }
 
 /** What follows when an instance that is being created could not be written: another attempt, or none. */
-export function afterRefusal(facts: Pick<InstanceFacts, "instance">, reason: string, cause?: InstanceCause): Change {
+export function afterRefusal(facts: Pick<InstanceFacts, "instance">, reason: string, cause?: InstanceCause): ProvisionChange {
   const attempt = facts.instance.attempt + 1;
   if (attempt < MAX_ATTEMPTS)
     return { kind: "change", event: "attemptFailed", reason: `attempt ${attempt} of ${MAX_ATTEMPTS} failed: ${reason}`, cause, attempt };
@@ -81,7 +83,7 @@ export function afterRefusal(facts: Pick<InstanceFacts, "instance">, reason: str
 /** What an SRE can do about a creation that was given up, and what happens without. */
 const AFTER_GIVING_UP = `Mend that: it is tried again every ${(DEADLINES_MS.FAILED ?? 0) / 60_000} minutes, and at once when fleet.yaml changes for it`;
 
-function stepOfCreating(facts: InstanceFacts): Step {
+function stepOfCreating(facts: InstanceFacts): ProvisionStep {
   const { instance, observed, wanted, now } = facts;
   if (wanted.kind === "impossible") return giveUp(facts, wanted.reason);
   if (observed.namespace === "foreign") return giveUp(facts, foreignReason(instance, observed.owner), { code: "NAMESPACE_TAKEN" });
@@ -99,7 +101,7 @@ function stepOfCreating(facts: InstanceFacts): Step {
   return { kind: "apply", then, againAfterMs: undefined };
 }
 
-function stepOfWarming(facts: InstanceFacts): Step {
+function stepOfWarming(facts: InstanceFacts): ProvisionStep {
   const { instance, observed, wanted } = facts;
   if (wanted.kind === "impossible") return giveUp(facts, wanted.reason);
   if (observed.namespace === "foreign") return giveUp(facts, foreignReason(instance, observed.owner), { code: "NAMESPACE_TAKEN" });
@@ -118,7 +120,7 @@ function stepOfWarming(facts: InstanceFacts): Step {
 }
 
 /** Keeps an instance that serves units as it should be. A namespace that somebody deleted is made anew. */
-function maintain({ instance, observed, wanted }: InstanceFacts): Step {
+function maintain({ instance, observed, wanted }: InstanceFacts): ProvisionStep {
   if (observed.namespace === "unknown") return { kind: "wait", afterMs: AWAY_MS, reason: observed.reason };
   if (observed.namespace === "foreign") return { kind: "wait", afterMs: AWAY_MS, reason: foreignReason(instance, observed.owner) };
   if (observed.namespace === "terminating")
@@ -149,12 +151,12 @@ function isStopped({ instance, observed, wanted }: InstanceFacts): boolean {
 }
 
 /** Nobody tells that the last unit has left. */
-function soonAgain(step: Step): Step {
+function soonAgain(step: ProvisionStep): ProvisionStep {
   if (step.kind === "rest") return { kind: "wait", afterMs: WARMING_MS, reason: "it holds units" };
   return step.kind === "apply" ? { ...step, againAfterMs: step.againAfterMs ?? WARMING_MS } : step;
 }
 
-function stepOfLeaving(facts: InstanceFacts): Step {
+function stepOfLeaving(facts: InstanceFacts): ProvisionStep {
   const { instance, observed } = facts;
   switch (observed.namespace) {
     case "absent":
@@ -170,7 +172,7 @@ function stepOfLeaving(facts: InstanceFacts): Step {
   }
 }
 
-function stepOfFailed(facts: InstanceFacts): Step {
+function stepOfFailed(facts: InstanceFacts): ProvisionStep {
   const { instance, observed, wanted, now } = facts;
   if (wanted.kind === "impossible") return { kind: "rest" };
   if (isDeclaredAnew(facts)) return DECLARED_ANEW;
@@ -181,15 +183,15 @@ function stepOfFailed(facts: InstanceFacts): Step {
   return { kind: "wait", afterMs: instance.stateSince + (DEADLINES_MS.FAILED ?? 0) - now, reason: instance.reason };
 }
 
-function change({ instance }: InstanceFacts, event: InstanceEvent, reason: string): Change {
+function change({ instance }: InstanceFacts, event: InstanceEvent, reason: string): ProvisionChange {
   return { kind: "change", event, reason, attempt: event === "ready" || event === "retired" ? 0 : instance.attempt };
 }
 
-function giveUp({ instance }: InstanceFacts, reason: string, cause?: InstanceCause): Change {
+function giveUp({ instance }: InstanceFacts, reason: string, cause?: InstanceCause): ProvisionChange {
   return { kind: "change", event: "giveUp", reason, cause, attempt: instance.attempt };
 }
 
-const DECLARED_ANEW: Change = { kind: "change", event: "retry", reason: "its declaration has changed", attempt: 0 };
+const DECLARED_ANEW: ProvisionChange = { kind: "change", event: "retry", reason: "its declaration has changed", attempt: 0 };
 
 /** Whether what is declared now has not been tried yet. The row says what was, from the first failed attempt on. */
 function isDeclaredAnew({ instance, wanted }: InstanceFacts): boolean {
@@ -214,11 +216,11 @@ function isOverdue({ instance, now }: InstanceFacts): boolean {
 }
 
 function areReady(components: readonly ObservedComponent[]): boolean {
-  return COMPONENTS.every((name) => components.some((component) => component.name === name && component.isReady));
+  return COMPONENT_NAMES.every((name) => components.some((component) => component.name === name && component.isReady));
 }
 
 function whyNotReady(components: readonly ObservedComponent[]): string {
-  const details = COMPONENTS.flatMap((name) => {
+  const details = COMPONENT_NAMES.flatMap((name) => {
     const found = components.find((component) => component.name === name);
     return found?.isReady === true ? [] : [`${name}: ${found?.trouble ?? found?.detail ?? "is not there"}`];
   });

@@ -4,7 +4,7 @@ import { InputError, RefusedError, UnavailableError } from "../domain/errors.ts"
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { FleetStore } from "../store/fleet/port.ts";
-import { reasonOf } from "./change.ts";
+import { changeReasonOf } from "./change.ts";
 import { type Declaration, declarationOf } from "./declaration.ts";
 import type { InstanceFacts } from "./next-step.ts";
 import type { EngineClusterPort, EngineClusters } from "./port.ts";
@@ -24,7 +24,7 @@ async function observeInstance(clusters: EngineClusters, instance: Instance, sig
     return { cluster, observed: await cluster.observe(instance, signal) };
   } catch (error) {
     if (signal.aborted || !(error instanceof UnavailableError || error instanceof RefusedError || error instanceof InputError)) throw error;
-    return unknown(`engine cluster ${instance.engineCluster}: ${reasonOf(error)}`);
+    return unknown(`engine cluster ${instance.engineCluster}: ${changeReasonOf(error)}`);
   }
 }
 

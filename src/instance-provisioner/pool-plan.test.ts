@@ -5,7 +5,7 @@ import type { InstanceId } from "../domain/ids.ts";
 import { INSTANCE_STATES, type Instance, type InstanceCause, type InstanceState } from "../domain/instance.ts";
 import { birthOf } from "./change.ts";
 import { nextState } from "./life-cycle.ts";
-import { LEAVING, planPool, planRemoval, type Sent, weightOf } from "./pool-plan.ts";
+import { LEAVING, planPool, planPoolRemoval, type Sent, weightOf } from "./pool-plan.ts";
 import { aFleet, anInstance, aPool, CAPACITY } from "./testing/instances.ts";
 
 const idOf = (number: number) => `00000000-0000-7000-8000-${String(number).padStart(12, "0")}` as InstanceId;
@@ -130,7 +130,7 @@ describe("a pool", () => {
 
   it("lets all of its instances go when it was removed on purpose", () => {
     const instances = [standard(1), standard(2), standard(3, "FAILED"), standard(4, "RETIRED"), standard(5, "DRAINING")];
-    const { drain, cordon, ...rest } = planRemoval({ name: "standard", instances, units: new Map([[idOf(1), 2]]) });
+    const { drain, cordon, ...rest } = planPoolRemoval({ name: "standard", instances, units: new Map([[idOf(1), 2]]) });
     expect([sent(drain), sent(cordon)]).toEqual([["standard-3", "standard-2"], ["standard-1"]]);
     expect(drain[0]?.reason).toBe("its pool was removed from fleet.yaml");
     expect(rest).toEqual({ request: [], isWaiting: true, uncordon: [], resize: [] });
@@ -138,7 +138,8 @@ describe("a pool", () => {
 
   it("says whether something that is to go holds units still", () => {
     const instances = [standard(1), standard(2)];
-    const waits = (units: number): boolean => planRemoval({ name: "standard", instances, units: new Map([[idOf(1), units]]) }).isWaiting;
+    const waits = (units: number): boolean =>
+      planPoolRemoval({ name: "standard", instances, units: new Map([[idOf(1), units]]) }).isWaiting;
     expect([waits(1), waits(0)]).toEqual([true, false]);
     expect(plan(instances, { min: 1, max: 1, units: { 1: 1, 2: 2 } }).isWaiting).toBe(true);
     expect(plan(instances, { min: 1, max: 2, units: { 1: 1, 2: 2 } }).isWaiting).toBe(false);

@@ -73,7 +73,7 @@ export function planPool(facts: PoolFacts): PoolPlan {
 }
 
 /** Plans the end of a pool that was removed on purpose: what holds nothing goes, the rest when it holds nothing. */
-export function planRemoval({ name, instances, units }: Pick<PoolFacts, "instances" | "units"> & { readonly name: string }): PoolPlan {
+export function planPoolRemoval({ name, instances, units }: Pick<PoolFacts, "instances" | "units"> & { readonly name: string }): PoolPlan {
   const present = presentOf(name, instances);
   const surplus = chooseSurplus(present, { min: 0, max: 0, units });
   return { request: [], ...planLeaving(present, [{ surplus, ...LEAVING.removed }]), resize: [] };

@@ -5,7 +5,7 @@ import { CONTROLLER, PORTS } from "./manifests/names.ts";
 import type { UsageSource } from "./port.ts";
 
 /** What an instance costs; absent is what could not be read now. */
-export interface InstanceUsage {
+export interface MeasuredUsage {
   readonly clusterEntries: number | undefined;
   readonly controllerMemoryBytes: number | undefined;
 }
@@ -16,7 +16,7 @@ export interface UsageDeps {
   readonly log: Log;
 }
 
-export type ReadUsage = (instances: readonly Instance[], signal: AbortSignal) => Promise<ReadonlyMap<InstanceId, InstanceUsage>>;
+export type ReadUsage = (instances: readonly Instance[], signal: AbortSignal) => Promise<ReadonlyMap<InstanceId, MeasuredUsage>>;
 
 /** Instances asked at once, and how long each may take in ms: somebody waits for all of them. */
 const AT_ONCE = 16;
@@ -37,7 +37,7 @@ export function createUsageReader({ sourceOf, log }: UsageDeps): ReadUsage {
       return undefined;
     }
   };
-  const readOne = async (instance: Instance, signal: AbortSignal): Promise<InstanceUsage> => {
+  const readOne = async (instance: Instance, signal: AbortSignal): Promise<MeasuredUsage> => {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(EACH_MS)]);
     const source = await orNothing("cluster", instance, () => sourceOf(instance.engineCluster, limit));
     if (source === undefined) return { clusterEntries: undefined, controllerMemoryBytes: undefined };
@@ -49,7 +49,7 @@ export function createUsageReader({ sourceOf, log }: UsageDeps): ReadUsage {
   };
   return async (instances, signal) => {
     const waiting = [...instances];
-    const found = new Map<InstanceId, InstanceUsage>();
+    const found = new Map<InstanceId, MeasuredUsage>();
     const work = async (): Promise<void> => {
       for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) found.set(next.id, await readOne(next, signal));
     };

@@ -3,15 +3,15 @@ import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { WorkResult } from "../runtime/keyed-queue.ts";
 import type { Log } from "../telemetry/log.ts";
-import { changeOf, noteOf, reasonOf } from "./change.ts";
+import { changeReasonOf, instanceChangeOf, noteOf } from "./change.ts";
 import type { SecretKeeper } from "./keep-secrets.ts";
-import type { Change, Step } from "./next-step.ts";
-import { afterRefusal, heldReason, nextStep, upgradedComponents } from "./next-step.ts";
+import type { ProvisionChange, ProvisionStep } from "./next-step.ts";
+import { afterRefusal, heldReason, nextProvisionStep, upgradedComponents } from "./next-step.ts";
 import { observeObject, type Scene, type SceneDeps } from "./observe-instance.ts";
-import type { ObjectWriter } from "./write-objects.ts";
+import type { InstanceObjectWriter } from "./write-objects.ts";
 
 export interface InstanceDeps extends SceneDeps {
-  readonly writer: ObjectWriter;
+  readonly writer: InstanceObjectWriter;
   readonly secrets: SecretKeeper;
   readonly log: Log;
 }
@@ -19,7 +19,7 @@ export interface InstanceDeps extends SceneDeps {
 /** Takes one step of the instance's life, or repairs what is not as it should be. */
 export type ReconcileInstance = (id: InstanceId, signal: AbortSignal) => Promise<WorkResult | void>;
 
-type Apply = Step & { readonly kind: "apply" };
+type Apply = ProvisionStep & { readonly kind: "apply" };
 
 const AT_ONCE: WorkResult = { requeueAfterMs: 0 };
 /** How soon to look again at a namespace that is being deleted, and at one that may not be. */
@@ -31,12 +31,12 @@ const STAGE_MS = 2_000;
 export function createReconcileInstance(deps: InstanceDeps): ReconcileInstance {
   const { fleet, writer, secrets, log } = deps;
 
-  const change = async ({ facts, declaration }: Scene, step: Change, signal: AbortSignal): Promise<WorkResult> => {
+  const change = async ({ facts, declaration }: Scene, step: ProvisionChange, signal: AbortSignal): Promise<WorkResult> => {
     const { instance, now } = facts;
     log.info({ instance: instance.name, state: instance.state, event: step.event, reason: step.reason }, "Changing an instance");
     const wantedHash = declaration.kind === "renderable" ? declaration.hash : undefined;
     if (step.event === "retired") await secrets.remove(instance, signal);
-    await fleet.changeInstance(changeOf(instance, { ...step, now, wantedHash }), signal);
+    await fleet.changeInstance(instanceChangeOf(instance, { ...step, now, wantedHash }), signal);
     return AT_ONCE;
   };
 
@@ -49,8 +49,9 @@ export function createReconcileInstance(deps: InstanceDeps): ReconcileInstance {
   const fail = async (scene: Scene, step: Apply, error: unknown, signal: AbortSignal): Promise<WorkResult> => {
     const { facts } = scene;
     if (step.then === undefined) throw error;
-    if (error instanceof RefusedError || error instanceof InputError) return change(scene, afterRefusal(facts, reasonOf(error)), signal);
-    if (error instanceof UnavailableError) await note(facts.instance, { now: facts.now, reason: reasonOf(error) }, signal);
+    if (error instanceof RefusedError || error instanceof InputError)
+      return change(scene, afterRefusal(facts, changeReasonOf(error)), signal);
+    if (error instanceof UnavailableError) await note(facts.instance, { now: facts.now, reason: changeReasonOf(error) }, signal);
     throw error;
   };
 
@@ -82,7 +83,7 @@ export function createReconcileInstance(deps: InstanceDeps): ReconcileInstance {
     const scene = await observeObject(deps, id, signal);
     if (scene === undefined) return;
     const { instance, now } = scene.facts;
-    const step = nextStep(scene.facts);
+    const step = nextProvisionStep(scene.facts);
     switch (step.kind) {
       case "change":
         return change(scene, step, signal);

@@ -4,8 +4,8 @@ import type { Instance } from "../domain/instance.ts";
 import type { WorkResult } from "../runtime/keyed-queue.ts";
 import type { FleetStore } from "../store/fleet/port.ts";
 import type { Log } from "../telemetry/log.ts";
-import { birthOf, changeOf, noteOf } from "./change.ts";
-import { type InstanceRequest, type PoolPlan, planPool, planRemoval, type Sent } from "./pool-plan.ts";
+import { birthOf, instanceChangeOf, noteOf } from "./change.ts";
+import { type InstanceRequest, type PoolPlan, planPool, planPoolRemoval, type Sent } from "./pool-plan.ts";
 
 const LEAVING_MS = 5_000;
 
@@ -32,7 +32,7 @@ export function createReconcilePool({ fleet, clock, ids, log }: PoolDeps): Recon
   };
   const send = async (event: "drain" | "cordon" | "uncordon", { instance, reason, cause }: Sent, signal: AbortSignal): Promise<void> => {
     log.info({ instance: instance.name, pool: instance.pool, event, reason }, "Changing an instance");
-    const change = changeOf(instance, { event, reason, cause, attempt: 0, now: clock.now() });
+    const change = instanceChangeOf(instance, { event, reason, cause, attempt: 0, now: clock.now() });
     // A unit that lands on it meanwhile is not sent away: the next look finds it held.
     await fleet.changeInstance(event === "drain" ? { ...change, onlyIfEmpty: true } : change, signal);
   };
@@ -41,7 +41,7 @@ export function createReconcilePool({ fleet, clock, ids, log }: PoolDeps): Recon
     const pool = declared?.spec.pools.find((one) => one.name === name);
     if (declared === undefined || (pool === undefined && !declared.pruned.includes(name))) return undefined;
     const facts = { instances: await fleet.listInstances(signal), units: await fleet.countUnits(signal) };
-    return pool === undefined ? planRemoval({ name, ...facts }) : planPool({ pool, fleet: declared.spec, ...facts });
+    return pool === undefined ? planPoolRemoval({ name, ...facts }) : planPool({ pool, fleet: declared.spec, ...facts });
   };
   const carryOut = async (plan: PoolPlan, signal: AbortSignal): Promise<void> => {
     for (const request of plan.request) await add(request, signal);

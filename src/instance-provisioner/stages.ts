@@ -1,5 +1,5 @@
 import type { EngineObject, ObservedComponent } from "../domain/engine.ts";
-import { COMPONENTS } from "./manifests/names.ts";
+import { COMPONENT_NAMES } from "./manifests/names.ts";
 
 /**
  * An instance's objects in the parts in which an upgrade writes them: all that pods read, and redis; repo-server; the controller. Each
@@ -23,7 +23,7 @@ export function isBehind(stage: readonly EngineObject[], written: readonly strin
 }
 
 function workloadOf(stage: readonly EngineObject[]): EngineObject | undefined {
-  return stage.find(({ kind, metadata }) => isWorkload(kind) && COMPONENTS.some((name) => name === metadata.name));
+  return stage.find(({ kind, metadata }) => isWorkload(kind) && COMPONENT_NAMES.some((name) => name === metadata.name));
 }
 
 function isWorkload(kind: string): boolean {

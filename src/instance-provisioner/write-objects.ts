@@ -7,7 +7,7 @@ import { renderManifests } from "./manifests/render.ts";
 import type { CrdSource, EngineClusterPort } from "./port.ts";
 import { isBehind, stagesOf } from "./stages.ts";
 
-export interface ObjectWriterDeps {
+export interface InstanceObjectWriterDeps {
   readonly crds: CrdSource;
   readonly secrets: SecretKeeper;
   readonly log: Log;
@@ -22,7 +22,7 @@ export interface Writing {
   readonly quota?: ObservedQuota | undefined;
 }
 
-export interface ObjectWriter {
+export interface InstanceObjectWriter {
   /**
    * Writes what is not as the declaration asks for: the release's definitions first, where this is new to the instance, then its objects.
    * In stages a workload is written only once the one before it runs as it was written; returns whether all were written.
@@ -30,7 +30,7 @@ export interface ObjectWriter {
   write(writing: Writing, cluster: EngineClusterPort, signal: AbortSignal): Promise<boolean>;
 }
 
-export function createObjectWriter({ crds, secrets, log }: ObjectWriterDeps): ObjectWriter {
+export function createInstanceObjectWriter({ crds, secrets, log }: InstanceObjectWriterDeps): InstanceObjectWriter {
   const define = async ({ instance, declaration }: Writing, cluster: EngineClusterPort, signal: AbortSignal): Promise<void> => {
     // While it is created the hash only says what was tried: an attempt may have ended before its definitions were there.
     if (instance.appliedHash === declaration.hash && instance.state !== "CREATING") return;

@@ -19,7 +19,7 @@ import {
   summary,
 } from "./proof.ts";
 
-export interface AccessDeps {
+export interface AccessProofDeps {
   readonly managed: Pick<ManagedCluster, "ask">;
   readonly ownerBindings: Pick<EnvironmentOwnerBindings, "ask">;
   readonly namespaces: OwnNamespaces;
@@ -54,7 +54,7 @@ interface Known {
  * Asks API servers whether an account may write, and remembers for how long they have refused it. That is kept in
  * memory only: a process that takes a move over starts from nothing, which costs time and no safety.
  */
-export interface Access {
+export interface AccessProof {
   /** Asks every API server once about the account of the source or of the target, and remembers the answers. */
   ask(observed: ObservedMove, whom: Whom, signal: AbortSignal): Promise<void>;
   /** What is known about a move so far. Before the first question nothing is proven. */
@@ -69,7 +69,7 @@ export interface Access {
 }
 
 /** Creates the memory of one worker, for all of its moves. It is empty at first. */
-export function createAccess({ managed, ownerBindings, namespaces, fenceMs, clock }: AccessDeps): Access {
+export function createAccess({ managed, ownerBindings, namespaces, fenceMs, clock }: AccessProofDeps): AccessProof {
   const rounds = new Map<MoveId, Round>();
 
   const askOwnNamespace = async (

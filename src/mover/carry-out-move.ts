@@ -8,16 +8,16 @@ import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { EnvironmentOwnerBindings } from "../workspace/environment/port.ts";
 import { createAccess } from "./ask-access.ts";
-import { commitDecision, givingUp, isSaid, lastWords, refusalText } from "./decisions.ts";
+import { commitDecision, givingUp, isDecisionSaid, lastWords, moveRefusalText } from "./decisions.ts";
 import type { MoveMeter } from "./measure-moves.ts";
 import { carriedOver, OBSERVED, observeAgainMs, WAKE_MS } from "./next-observation.ts";
-import { nextStep, type Step } from "./next-step.ts";
+import { type MoveStep, nextMoveStep } from "./next-step.ts";
 import { createObserveMove, type ObservedMove } from "./observe-move.ts";
 import type { SidedWrite } from "./phases/object-step.ts";
 import type { Visited } from "./phases/remote-clusters.ts";
 import type { ApplicationWatch, ManagedCluster, ObservationSource } from "./port.ts";
 import type { UnseenChanges } from "./unseen-changes.ts";
-import { createPrerequisites, writeObjects, writeToRemoteClusters } from "./write-to-clusters.ts";
+import { createMovePrerequisites, writeObjects, writeToRemoteClusters } from "./write-to-clusters.ts";
 
 export interface MoveWorkerDeps {
   readonly store: Pick<Store, "moves" | "shards" | "intents">;
@@ -32,7 +32,7 @@ export interface MoveWorkerDeps {
   readonly fenceMs: number;
   readonly unseen: Omit<UnseenChanges, "report">;
   readonly meter: Pick<MoveMeter, "entered">;
-  readonly decide?: typeof nextStep;
+  readonly decide?: typeof nextMoveStep;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -68,11 +68,11 @@ const STEP_LIMIT = 60;
 const PAUSE_MS = 250;
 
 export function createMoveWorker(deps: MoveWorkerDeps): MoveWorker {
-  const { ownerBindings, watch, unseen, meter, clock, log, decide = nextStep } = deps;
+  const { ownerBindings, watch, unseen, meter, clock, log, decide = nextMoveStep } = deps;
   const { moves } = deps.store;
   const observe = createObserveMove(deps);
   const access = createAccess(deps);
-  const prerequisites = createPrerequisites(deps.unitPrerequisites, clock);
+  const prerequisites = createMovePrerequisites(deps.unitPrerequisites, clock);
 
   const takeStep = async (id: MoveId, run: Run, signal: AbortSignal): Promise<Onward> => {
     const found = run.observed ?? (await observe(id, signal));
@@ -90,7 +90,7 @@ export function createMoveWorker(deps: MoveWorkerDeps): MoveWorker {
     return carryOut(observed, run, step, signal);
   };
 
-  const carryOut = async (observed: ObservedMove, run: Run, step: Step, signal: AbortSignal): Promise<Onward> => {
+  const carryOut = async (observed: ObservedMove, run: Run, step: MoveStep, signal: AbortSignal): Promise<Onward> => {
     const { move, world } = observed;
     switch (step.kind) {
       case "visit":
@@ -147,7 +147,7 @@ export function createMoveWorker(deps: MoveWorkerDeps): MoveWorker {
       await writeObjects(deps, observed, writes, signal);
     } catch (error) {
       // An API server that refuses a write once will refuse it again: people read on the move why it does not go on.
-      if (error instanceof RefusedError) await moves.note(id, phase, refusalText(error), signal);
+      if (error instanceof RefusedError) await moves.note(id, phase, moveRefusalText(error), signal);
       throw error;
     }
   };
@@ -159,7 +159,7 @@ export function createMoveWorker(deps: MoveWorkerDeps): MoveWorker {
   };
 
   const say = async (move: Move, why: string, signal: AbortSignal): Promise<void> => {
-    if (why !== move.message && !isSaid(move)) await moves.note(move.id, move.phase, why, signal);
+    if (why !== move.message && !isDecisionSaid(move)) await moves.note(move.id, move.phase, why, signal);
   };
 
   /** Waits for a change of what is observed. The move sleeps, unless something has changed since it was observed. */

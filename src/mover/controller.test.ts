@@ -10,14 +10,14 @@ import { createWorld } from "../store/testing/world.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
 import { createMover } from "./controller.ts";
-import { type Budgets, DEFAULT_BUDGETS } from "./next-starts.ts";
+import { DEFAULT_BUDGETS, type StartBudgets } from "./next-starts.ts";
 import type { ApplicationWatch } from "./port.ts";
 
 const AT = { namespace: "shard", name: "web" };
 const never = new AbortController().signal;
 
 const ONE = { instance: 1, cluster: 1, fleet: 1 };
-const ONE_AT_A_TIME: Budgets = { voluntary: ONE, relief: ONE, drain: ONE, evacuation: ONE };
+const ONE_AT_A_TIME: StartBudgets = { voluntary: ONE, relief: ONE, drain: ONE, evacuation: ONE };
 
 /** A mover whose moves wait for nothing once they have begun, and may begin one at a time; with what it asks of the store. */
 function startMover(budgets = ONE_AT_A_TIME) {

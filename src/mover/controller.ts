@@ -14,8 +14,8 @@ import type { EnvironmentOwnerBindings } from "../workspace/environment/port.ts"
 import { type Carried, createMoveWorker } from "./carry-out-move.ts";
 import { createMoveMeter } from "./measure-moves.ts";
 import { WAKE_MS } from "./next-observation.ts";
-import { type Budgets, DEFAULT_BUDGETS, mostAtOnce, nextStarts } from "./next-starts.ts";
-import type { nextStep } from "./next-step.ts";
+import { DEFAULT_BUDGETS, mostAtOnce, nextStarts, type StartBudgets } from "./next-starts.ts";
+import type { nextMoveStep } from "./next-step.ts";
 import type { ApplicationWatch, ManagedCluster, ObservationSource } from "./port.ts";
 import { fenceTimeMs } from "./proof.ts";
 import { createUnseenChanges } from "./unseen-changes.ts";
@@ -34,9 +34,9 @@ export interface MoverDeps {
   /** Whether one API server only answers at the managed cluster's address. */
   readonly isSingleServer: boolean;
   /** How many may be under way at once; the defaults where it is not given. */
-  readonly budgets?: Budgets;
+  readonly budgets?: StartBudgets;
   /** What steps are decided by; the simulation shows with broken ones that its checkers see it. Default: `nextStep`. */
-  readonly decide?: typeof nextStep;
+  readonly decide?: typeof nextMoveStep;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Log;

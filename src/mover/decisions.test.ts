@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Move } from "../domain/move.ts";
 import { givenUpBy, LEFT_BEHIND, type MoveMessage, worse } from "../domain/move-messages.ts";
-import { isSaid, lastWords } from "./decisions.ts";
+import { isDecisionSaid, lastWords } from "./decisions.ts";
 
 type Ending = MoveMessage & Pick<Move, "phase">;
 
@@ -21,13 +21,13 @@ it.each<[Ending, boolean, MoveMessage]>([
 });
 
 it("says how a move ends before it has ended only where something was worse or it was given up", () => {
-  expect(isSaid({ phase: "ABORT", ...givenUpBy("otto") })).toBe(true);
-  expect(isSaid({ phase: "CLEANUP", ...WORSE })).toBe(true);
-  expect(isSaid({ phase: "CLEANUP", ...WAITS })).toBe(false);
-  expect(isSaid({ phase: "VERIFY", ...WORSE })).toBe(false);
+  expect(isDecisionSaid({ phase: "ABORT", ...givenUpBy("otto") })).toBe(true);
+  expect(isDecisionSaid({ phase: "CLEANUP", ...WORSE })).toBe(true);
+  expect(isDecisionSaid({ phase: "CLEANUP", ...WAITS })).toBe(false);
+  expect(isDecisionSaid({ phase: "VERIFY", ...WORSE })).toBe(false);
 });
 
 it("reads no message to know what it says", () => {
-  expect(isSaid({ ...WORSE, phase: "CLEANUP", messageCode: "WAITS" })).toBe(false);
-  expect(isSaid({ phase: "CLEANUP", messageCode: "WORSE" })).toBe(true);
+  expect(isDecisionSaid({ ...WORSE, phase: "CLEANUP", messageCode: "WAITS" })).toBe(false);
+  expect(isDecisionSaid({ phase: "CLEANUP", messageCode: "WORSE" })).toBe(true);
 });

@@ -44,13 +44,13 @@ export function givingUp(move: Move, why: AbortReason, at: Millis): { readonly m
 }
 
 /** Whether a move's message already says how it ends. What it waits for until then does not replace such a message. */
-export function isSaid({ phase, messageCode }: Pick<Move, "phase" | "messageCode">): boolean {
+export function isDecisionSaid({ phase, messageCode }: Pick<Move, "phase" | "messageCode">): boolean {
   return phase === "ABORT" || (phase === "CLEANUP" && messageCode === "WORSE");
 }
 
 /** What is said of a move that ends. */
 export function lastWords(move: MoveMessage & Pick<Move, "phase">, isSourceAway: boolean): MoveMessage {
-  const said = isSaid(move);
+  const said = isDecisionSaid(move);
   const words = [...(said ? [move.message] : []), ...(move.phase === "CLEANUP" && isSourceAway ? [LEFT_BEHIND] : [])];
   return { message: words.join("; "), messageCode: said ? move.messageCode : undefined };
 }
@@ -58,7 +58,7 @@ export function lastWords(move: MoveMessage & Pick<Move, "phase">, isSourceAway:
 const LONGEST_REASON = 300;
 
 /** What a move waits for while an API server refuses a write of it, in that server's words. */
-export function refusalText({ message, cause }: Pick<Error, "message" | "cause">): string {
+export function moveRefusalText({ message, cause }: Pick<Error, "message" | "cause">): string {
   return `for a write that is refused: ${(cause instanceof Error ? cause.message : message).slice(0, LONGEST_REASON)}`;
 }
 

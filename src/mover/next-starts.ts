@@ -3,7 +3,7 @@ import type { Move, MoveKind } from "../domain/move.ts";
 import { PHASES } from "../domain/move-phases.ts";
 
 /** A move begins only while fewer moves than this are under way: with one instance at either end, of one managed cluster, in the fleet. */
-export interface Budget {
+export interface StartBudget {
   readonly instance: number;
   /** Of units that deploy to one cluster other than the API cluster; infinite: any number. */
   readonly cluster: number;
@@ -12,7 +12,7 @@ export interface Budget {
 
 /** `relief`: a voluntary move off an instance that is overloaded. It could wait as little as a drain: users of that instance wait meanwhile. */
 type Purpose = MoveKind | "relief";
-export type Budgets = Readonly<Record<Purpose, Budget>>;
+export type StartBudgets = Readonly<Record<Purpose, StartBudget>>;
 
 /** The budgets as the configuration has them. */
 export interface BudgetSettings {
@@ -38,7 +38,7 @@ export const DEFAULT_SETTINGS: BudgetSettings = {
 };
 
 /** The budget of each purpose. An evacuation waits for nothing but its own. */
-export function budgetsOf(settings: BudgetSettings): Budgets {
+export function budgetsOf(settings: BudgetSettings): StartBudgets {
   const { perInstance, fleet, perManagedCluster: cluster, perOverloadedInstance, drain, evacuation } = settings;
   return {
     voluntary: { instance: perInstance, cluster, fleet },
@@ -48,17 +48,17 @@ export function budgetsOf(settings: BudgetSettings): Budgets {
   };
 }
 
-export const DEFAULT_BUDGETS: Budgets = budgetsOf(DEFAULT_SETTINGS);
+export const DEFAULT_BUDGETS: StartBudgets = budgetsOf(DEFAULT_SETTINGS);
 
 /** How many moves one process has to be able to carry out at once, whatever they are made for. */
-export function mostAtOnce(budgets: Budgets): number {
+export function mostAtOnce(budgets: StartBudgets): number {
   return Math.max(...Object.values(budgets).map(({ fleet }) => fleet));
 }
 
 type Waiting = Pick<Move, "id" | "unitId" | "phase" | "kind" | "reason" | "from" | "to" | "createdAt">;
 
 export interface Starting {
-  readonly budgets?: Budgets;
+  readonly budgets?: StartBudgets;
   /** The managed clusters other than the API cluster that units deploy to; units without any may be left out. */
   readonly clusters?: ReadonlyMap<UnitId, readonly string[]>;
 }

@@ -5,7 +5,7 @@ import type { ApplicationId } from "../domain/ids.ts";
 import { MOVE_PHASES, type Move, type MovePhase } from "../domain/move.ts";
 import { PHASES } from "../domain/move-phases.ts";
 import { anApplication, deleted } from "../shard/testing/builders.ts";
-import { type MoveWorld, nextStep, type Step } from "./next-step.ts";
+import { type MoveStep, type MoveWorld, nextMoveStep } from "./next-step.ts";
 import type { Visited } from "./phases/remote-clusters.ts";
 import type { Answer } from "./proof.ts";
 import { aMove, createModel, EPOCH, holderOf, inPhase, MOVE_EPOCH, type Model, observationOf } from "./testing/model.ts";
@@ -43,7 +43,7 @@ function expectSound(model: Model, move: Move): void {
 }
 
 /** Carries a step out with the eyes of the moment it was decided in. */
-function carryOut(model: Model, move: Move, step: Step, isDeletable = true): Move {
+function carryOut(model: Model, move: Move, step: MoveStep, isDeletable = true): Move {
   switch (step.kind) {
     case "write":
       for (const each of step.writes) {
@@ -81,9 +81,9 @@ describe("a move", () => {
       fc.property(fc.array(turn, { minLength: 5, maxLength: 120 }), (turns) => {
         const model = createModel([WEB, API]);
         let move = aMove();
-        let late: { readonly move: Move; readonly step: Step } | undefined;
+        let late: { readonly move: Move; readonly step: MoveStep } | undefined;
         const work = (): void => {
-          move = carryOut(model, move, nextStep(move, model.observe(move, proven(model, move))));
+          move = carryOut(model, move, nextMoveStep(move, model.observe(move, proven(model, move))));
         };
         for (const each of turns) {
           model.now = millis(model.now + 400);
@@ -93,7 +93,7 @@ describe("a move", () => {
             // Another worker decides, sleeps, and carries out what it had decided: only its writes count, its phase is refused.
             if (late?.step.kind === "write") for (const write of late.step.writes) model.carry(write);
             expectSound(model, move);
-            late = { move, step: nextStep(move, model.observe(move, proven(model, move))) };
+            late = { move, step: nextMoveStep(move, model.observe(move, proven(model, move))) };
           }
         }
         for (let round = 0; round < 200 && PHASES[move.phase].isLive; round += 1) {
@@ -124,7 +124,7 @@ describe("a move", () => {
         const model = createModel([WEB, API]);
         let move = aMove({ isFailOver: true });
         const work = (): void => {
-          const step = nextStep(move, model.observe(move, proven(model, move)));
+          const step = nextMoveStep(move, model.observe(move, proven(model, move)));
           expect(stepWrites(step).filter(({ side }) => side === "source")).toEqual([]);
           move = carryOut(model, move, step);
         };
@@ -159,16 +159,16 @@ describe("a move", () => {
   it("that fails over waits for the refusal however long it takes, and gives up where the source enters an environment freely", () => {
     const model = createModel([WEB]);
     const move = aMove({ isFailOver: true, phase: "REVOKE" });
-    for (const write of stepWrites(nextStep(move, model.observe(move)))) model.carry(write);
-    expect(nextStep(move, model.observe(move, { answer: "refused", now: millis(model.now + 60 * 60_000) }))).toMatchObject({
+    for (const write of stepWrites(nextMoveStep(move, model.observe(move)))) model.carry(write);
+    expect(nextMoveStep(move, model.observe(move, { answer: "refused", now: millis(model.now + 60 * 60_000) }))).toMatchObject({
       kind: "probe",
     });
-    expect(nextStep(move, model.observe(move, { answer: "silent", now: millis(model.now + 60 * 60_000) }))).toMatchObject({
+    expect(nextMoveStep(move, model.observe(move, { answer: "silent", now: millis(model.now + 60 * 60_000) }))).toMatchObject({
       kind: "abort",
       why: { code: "NO_REFUSAL" },
     });
     const before = aMove({ isFailOver: true });
-    expect(nextStep(before, model.observe(before, { enteredFreely: "prod" }))).toMatchObject({
+    expect(nextMoveStep(before, model.observe(before, { enteredFreely: "prod" }))).toMatchObject({
       kind: "abort",
       why: { code: "SOFT_PROFILE" },
     });
@@ -177,7 +177,7 @@ describe("a move", () => {
   it("knows a step for every phase, and none leads where the phase may not go", () => {
     for (const phase of MOVE_PHASES) {
       const model = createModel([WEB]);
-      const step = nextStep(aMove({ phase }), model.observe(aMove({ phase })));
+      const step = nextMoveStep(aMove({ phase }), model.observe(aMove({ phase })));
       if (step.kind === "advance") expect(PHASES[phase].next).toContain(step.to);
       if (step.kind === "commit") expect(phase).toBe("COMMIT");
       if (step.kind === "abort") expect(PHASES[phase].isRevocable).toBe(true);
@@ -191,22 +191,22 @@ describe("a move", () => {
         raw.metadata["annotations"] = { ...(raw.metadata["annotations"] as object), "argosy.dev/epoch": String(MOVE_EPOCH + 1) };
       };
       const move = aMove({ phase });
-      for (const write of stepWrites(nextStep(aMove(), model.observe(aMove())))) model.carry(write);
+      for (const write of stepWrites(nextMoveStep(aMove(), model.observe(aMove())))) model.carry(write);
       for (const raw of [...model.objects.source.values(), ...model.objects.target.values()]) newer(raw);
       if (model.ownerBinding !== undefined) newer(model.ownerBinding);
-      expect(stepWrites(nextStep(move, model.observe(move))), phase).toEqual([]);
+      expect(stepWrites(nextMoveStep(move, model.observe(move))), phase).toEqual([]);
     }
   });
 });
 
-function stepWrites(step: Step) {
+function stepWrites(step: MoveStep) {
   return step.kind === "write" ? step.writes : [];
 }
 
 describe("preparing", () => {
   it("makes copies paused, without automation and finalizers, under the move's epoch, with the source's status", () => {
     const model = createModel([WEB]);
-    const [first] = stepWrites(nextStep(aMove(), model.observe(aMove())));
+    const [first] = stepWrites(nextMoveStep(aMove(), model.observe(aMove())));
     expect(first?.side).toBe("target");
     model.carry(first as never);
     const copy = observationOf(model.objects.target.get("web") as never);
@@ -216,11 +216,11 @@ describe("preparing", () => {
 
   it("strips a leftover that is ending, waits for its end, and never lets it loose", () => {
     const model = createModel([WEB]);
-    model.carry(stepWrites(nextStep(aMove(), model.observe(aMove())))[0] as never);
+    model.carry(stepWrites(nextMoveStep(aMove(), model.observe(aMove())))[0] as never);
     const leftover = model.objects.target.get("web") as never as { metadata: Record<string, unknown> };
     leftover.metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z";
     leftover.metadata["finalizers"] = ["resources-finalizer.argocd.argoproj.io"];
-    const [write] = stepWrites(nextStep(aMove(), model.observe(aMove())));
+    const [write] = stepWrites(nextMoveStep(aMove(), model.observe(aMove())));
     expect(write?.write).toMatchObject({ kind: "change" });
     expect(JSON.stringify(write)).not.toContain("skip-reconcile");
     model.carry(write as never);
@@ -233,21 +233,21 @@ describe("preparing", () => {
     Object.assign(left.metadata, { name: "gone", finalizers: ["resources-finalizer.argocd.argoproj.io"] });
     model.objects.target.set("gone", left as never);
     for (let round = 0; round < 2; round += 1)
-      for (const write of stepWrites(nextStep(aMove(), model.observe(aMove())))) model.carry(write);
+      for (const write of stepWrites(nextMoveStep(aMove(), model.observe(aMove())))) model.carry(write);
     expect([...model.objects.target.keys()]).toEqual([]);
-    for (const write of stepWrites(nextStep(aMove(), model.observe(aMove())))) model.carry(write);
+    for (const write of stepWrites(nextMoveStep(aMove(), model.observe(aMove())))) model.carry(write);
     expect([...model.objects.target.keys()]).toEqual(["web"]);
   });
 
   it("gives up where somebody else's finalizer stands, and where the target cannot compare for five minutes", () => {
     const model = createModel([WEB]);
     (model.objects.source.get("web") as never as { metadata: Record<string, unknown> }).metadata["finalizers"] = ["example.com/keep"];
-    expect(nextStep(aMove(), model.observe(aMove()))).toMatchObject({ kind: "abort", why: { code: "FOREIGN_FINALIZER" } });
+    expect(nextMoveStep(aMove(), model.observe(aMove()))).toMatchObject({ kind: "abort", why: { code: "FOREIGN_FINALIZER" } });
     const waiting = createModel([WEB]).observe(aMove(), {
       prerequisiteWaits: ["for the project"],
       now: millis(aMove().phaseSince + 300_001),
     });
-    expect(nextStep(aMove(), waiting)).toMatchObject({ kind: "abort", why: { code: "TARGET_CANNOT_COMPARE" } });
+    expect(nextMoveStep(aMove(), waiting)).toMatchObject({ kind: "abort", why: { code: "TARGET_CANNOT_COMPARE" } });
   });
 });
 
@@ -255,7 +255,7 @@ describe("quieting the source", () => {
   const fenced = () => {
     const model = createModel([WEB]);
     const move = aMove({ phase: "FENCE" });
-    for (const write of stepWrites(nextStep(move, model.observe(move)))) model.carry(write);
+    for (const write of stepWrites(nextMoveStep(move, model.observe(move)))) model.carry(write);
     return { model, move: inPhase(move, "QUIESCE", model.now) };
   };
 
@@ -267,31 +267,31 @@ describe("quieting the source", () => {
 
   it("does not pause before Argo CD has refreshed, nor while a sync is under way, and ends one that only waits for its next attempt", () => {
     const { model, move } = fenced();
-    expect(nextStep(move, model.observe(move))).toMatchObject({ kind: "wait" });
+    expect(nextMoveStep(move, model.observe(move))).toMatchObject({ kind: "wait" });
     model.act("source", "web", "look");
     const web = model.objects.source.get("web") as never as Record<string, unknown>;
     web["operation"] = { sync: {} };
     web["status"] = { ...(web["status"] as object), operationState: { phase: "Running", operation: {} } };
-    expect(nextStep(move, model.observe(move))).toMatchObject({ kind: "wait" });
-    expect(nextStep(move, model.observe(move, { now: millis(model.now + 301_000) }))).toMatchObject({ kind: "write" });
+    expect(nextMoveStep(move, model.observe(move))).toMatchObject({ kind: "wait" });
+    expect(nextMoveStep(move, model.observe(move, { now: millis(model.now + 301_000) }))).toMatchObject({ kind: "write" });
     web["status"] = {
       ...(web["status"] as object),
       operationState: { phase: "Running", operation: {}, finishedAt: "2026-01-01T00:00:00Z" },
     };
-    const [write] = stepWrites(nextStep(move, model.observe(move)));
+    const [write] = stepWrites(nextMoveStep(move, model.observe(move)));
     expect(JSON.stringify(write)).toContain("Terminating");
     delete web["operation"];
-    expect(nextStep(move, model.observe(move)), "without an operation nothing is terminated").toMatchObject({ kind: "wait" });
+    expect(nextMoveStep(move, model.observe(move)), "without an operation nothing is terminated").toMatchObject({ kind: "wait" });
   });
 
   it("lets loose again what was paused while a sync began, for a paused sync never ends", () => {
     const { model, move } = fenced();
     model.act("source", "web", "look");
-    for (const write of stepWrites(nextStep(move, model.observe(move)))) model.carry(write);
+    for (const write of stepWrites(nextMoveStep(move, model.observe(move)))) model.carry(write);
     const web = model.objects.source.get("web") as never as Record<string, unknown>;
     expect(observationOf(web as never).isPaused).toBe(true);
     web["operation"] = { sync: {} };
-    const [write] = stepWrites(nextStep(move, model.observe(move)));
+    const [write] = stepWrites(nextMoveStep(move, model.observe(move)));
     expect(write?.write).toMatchObject({ kind: "change" });
     model.carry(write as never);
     expect(observationOf(model.objects.source.get("web") as never).isPaused).toBe(false);
@@ -301,26 +301,26 @@ describe("quieting the source", () => {
 it("pauses what stands on a source that was stopped without waiting for a refresh, and lets nothing of it loose", () => {
   const model = createModel([WEB]);
   const fencing = aMove({ phase: "FENCE" });
-  for (const write of stepWrites(nextStep(fencing, model.observe(fencing)))) model.carry(write);
+  for (const write of stepWrites(nextMoveStep(fencing, model.observe(fencing)))) model.carry(write);
   const move = inPhase(fencing, "QUIESCE", model.now);
   const stopped = () => model.observe(move, { isSourceStopped: true });
-  for (const write of stepWrites(nextStep(move, stopped()))) model.carry(write);
+  for (const write of stepWrites(nextMoveStep(move, stopped()))) model.carry(write);
   const web = model.objects.source.get("web") as never as Record<string, unknown>;
   expect(observationOf(web as never)).toMatchObject({ isPaused: true, isAutomated: false, epoch: MOVE_EPOCH });
   web["operation"] = { sync: {} };
-  expect(stepWrites(nextStep(move, stopped())).filter(({ side }) => side === "source")).toEqual([]);
+  expect(stepWrites(nextMoveStep(move, stopped())).filter(({ side }) => side === "source")).toEqual([]);
 });
 
 describe("revoking and granting", () => {
   it("takes the right before it commits and gives it after, and asks until the refusal is proven", () => {
     const model = createModel([WEB]);
     const revoking = aMove({ phase: "REVOKE" });
-    for (const write of stepWrites(nextStep(revoking, model.observe(revoking)))) model.carry(write);
+    for (const write of stepWrites(nextMoveStep(revoking, model.observe(revoking)))) model.carry(write);
     expect(holderOf(model)).toBe("nobody");
-    expect(nextStep(revoking, model.observe(revoking))).toMatchObject({ kind: "probe", whom: "source" });
-    expect(nextStep(revoking, model.observe(revoking, { isRefusalProven: true }))).toMatchObject({ kind: "advance", to: "COMMIT" });
+    expect(nextMoveStep(revoking, model.observe(revoking))).toMatchObject({ kind: "probe", whom: "source" });
+    expect(nextMoveStep(revoking, model.observe(revoking, { isRefusalProven: true }))).toMatchObject({ kind: "advance", to: "COMMIT" });
     const granting = aMove({ phase: "GRANT" });
-    for (const write of stepWrites(nextStep(granting, model.observe(granting)))) model.carry(write);
+    for (const write of stepWrites(nextMoveStep(granting, model.observe(granting)))) model.carry(write);
     expect(holderOf(model)).toBe("target");
   });
 
@@ -328,7 +328,7 @@ describe("revoking and granting", () => {
     const model = createModel([WEB]);
     model.ownerBinding = undefined;
     const move = aMove({ phase: "REVOKE" });
-    for (const write of stepWrites(nextStep(move, model.observe(move)))) model.carry(write);
+    for (const write of stepWrites(nextMoveStep(move, model.observe(move)))) model.carry(write);
     expect([holderOf(model), observationOf(model.ownerBinding as never).epoch]).toEqual(["nobody", MOVE_EPOCH]);
   });
 
@@ -340,7 +340,8 @@ describe("revoking and granting", () => {
       ownerBinding.metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z";
       ownerBinding.metadata["finalizers"] = ["example.com/held"];
       const move = aMove({ phase });
-      for (let round = 0; round < 2; round += 1) for (const write of stepWrites(nextStep(move, model.observe(move)))) model.carry(write);
+      for (let round = 0; round < 2; round += 1)
+        for (const write of stepWrites(nextMoveStep(move, model.observe(move)))) model.carry(write);
       expect(holderOf(model)).toBe(phase === "GRANT" ? "target" : "nobody");
     },
   );
@@ -350,11 +351,11 @@ describe("revoking and granting", () => {
     model.ownerBinding = undefined;
     const [revoking, granting] = [aMove({ phase: "REVOKE" }), aMove({ phase: "GRANT" })];
     const isNamespaceGone = true;
-    expect(nextStep(revoking, model.observe(revoking, { isNamespaceGone }))).toMatchObject({ kind: "probe", whom: "source" });
-    expect(nextStep(revoking, model.observe(revoking, { isNamespaceGone, isRefusalProven: true }))).toMatchObject({ to: "COMMIT" });
-    expect(nextStep(granting, model.observe(granting, { isNamespaceGone, answer: "silent" }))).toMatchObject({ to: "ACTIVATE" });
+    expect(nextMoveStep(revoking, model.observe(revoking, { isNamespaceGone }))).toMatchObject({ kind: "probe", whom: "source" });
+    expect(nextMoveStep(revoking, model.observe(revoking, { isNamespaceGone, isRefusalProven: true }))).toMatchObject({ to: "COMMIT" });
+    expect(nextMoveStep(granting, model.observe(granting, { isNamespaceGone, answer: "silent" }))).toMatchObject({ to: "ACTIVATE" });
     const visits: readonly Visited[] = [{ environment: "far", outcome: { kind: "done" } }];
-    expect(nextStep(granting, model.observe(granting, { isNamespaceGone, answer: "silent", visits }))).toMatchObject({
+    expect(nextMoveStep(granting, model.observe(granting, { isNamespaceGone, answer: "silent", visits }))).toMatchObject({
       kind: "probe",
       whom: "target",
     });
@@ -364,15 +365,15 @@ describe("revoking and granting", () => {
     const model = createModel([WEB]);
     (model.ownerBinding as unknown as { roleRef: object }).roleRef = { kind: "ClusterRole", name: "view" };
     const move = aMove({ phase: "REVOKE" });
-    expect(stepWrites(nextStep(move, model.observe(move)))).toMatchObject([{ side: "ownerBinding", write: { kind: "delete" } }]);
-    for (let round = 0; round < 2; round += 1) for (const write of stepWrites(nextStep(move, model.observe(move)))) model.carry(write);
+    expect(stepWrites(nextMoveStep(move, model.observe(move)))).toMatchObject([{ side: "ownerBinding", write: { kind: "delete" } }]);
+    for (let round = 0; round < 2; round += 1) for (const write of stepWrites(nextMoveStep(move, model.observe(move)))) model.carry(write);
     expect([holderOf(model), observationOf(model.ownerBinding as never).epoch]).toEqual(["nobody", MOVE_EPOCH]);
   });
 
   it("gives up where the owner binding cannot be emptied for five minutes (I4)", () => {
     const model = createModel([WEB]);
     const move = aMove({ phase: "REVOKE" });
-    const stepAt = (ms: number) => nextStep(move, model.observe(move, { now: millis(move.phaseSince + ms) }));
+    const stepAt = (ms: number) => nextMoveStep(move, model.observe(move, { now: millis(move.phaseSince + ms) }));
     expect(stepAt(299_000)).toMatchObject({ kind: "write" });
     expect(stepAt(301_000)).toMatchObject({ kind: "abort", why: { code: "NO_REFUSAL" } });
   });
@@ -380,14 +381,14 @@ describe("revoking and granting", () => {
   it("never takes time for a refusal: it gives up where another binding lets the old owner write, or nobody answers", () => {
     const model = createModel([WEB]);
     const move = aMove({ phase: "REVOKE" });
-    for (const write of stepWrites(nextStep(move, model.observe(move)))) model.carry(write);
+    for (const write of stepWrites(nextMoveStep(move, model.observe(move)))) model.carry(write);
     const late = (ms: number) => ({ now: millis(move.phaseSince + ms) });
-    expect(nextStep(move, model.observe(move, { answer: "allowed", ...late(59_000) }))).toMatchObject({ kind: "probe" });
-    expect(nextStep(move, model.observe(move, { answer: "allowed", ...late(61_000) }))).toMatchObject({
+    expect(nextMoveStep(move, model.observe(move, { answer: "allowed", ...late(59_000) }))).toMatchObject({ kind: "probe" });
+    expect(nextMoveStep(move, model.observe(move, { answer: "allowed", ...late(61_000) }))).toMatchObject({
       why: { code: "REGISTER_BYPASSED" },
     });
-    expect(nextStep(move, model.observe(move, { answer: "silent", ...late(301_000) }))).toMatchObject({ why: { code: "NO_REFUSAL" } });
-    expect(nextStep(move, model.observe(move, { answer: "refused", ...late(3_600_000) }))).toMatchObject({ kind: "probe" });
+    expect(nextMoveStep(move, model.observe(move, { answer: "silent", ...late(301_000) }))).toMatchObject({ why: { code: "NO_REFUSAL" } });
+    expect(nextMoveStep(move, model.observe(move, { answer: "refused", ...late(3_600_000) }))).toMatchObject({ kind: "probe" });
   });
 });
 
@@ -399,9 +400,10 @@ describe("environments with owner bindings of the unit", () => {
   const decided = (phase: MovePhase, visits: readonly Visited[] | undefined, ms = 0, over: Partial<MoveWorld> = {}) => {
     const model = createModel([WEB]);
     const move = aMove({ phase });
-    if (phase === "REVOKE" || phase === "GRANT") for (const write of stepWrites(nextStep(move, model.observe(move)))) model.carry(write);
+    if (phase === "REVOKE" || phase === "GRANT")
+      for (const write of stepWrites(nextMoveStep(move, model.observe(move)))) model.carry(write);
     const world = model.observe(move, { visits, now: millis(move.phaseSince + ms), ...over });
-    return nextStep(move, { ...world, onSource: phase === "CLEANUP" ? [] : world.onSource });
+    return nextMoveStep(move, { ...world, onSource: phase === "CLEANUP" ? [] : world.onSource });
   };
 
   it.each(["PREPARE", "REVOKE", "GRANT", "CLEANUP", "ABORT"] as const)("are gone to in %s before anything follows from it", (phase) => {
@@ -458,10 +460,10 @@ describe("environments with owner bindings of the unit", () => {
       [elsewhere, "advance"],
     ] as const) {
       const model = createModel([application]);
-      for (const write of stepWrites(nextStep(aMove(), model.observe(aMove())))) model.carry(write);
+      for (const write of stepWrites(nextMoveStep(aMove(), model.observe(aMove())))) model.carry(write);
       const move = aMove({ phase: "ACTIVATE" });
-      for (const write of stepWrites(nextStep(move, model.observe(move)))) model.carry(write);
-      expect(nextStep(move, model.observe(move, { now: millis(move.phaseSince + 181_000) }))).toMatchObject({ kind });
+      for (const write of stepWrites(nextMoveStep(move, model.observe(move)))) model.carry(write);
+      expect(nextMoveStep(move, model.observe(move, { now: millis(move.phaseSince + 181_000) }))).toMatchObject({ kind });
     }
   });
 });
@@ -469,20 +471,20 @@ describe("environments with owner bindings of the unit", () => {
 describe("deletions and edits during a move", () => {
   it("leave a deleted application's copy as it is, for its owner to delete after the move (I6)", () => {
     const model = createModel([deleted(WEB, "cascade")]);
-    for (const write of stepWrites(nextStep(aMove(), model.observe(aMove())))) model.carry(write);
+    for (const write of stepWrites(nextMoveStep(aMove(), model.observe(aMove())))) model.carry(write);
     const activating = aMove({ phase: "ACTIVATE" });
-    expect(nextStep(activating, model.observe(activating))).toMatchObject({ kind: "advance", to: "VERIFY" });
+    expect(nextMoveStep(activating, model.observe(activating))).toMatchObject({ kind: "advance", to: "VERIFY" });
     expect(observationOf(model.objects.target.get("web") as never).isPaused).toBe(true);
   });
 
   it("activate what the row wants then, not what it wanted when the copy was made (I3, I6)", () => {
     const before = createModel([WEB]);
-    for (const write of stepWrites(nextStep(aMove(), before.observe(aMove())))) before.carry(write);
+    for (const write of stepWrites(nextMoveStep(aMove(), before.observe(aMove())))) before.carry(write);
     const edited = { ...WEB, desiredRevision: 3, spec: { ...WEB.spec, source: { ...WEB.spec.source, path: "other" } } };
     const after = createModel([edited]);
     after.objects.target.set("web", before.objects.target.get("web") as never);
     const move = aMove({ phase: "ACTIVATE" });
-    for (const write of stepWrites(nextStep(move, after.observe(move)))) after.carry(write);
+    for (const write of stepWrites(nextMoveStep(move, after.observe(move)))) after.carry(write);
     expect(after.objects.target.get("web")?.["spec"]).toMatchObject({ source: { path: "other" }, syncPolicy: { automated: {} } });
   });
 });
@@ -490,9 +492,9 @@ describe("deletions and edits during a move", () => {
 it("empties the side it leaves only of what is not newer than the move", () => {
   const model = createModel([WEB]);
   const move = aMove({ phase: "CLEANUP", fromEpoch: EPOCH });
-  for (let round = 0; round < 3; round += 1) for (const write of stepWrites(nextStep(move, model.observe(move)))) model.carry(write);
+  for (let round = 0; round < 3; round += 1) for (const write of stepWrites(nextMoveStep(move, model.observe(move)))) model.carry(write);
   expect(model.objects.source.size).toBe(0);
-  expect(nextStep(move, model.observe(move))).toEqual({ kind: "clear", side: "source" });
+  expect(nextMoveStep(move, model.observe(move))).toEqual({ kind: "clear", side: "source" });
 });
 
 it.each([
@@ -504,7 +506,7 @@ it.each([
   (isFailOver, ms, step) => {
     const model = createModel([WEB]);
     const move = aMove({ phase: "CLEANUP", isFailOver });
-    expect(nextStep(move, model.observe(move, { onSource: [], isSourceAway: true, now: millis(move.phaseSince + ms) }))).toMatchObject(
+    expect(nextMoveStep(move, model.observe(move, { onSource: [], isSourceAway: true, now: millis(move.phaseSince + ms) }))).toMatchObject(
       step,
     );
   },

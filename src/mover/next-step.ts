@@ -4,7 +4,7 @@ import { type MoveMessage, worse } from "../domain/move-messages.ts";
 import type { DesiredObject } from "../shard/managed-object.ts";
 import type { ApplicationObservation, ObservedOwnerBinding } from "../shard/parse-observation.ts";
 import { activate, verify } from "./phases/activate.ts";
-import { type AbortReason, DONE, inTurns, type JoinedStep, remove, type SidedWrite, together } from "./phases/object-step.ts";
+import { type AbortReason, DONE, inTurns, type JoinedStep, removeStep, type SidedWrite, together } from "./phases/object-step.ts";
 import { grant, revoke } from "./phases/owner-binding.ts";
 import type { Pair } from "./phases/pair.ts";
 import { arrive, baselineOf } from "./phases/prepare.ts";
@@ -54,7 +54,7 @@ export interface MoveWorld {
 }
 
 /** What a move does next. */
-export type Step =
+export type MoveStep =
   | { readonly kind: "write"; readonly writes: readonly SidedWrite[] }
   /** Create or update the prerequisites of the unit on the target. */
   | { readonly kind: "raise" }
@@ -109,7 +109,7 @@ const VERIFY_CAP_MS = 3 * 60_000;
  * has stopped: a timeout aborts the move, or lets it go on without what it waited for where the owner binding keeps the
  * unit safe.
  */
-export function nextStep(move: Move, world: MoveWorld): Step {
+export function nextMoveStep(move: Move, world: MoveWorld): MoveStep {
   const { pairs, now } = world;
   const epoch = move.toEpoch;
   const elapsedMs = now - move.phaseSince;
@@ -159,14 +159,14 @@ export function nextStep(move: Move, world: MoveWorld): Step {
   }
 }
 
-const SOURCE_AWAY: Step = { kind: "wait", why: "for its former instance, which gives no answer" };
+const SOURCE_AWAY: MoveStep = { kind: "wait", why: "for its former instance, which gives no answer" };
 /** Said when the API server refuses to change the owner binding for that long, or somebody restores it each time. */
 const NOT_TAKEN = "the right to write could not be taken from the old owner in five minutes";
 /** Stands where `after` needs a next step and cannot get to it, because the joined step is known not to be `done`. */
-const DEAD_END: Step = { kind: "wait", why: "" };
+const DEAD_END: MoveStep = { kind: "wait", why: "" };
 
 /** PREPARE: first what makes the move impossible, then remote clusters, then prerequisites, and last the copies on the target. */
-function prepare(world: MoveWorld, epoch: number, elapsedMs: number): Step {
+function prepare(world: MoveWorld, epoch: number, elapsedMs: number): MoveStep {
   const { pairs, prerequisiteWaits, visits } = world;
   const away = unreachableOf(visits ?? []);
   if (away !== undefined && elapsedMs > AWAY_CAP_MS && !world.isSourceStopped) return unreachable(away);
@@ -191,7 +191,7 @@ function prepare(world: MoveWorld, epoch: number, elapsedMs: number): Step {
  */
 function arrivals({ pairs, onTarget }: MoveWorld, epoch: number, elapsedMs: number): JoinedStep {
   const left = onTarget.filter((observation) => (observation.epoch ?? 0) < epoch);
-  const cleared = together(left.map((observation) => remove("target", observation)));
+  const cleared = together(left.map((observation) => removeStep("target", observation)));
   if (cleared.kind !== "done") return cleared;
   return together(
     inTurns(
@@ -206,16 +206,16 @@ function arrivals({ pairs, onTarget }: MoveWorld, epoch: number, elapsedMs: numb
  * for it. An environment that cannot be reached is not waited for where `mayBeAway`, or where the source was stopped
  * for good.
  */
-function visitFirst({ visits, isSourceStopped }: MoveWorld, mayBeAway: boolean, then: Step): Step {
+function visitFirst({ visits, isSourceStopped }: MoveWorld, mayBeAway: boolean, then: MoveStep): MoveStep {
   return visits === undefined ? { kind: "visit" } : after(judgeVisits(visits, mayBeAway || isSourceStopped), then);
 }
 
-function unfenceable(environment: string): Step {
+function unfenceable(environment: string): MoveStep {
   const text = `the old owner may enter environment ${environment} with the user's own credential, which nobody can take from it`;
   return { kind: "abort", why: { code: "SOFT_PROFILE", text } };
 }
 
-function unreachable(environment: string): Step {
+function unreachable(environment: string): MoveStep {
   const text = `${environment}, so that nobody can take the right to write there from the old owner`;
   return { kind: "abort", why: { code: "ENVIRONMENT_UNREACHABLE", text } };
 }
@@ -224,7 +224,7 @@ function unreachable(environment: string): Step {
  * REVOKE: empties the owner binding, then those in remote clusters, and then asks until the refusal of the source's
  * account is proven. Only then COMMIT follows. Timeouts abort the move.
  */
-function revocation(world: MoveWorld, epoch: number, elapsedMs: number): Step {
+function revocation(world: MoveWorld, epoch: number, elapsedMs: number): MoveStep {
   const { ownerBinding, granted, answer, isRefusalProven, visits } = world;
   const revoked = world.isNamespaceGone ? DONE : revoke(ownerBinding, granted, epoch);
   const isStuck = elapsedMs > SILENCE_CAP_MS && (revoked.kind === "write" || revoked.kind === "wait");
@@ -253,7 +253,7 @@ function revocation(world: MoveWorld, epoch: number, elapsedMs: number): Step {
  * The move cannot be aborted any more, so an environment that stays unreachable is left to the controller of
  * environments.
  */
-function granting(world: MoveWorld, elapsedMs: number): Step {
+function granting(world: MoveWorld, elapsedMs: number): MoveStep {
   const granted = world.isNamespaceGone ? DONE : grant(world.ownerBinding, world.granted);
   if (granted.kind !== "done") return after(together([granted]), DEAD_END);
   const probe = { kind: "probe", whom: "target", why: "for the new owner to be allowed to write" } as const;
@@ -268,7 +268,7 @@ function granting(world: MoveWorld, elapsedMs: number): Step {
  * A source that cannot be reached is waited for briefly, in a fail-over not at all. What stays on it is an orphan,
  * which the reconciler's sweep removes.
  */
-function emptying({ isFailOver, toEpoch }: Move, world: MoveWorld, elapsedMs: number): Step {
+function emptying({ isFailOver, toEpoch }: Move, world: MoveWorld, elapsedMs: number): MoveStep {
   const isTooLong = elapsedMs > AWAY_CAP_MS;
   if (world.isSourceAway && !isFailOver && !isTooLong) return SOURCE_AWAY;
   const emptied = empty(world.onSource, "source", toEpoch);
@@ -279,13 +279,13 @@ function emptying({ isFailOver, toEpoch }: Move, world: MoveWorld, elapsedMs: nu
  * Removes the unit's Applications from one side, then its prerequisites. Applications with a newer epoch are not the
  * move's and stay.
  */
-function empty(observations: readonly ApplicationObservation[], side: "source" | "target", epoch: number): Step {
+function empty(observations: readonly ApplicationObservation[], side: "source" | "target", epoch: number): MoveStep {
   const ours = observations.filter((observation) => (observation.epoch ?? 0) <= epoch);
-  return after(together(ours.map((observation) => remove(side, observation))), { kind: "clear", side });
+  return after(together(ours.map((observation) => removeStep(side, observation))), { kind: "clear", side });
 }
 
 /** Turns the joined step of several objects into a step of the move. `then` follows where nothing is left to do for them. */
-function after(joined: JoinedStep, then: Step): Step {
+function after(joined: JoinedStep, then: MoveStep): MoveStep {
   switch (joined.kind) {
     case "writes":
       return { kind: "write", writes: joined.writes };

@@ -19,14 +19,14 @@ export interface PlacedAnswer extends EndpointAnswer {
 }
 
 /** Refusals of one endpoint in a row, with no other answer between them, by the monotonic clock, in ms. */
-export interface Streak {
+export interface RefusalStreak {
   readonly firstMs: number;
   readonly lastMs: number;
   readonly count: number;
 }
 
 /** By endpoint. An endpoint that did not refuse last has no streak. */
-export type Proof = ReadonlyMap<string, Streak>;
+export type Proof = ReadonlyMap<string, RefusalStreak>;
 
 export const NO_PROOF: Proof = new Map();
 /** For how long refusals are watched, in ms: of a single API server, and of an address at which an unknown number of them answers. */

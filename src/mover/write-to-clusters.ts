@@ -54,7 +54,7 @@ function failureOf(end: PromiseSettledResult<void>, written: SidedWrite | undefi
 }
 
 /** The prerequisites of a moved unit on its two instances. */
-export interface Prerequisites {
+export interface MovePrerequisites {
   /** `[]` where they were seen on the target a moment ago; `undefined`: they have to be observed first. */
   recall(id: MoveId): readonly string[] | undefined;
   /**
@@ -72,7 +72,7 @@ export interface Prerequisites {
 /** Somebody may remove them again while the target compares, so they are looked for again after so long, in ms. */
 const RECALL_MS = 5_000;
 
-export function createPrerequisites(unitPrerequisites: UnitPrerequisites, clock: Pick<Clock, "monotonicMs">): Prerequisites {
+export function createMovePrerequisites(unitPrerequisites: UnitPrerequisites, clock: Pick<Clock, "monotonicMs">): MovePrerequisites {
   const seenAt = new Map<MoveId, number>();
   return {
     recall: (id) => (clock.monotonicMs() - (seenAt.get(id) ?? Number.NEGATIVE_INFINITY) < RECALL_MS ? [] : undefined),

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { KubeObject } from "../runtime/kube/resource.ts";
 import { accountName, readAccountName } from "../shard/names.ts";
-import { APPLICATIONS, ROLES } from "./adapters/kubernetes/types.ts";
+import { APPLICATIONS, ROLE_OBJECTS } from "./adapters/kubernetes/types.ts";
 import { deploying, type Raw } from "./testing/deploy.ts";
 import { eventually } from "./testing/until.ts";
 import type { World } from "./testing/world.ts";
@@ -48,7 +48,7 @@ describe("a watch that is behind", () => {
     world.apiServer.faults.silenceWatches();
     await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(deployed), { status: { sync: { status: "Synced" } } }, world.signal);
     const role = { namespace: "argosy-accounts", name: readAccountName(deployed.instance.id) };
-    await world.hands.api.mergePatch(ROLES, role, { metadata: { annotations: { seen: "no" } } }, world.signal);
+    await world.hands.api.mergePatch(ROLE_OBJECTS, role, { metadata: { annotations: { seen: "no" } } }, world.signal);
     await world.rows.changeSpec(deployed.application, { type: "manual" });
     const other = await world.rows.addApplication("team-b", "web");
     await world.rows.place(other, deployed.instance.id);
@@ -57,7 +57,7 @@ describe("a watch that is behind", () => {
       async () => (await world.rows.acknowledged("application", deployed.application.id))?.appliedRevision === 2,
     );
     await eventually("the other unit stands", async () => (await world.rows.acknowledged("register", other.unitId)) !== undefined);
-    const names = (await world.hands.api.get<Raw>(ROLES, role, world.signal))?.rules?.[0]?.resourceNames;
+    const names = (await world.hands.api.get<Raw>(ROLE_OBJECTS, role, world.signal))?.rules?.[0]?.resourceNames;
     expect(names).toHaveLength(2);
   });
 });

@@ -5,10 +5,10 @@ import { CASCADE_FINALIZER } from "../shard/plan-application.ts";
 import {
   APPLICATIONS,
   CLUSTER_ROLE_BINDINGS,
+  ENGINE_SECRETS,
   PROJECTS,
   ROLE_BINDINGS,
-  ROLES,
-  SECRETS,
+  ROLE_OBJECTS,
   SERVICE_ACCOUNTS,
 } from "./adapters/kubernetes/types.ts";
 import { deploying, type Raw } from "./testing/deploy.ts";
@@ -48,11 +48,11 @@ describe("making an instance equal to its rows", () => {
       world.signal,
     );
     expect(project?.spec).toMatchObject({ sourceRepos: [application.spec.source.repoUrl], destinations: [{ namespace: "team-a" }] });
-    const role = await world.hands.api.get<Raw>(ROLES, { namespace: "argosy-accounts", name: reader }, world.signal);
+    const role = await world.hands.api.get<Raw>(ROLE_OBJECTS, { namespace: "argosy-accounts", name: reader }, world.signal);
     expect(role?.rules?.[0]?.resourceNames).toEqual([account]);
     expect(await world.hands.api.get(CLUSTER_ROLE_BINDINGS, { namespace: "", name: `argosy-${reader}` }, world.signal)).toBeDefined();
     const entry = await world.hands.engine.get<Raw>(
-      SECRETS,
+      ENGINE_SECRETS,
       { namespace: instance.namespace, name: clusterEntryName(DESTINATION.server) },
       world.signal,
     );
@@ -163,7 +163,7 @@ describe("repairing what people do by hand", () => {
     );
     await world.hands.api.delete(ROLE_BINDINGS, { namespace: "team-a", name: "argosy-deployer" }, {}, world.signal);
     await world.hands.engine.delete(
-      SECRETS,
+      ENGINE_SECRETS,
       { namespace: deployed.instance.namespace, name: clusterEntryName(DESTINATION.server) },
       {},
       world.signal,
@@ -187,7 +187,7 @@ describe("repairing what people do by hand", () => {
       "the entry is back",
       async () =>
         (await world.hands.engine.get(
-          SECRETS,
+          ENGINE_SECRETS,
           { namespace: deployed.instance.namespace, name: clusterEntryName(DESTINATION.server) },
           world.signal,
         )) !== undefined,
@@ -345,7 +345,7 @@ describe("deleting", () => {
     await eventually("the register is gone", async () => (await readOwnerBinding()) === undefined);
     await eventually("nobody may be impersonated", async () => {
       const role = await world.hands.api.get<Raw>(
-        ROLES,
+        ROLE_OBJECTS,
         { namespace: "argosy-accounts", name: readAccountName(deployed.instance.id) },
         world.signal,
       );
@@ -361,10 +361,11 @@ describe("deleting", () => {
     const reader = { namespace: "argosy-accounts", name: readAccountName(instance.id) };
     await world.startReconciler();
     const entry = { namespace: instance.namespace, name: clusterEntryName(DESTINATION.server) };
-    await eventually("it has its entry", async () => (await world.hands.engine.get(SECRETS, entry, world.signal)) !== undefined);
+    await eventually("it has its entry", async () => (await world.hands.engine.get(ENGINE_SECRETS, entry, world.signal)) !== undefined);
     await world.rows.retire(instance);
     await eventually("its account is gone", async () => (await world.hands.api.get(SERVICE_ACCOUNTS, reader, world.signal)) === undefined);
-    for (const type of [SECRETS, ROLES, ROLE_BINDINGS]) expect(await world.hands.api.get(type, reader, world.signal)).toBeUndefined();
+    for (const type of [ENGINE_SECRETS, ROLE_OBJECTS, ROLE_BINDINGS])
+      expect(await world.hands.api.get(type, reader, world.signal)).toBeUndefined();
     const binding = { namespace: "", name: `argosy-${reader.name}` };
     expect(await world.hands.api.get(CLUSTER_ROLE_BINDINGS, binding, world.signal)).toBeUndefined();
   });

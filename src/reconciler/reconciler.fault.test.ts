@@ -9,7 +9,7 @@ import { CASCADE_FINALIZER } from "../shard/plan-application.ts";
 import type { DesiredApplication } from "../store/shard/port.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
-import { APPLICATIONS, PROJECTS, ROLE_BINDINGS, SECRETS } from "./adapters/kubernetes/types.ts";
+import { APPLICATIONS, ENGINE_SECRETS, PROJECTS, ROLE_BINDINGS } from "./adapters/kubernetes/types.ts";
 import { createApplicationRows } from "./applications/application-rows.ts";
 import { createApplyApplication } from "./applications/apply-application.ts";
 import { createPacing } from "./applications/pace-applications.ts";
@@ -245,7 +245,7 @@ describe.each(FAULT_MODES)("a unit converges when any one call %s", (mode) => {
     const tokensOf = async ({ unit }: Deployed) => {
       const labelSelector = `argosy.dev/unit=${unit.id},argocd.argoproj.io/secret-type=repository`;
       const { items } = await world.hands.engine.listPage<KubeObject & { readonly data?: { readonly bearerToken?: string } }>(
-        SECRETS,
+        ENGINE_SECRETS,
         { namespace: instance.namespace, labelSelector },
         world.signal,
       );

@@ -5,7 +5,7 @@ import type { Application } from "../domain/workspace.ts";
 import type { KubeObject } from "../runtime/kube/resource.ts";
 import { createVirtualClock, type VirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { projectName } from "../shard/names.ts";
-import { APPLICATIONS, PROJECTS, SECRETS } from "./adapters/kubernetes/types.ts";
+import { APPLICATIONS, ENGINE_SECRETS, PROJECTS } from "./adapters/kubernetes/types.ts";
 import { type Deployed, deploying, type Raw } from "./testing/deploy.ts";
 import { addEnvironment } from "./testing/environments.ts";
 import { eventually, passes } from "./testing/until.ts";
@@ -107,13 +107,13 @@ describe("an application that waits says for what:", () => {
     await comes("it stands", () => isAcknowledged(deployed));
     const { namespace } = deployed.instance;
     const labelSelector = "argocd.argoproj.io/secret-type=repository";
-    const [secret] = (await world.hands.engine.listPage<Raw>(SECRETS, { namespace, labelSelector }, world.signal)).items;
+    const [secret] = (await world.hands.engine.listPage<Raw>(ENGINE_SECRETS, { namespace, labelSelector }, world.signal)).items;
     const at = { namespace, name: secret?.metadata.name ?? "" };
-    await world.hands.engine.mergePatch<KubeObject>(SECRETS, at, { metadata: { finalizers: ["example.com/hold"] } }, world.signal);
+    await world.hands.engine.mergePatch<KubeObject>(ENGINE_SECRETS, at, { metadata: { finalizers: ["example.com/hold"] } }, world.signal);
     await world.rows.revokeCredential(uid);
     const late = await world.rows.addApplication("team-a", "late");
     await isReported(late, "Waiting: for a former repository Secret, which is on its way out");
-    await world.hands.engine.mergePatch<KubeObject>(SECRETS, at, { metadata: { finalizers: null } }, world.signal);
+    await world.hands.engine.mergePatch<KubeObject>(ENGINE_SECRETS, at, { metadata: { finalizers: null } }, world.signal);
     await comes("it stands", () => isThere(late));
   });
 

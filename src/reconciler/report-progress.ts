@@ -14,11 +14,11 @@ import type { Metrics } from "../telemetry/metrics.ts";
 import type { HeldObjects } from "./port.ts";
 import type { Rows } from "./read-and-record-rows.ts";
 import {
-  type BlockedBy,
   reasonOf,
   reportAfterMs,
-  type Streak,
   type Trouble,
+  type TroubleCause,
+  type TroubleStreak,
   textOf,
   troubleOf,
   troubleOfEnd,
@@ -47,7 +47,7 @@ export interface Progress {
 type Reported = Pick<Application, "id" | "desiredRevision" | "deletion">;
 
 /** What became of work on a unit's prerequisites. */
-export interface UnitResult extends WorkResult, Partial<BlockedBy> {}
+export interface UnitResult extends WorkResult, Partial<TroubleCause> {}
 
 export interface ProgressDeps extends BlockageDeps {
   readonly rows: Pick<Rows, "recordProgress">;
@@ -56,7 +56,7 @@ export interface ProgressDeps extends BlockageDeps {
 export function createProgress(deps: ProgressDeps): Progress {
   const { rows, clock, log } = deps;
   const blockages = createBlockages(deps);
-  const streaks = new Map<ApplicationId, Streak>();
+  const streaks = new Map<ApplicationId, TroubleStreak>();
   const units = new Map<UnitId, { readonly waits: string; readonly missingPrerequisites: readonly MissingPrerequisite[] }>();
 
   /** Returns after how many ms it is worth reporting, if it was not now. */

@@ -3,7 +3,7 @@ import { millis } from "../domain/clock.ts";
 import { DefectError, GoneError, InputError, RefusedError, StaleError, UnavailableError } from "../domain/errors.ts";
 import { parseApplication } from "../shard/parse-application.ts";
 import { CASCADE_FINALIZER } from "../shard/plan-application.ts";
-import { reportAfterMs, type Streak, textOf, troubleOf, troubleOfEnd, waitingFor, waits } from "./trouble.ts";
+import { reportAfterMs, type TroubleStreak, textOf, troubleOf, troubleOfEnd, waitingFor, waits } from "./trouble.ts";
 
 const said = new Error('Application.argoproj.io "x" is invalid:\n  spec.project: Required value');
 const options = { code: "test", cause: said };
@@ -114,7 +114,7 @@ describe("a deletion that has not ended", () => {
 describe("telling people", () => {
   const passing = waitingFor("for it");
   const lasting = troubleOf(new RefusedError("x", options));
-  const streak = (over: Partial<Streak>): Streak => ({ sinceMs: 0, attempts: 1, reported: undefined, desired: "", ...over });
+  const streak = (over: Partial<TroubleStreak>): TroubleStreak => ({ sinceMs: 0, attempts: 1, reported: undefined, desired: "", ...over });
   const reported = (trouble: typeof passing, atMs: number) => ({ text: textOf(trouble), atMs });
 
   it.each([

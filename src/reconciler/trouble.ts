@@ -35,7 +35,7 @@ function named(name: string): string {
 }
 
 /** What keeps a unit's prerequisites from standing. */
-export interface BlockedBy {
+export interface TroubleCause {
   /** What they wait for, for people; see `waits`. */
   readonly waits: readonly string[];
   /** Credentials that cannot be read. Only the applications that need one wait for it. */
@@ -121,7 +121,7 @@ const cut = (text: string): string => {
 };
 
 /** What is remembered of an application that is not where it should be. */
-export interface Streak {
+export interface TroubleStreak {
   /** When the first of the attempts in a row came to nothing, in ms. */
   readonly sinceMs: number;
   /** Attempts that were not reported yet. */
@@ -137,7 +137,7 @@ const REPORT_AFTER_MS = 5_000;
 const REPEAT_MS = 60_000;
 
 /** After how many ms a trouble that is still there is reported to people, 0 for now; `undefined`: it was. */
-export function reportAfterMs({ sinceMs, attempts, reported }: Streak, trouble: Trouble, nowMs: number): number | undefined {
+export function reportAfterMs({ sinceMs, attempts, reported }: TroubleStreak, trouble: Trouble, nowMs: number): number | undefined {
   if (reported === undefined) return trouble.isLasting ? 0 : Math.max(0, sinceMs + REPORT_AFTER_MS - nowMs);
   if (textOf(trouble) !== reported.text) return Math.max(0, reported.atMs + REPORT_AFTER_MS - nowMs);
   return attempts > 0 ? Math.max(0, reported.atMs + REPEAT_MS - nowMs) : undefined;

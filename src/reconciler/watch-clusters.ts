@@ -4,7 +4,7 @@ import { differsInContent, holderOf } from "../shard/parse-application.ts";
 import type { ObservedToken } from "../shard/parse-rights.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Hosts } from "./find-hosts.ts";
-import type { Sweep } from "./instances/sweep-instance.ts";
+import type { InstanceSweep } from "./instances/sweep-instance.ts";
 import { type Requests, routeApplication, routeObject, statusKey } from "./keys.ts";
 import type { ApiCluster, EngineShard, Engines, ManagedObjects } from "./port.ts";
 
@@ -29,7 +29,7 @@ export interface ClusterWatch {
 export interface ClusterWatchDeps {
   readonly hosts: Hosts;
   readonly engines: Engines;
-  readonly sweep: Pick<Sweep, "revisit">;
+  readonly sweep: Pick<InstanceSweep, "revisit">;
   readonly requests: Requests;
   readonly partition: Partition;
   /** Aborts when the reconciler stops. */

@@ -10,11 +10,11 @@ import type { Log } from "../telemetry/log.ts";
 import { outcomeDecision } from "./decisions.ts";
 import { createEmptyInstances } from "./empty-instances.ts";
 import { canaryLatency } from "./evidence.ts";
-import { changeOf } from "./instance-order.ts";
+import { orderedChangeOf } from "./instance-order.ts";
 import { type NextRollout, nextRollout } from "./next-rollout.ts";
 import { createTallies, type Tallies } from "./observation/tally-syncs.ts";
 import type { Emptying, InstanceObservations } from "./port.ts";
-import { presentOf, resyncOf, watchedOf } from "./waves.ts";
+import { presentOf, rolloutResyncOf, watchedOf } from "./waves.ts";
 
 export interface CarryOutDeps {
   readonly store: Pick<Store, "rollouts" | "fleet" | "directives" | "health">;
@@ -65,7 +65,7 @@ async function seeWave(
   signal: AbortSignal,
 ): Promise<{ readonly observations: ReadonlyMap<InstanceId, InstanceObservation>; readonly resyncMs: number }> {
   const present = presentOf({ instances: rows }, { instances: watchedOf(rollout) });
-  const resyncMs = resyncOf(spec, [...new Set(present.flatMap(({ id }) => rows.get(id)?.pool ?? []))]);
+  const resyncMs = rolloutResyncOf(spec, [...new Set(present.flatMap(({ id }) => rows.get(id)?.pool ?? []))]);
   const releases: readonly CatalogueEntry[] = spec?.versions.catalogue ?? [];
   const found = new Map<InstanceId, InstanceObservation>();
   const see = async (one: WaveInstance): Promise<void> => {
@@ -108,7 +108,7 @@ async function assign(
 ): Promise<void> {
   for (const one of presentOf({ instances: rows }, { instances: watchedOf(rollout) })) {
     const instance = rows.get(one.id);
-    const change = instance && changeOf(rollout, one, instance, clock.now());
+    const change = instance && orderedChangeOf(rollout, one, instance, clock.now());
     if (change === undefined) continue;
     log.info({ instance: one.name, rollout: rollout.id, ...change.reported }, "Telling an instance what a rollout has it do");
     await store.fleet.changeInstance(change.row, signal).catch((error: unknown) => {

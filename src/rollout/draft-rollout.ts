@@ -4,8 +4,8 @@ import type { InstanceId, RolloutId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import { LOAD_DIMENSIONS, type LoadVector, ZERO_LOAD } from "../domain/load.ts";
 import type { FrozenVersion, Rollout, RolloutOrder } from "../domain/rollout.ts";
-import { type Candidate, planWaves } from "./plan-waves.ts";
-import { resyncOf } from "./waves.ts";
+import { planWaves, type WaveCandidate } from "./plan-waves.ts";
+import { rolloutResyncOf } from "./waves.ts";
 import { whyNotRelease, whyNotUpgrade } from "./why-not-release.ts";
 
 export interface DraftFacts {
@@ -55,7 +55,7 @@ export function draftRollout(
   const stuck = mode === "drain" ? withoutHost(allowed, meant, version) : [];
   refused.push(...stuck);
   const candidates = allowed.filter(({ instance }) => !stuck.some(({ id: each }) => each === instance.id));
-  const options = { mode, isEmergency, bakeMs: order.bakeMs, resyncMs: resyncOf(spec, [...new Set(meant.map((one) => one.pool))]) };
+  const options = { mode, isEmergency, bakeMs: order.bakeMs, resyncMs: rolloutResyncOf(spec, [...new Set(meant.map((one) => one.pool))]) };
   const rollout: Rollout = {
     id,
     version,
@@ -77,8 +77,8 @@ export function draftRollout(
 }
 
 /** Instances that cannot be emptied, because none of their class has the release, or is empty and could be given it first. */
-function withoutHost(candidates: readonly Candidate[], meant: readonly Instance[], version: string) {
-  const classOf = ({ instance }: Candidate): string | undefined => meant.find(({ id }) => id === instance.id)?.class;
+function withoutHost(candidates: readonly WaveCandidate[], meant: readonly Instance[], version: string) {
+  const classOf = ({ instance }: WaveCandidate): string | undefined => meant.find(({ id }) => id === instance.id)?.class;
   const hosts = new Set<string | undefined>([
     ...meant.filter((one) => one.version === version && one.state === "ACTIVE").map((one) => one.class),
     ...candidates.filter(({ units }) => units === 0).map(classOf),
@@ -90,7 +90,7 @@ function withoutHost(candidates: readonly Candidate[], meant: readonly Instance[
   });
 }
 
-function candidateOf(instance: Instance, { held }: DraftFacts): Candidate {
+function candidateOf(instance: Instance, { held }: DraftFacts): WaveCandidate {
   const { load, units } = held.get(instance.id) ?? { load: ZERO_LOAD, units: 0 };
   const utilisation = Math.max(...LOAD_DIMENSIONS.map((dimension) => load[dimension] / instance.capacity[dimension]));
   return { instance, units, utilisation, capacity: instance.capacity.applications };

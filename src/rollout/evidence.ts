@@ -5,7 +5,7 @@ import { shutGate, type Upgraded } from "./judge/gates.ts";
 import { judgeSyncs } from "./judge/sequential.ts";
 import { presentOf, type RolloutFacts, watchedOf } from "./waves.ts";
 
-export interface Failure {
+export interface RolloutFailure {
   readonly gate: string;
   readonly text: string;
   readonly since: Millis;
@@ -14,7 +14,7 @@ export interface Failure {
 }
 
 /** What speaks against the present wave; `undefined`: nothing. */
-export function failureOf(facts: RolloutFacts, wave: Wave): Failure | undefined {
+export function failureOf(facts: RolloutFacts, wave: Wave): RolloutFailure | undefined {
   const { now, rollout, resyncMs } = facts;
   const shut = shutGate({ version: rollout.version, upgraded: upgradedOf(facts), resyncMs });
   if (shut !== undefined) {

@@ -19,7 +19,7 @@ interface InstanceOrder {
  * Brings an instance's row one step nearer to what a rollout says of it: takes new units away from one that is emptied, lets one that is not any
  * more have them again, and says which release to run. `undefined`: it is as it should be.
  */
-export function changeOf(rollout: Rollout, one: WaveInstance, instance: Instance, now: Millis): InstanceOrder | undefined {
+export function orderedChangeOf(rollout: Rollout, one: WaveInstance, instance: Instance, now: Millis): InstanceOrder | undefined {
   const { id, revision, state, reason, cause, attempt } = instance;
   const keptEmpty = isEmptied(rollout, one);
   if (keptEmpty && state === "ACTIVE") {

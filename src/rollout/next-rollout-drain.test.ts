@@ -6,7 +6,7 @@ import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { InstanceObservation, Rollout } from "../domain/rollout.ts";
 import { AT, anInstance, aRollout, aWaveInstance } from "../store/testing/builders.ts";
-import { changeOf } from "./instance-order.ts";
+import { orderedChangeOf } from "./instance-order.ts";
 import { nextRollout } from "./next-rollout.ts";
 import { anObservation } from "./testing/facts.ts";
 import { isEmptied, isHeldBy, versionOf } from "./waves.ts";
@@ -59,7 +59,7 @@ function aDrainedFleet(units: readonly number[], over: (now: Millis, rollout: Ro
     rollout = nextRollout(facts).rollout;
     for (const one of rollout.waves.flatMap((each) => each.instances)) {
       const row = rows.get(one.id);
-      const change = row && changeOf(rollout, one, row, now);
+      const change = row && orderedChangeOf(rollout, one, row, now);
       if (row === undefined || change === undefined) continue;
       const { state, reason, cause, desiredVersion = row.desiredVersion } = change.row;
       if (change.row.desiredVersion === "3.5.7") upgradedUnder.push(held.get(one.id) ?? 0);
@@ -126,7 +126,7 @@ describe("a rollout that hands over what instances hold", () => {
     const cordoned = anInstance({ state: "CORDONED", ...cordonedBy("ada", "odd disk") });
     expect(isHeldBy(rollout, cordoned)).toBe(false);
     const one = aWaveInstance({ id: cordoned.id, emptyingSince: AT });
-    expect(changeOf({ ...rollout, waves: [{ name: "canary", instances: [one], ...wave }] }, one, cordoned, AT)).toBeUndefined();
+    expect(orderedChangeOf({ ...rollout, waves: [{ name: "canary", instances: [one], ...wave }] }, one, cordoned, AT)).toBeUndefined();
     expect(versionOf(rollout, one)).toBeUndefined();
   });
 });

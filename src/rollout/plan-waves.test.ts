@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { InstanceId } from "../domain/ids.ts";
-import { CANARY_UNITS, type Candidate, planWaves } from "./plan-waves.ts";
+import { CANARY_UNITS, planWaves, type WaveCandidate } from "./plan-waves.ts";
 
 const RESYNC_MS = 180_000;
-const aCandidate = (index: number, over: Partial<Omit<Candidate, "instance">> = {}): Candidate => {
+const aCandidate = (index: number, over: Partial<Omit<WaveCandidate, "instance">> = {}): WaveCandidate => {
   const id = `i-${String(index).padStart(3, "0")}` as InstanceId;
   return {
     instance: { id, name: id, engineCluster: "eu-1", version: "3.5.6" },
@@ -14,10 +14,10 @@ const aCandidate = (index: number, over: Partial<Omit<Candidate, "instance">> = 
     ...over,
   };
 };
-const fleet = (size: number, over: Partial<Omit<Candidate, "instance">> = {}) =>
+const fleet = (size: number, over: Partial<Omit<WaveCandidate, "instance">> = {}) =>
   Array.from({ length: size }, (_, index) => aCandidate(index, over));
 const usual = { mode: "in-place" as const, isEmergency: false, resyncMs: RESYNC_MS };
-const shapeOf = (candidates: readonly Candidate[], options = usual) =>
+const shapeOf = (candidates: readonly WaveCandidate[], options = usual) =>
   planWaves(candidates, options).map(({ name, instances }) => `${name}: ${instances.length}`);
 
 describe("planning waves", () => {

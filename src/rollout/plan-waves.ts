@@ -2,7 +2,7 @@ import type { Instance } from "../domain/instance.ts";
 import type { RolloutMode, Wave, WaveInstance } from "../domain/rollout.ts";
 
 /** An instance that a rollout may upgrade. */
-export interface Candidate {
+export interface WaveCandidate {
   readonly instance: Pick<Instance, "id" | "name" | "engineCluster" | "version">;
   readonly units: number;
   /** Its load as a share of its capacity. */
@@ -37,7 +37,7 @@ export interface WaveOptions {
  * and with 30 units between them where these can be had; then waves up to 5, 20, 50 and 100 % of the capacity, emptiest instances first.
  * An emergency has a canary, half, and the rest. Where instances are emptied, those that hold nothing come before all others, as hosts.
  */
-export function planWaves(candidates: readonly Candidate[], options: WaveOptions): readonly Wave[] {
+export function planWaves(candidates: readonly WaveCandidate[], options: WaveOptions): readonly Wave[] {
   const spare = options.mode === "drain" ? candidates.filter(({ units }) => units === 0) : [];
   const rest = planShares(
     candidates.filter((one) => !spare.includes(one)),
@@ -46,7 +46,7 @@ export function planWaves(candidates: readonly Candidate[], options: WaveOptions
   return spare.length === 0 ? rest : [waveOf("spare", spare, options), ...rest];
 }
 
-function planShares(candidates: readonly Candidate[], options: WaveOptions): readonly Wave[] {
+function planShares(candidates: readonly WaveCandidate[], options: WaveOptions): readonly Wave[] {
   const inOrder = candidates.toSorted((a, b) => a.utilisation - b.utilisation || (a.instance.id < b.instance.id ? -1 : 1));
   if (inOrder.length === 0) return [];
   const canaries = chooseCanaries(inOrder);
@@ -54,7 +54,7 @@ function planShares(candidates: readonly Candidate[], options: WaveOptions): rea
   const left = inOrder.filter((one) => !canaries.includes(one));
   const all = sum(inOrder);
   for (const share of options.isEmergency ? SHARES.filter((one) => one >= 0.5) : SHARES) {
-    const next: Candidate[] = [];
+    const next: WaveCandidate[] = [];
     let reached = all - sum(left);
     // A share of what is counted in whole instances is not missed by the last digit of a sum.
     while (left[0] !== undefined && reached < share * all * (1 - 1e-9)) {
@@ -66,7 +66,7 @@ function planShares(candidates: readonly Candidate[], options: WaveOptions): rea
   return waves;
 }
 
-function chooseCanaries(inOrder: readonly Candidate[]): readonly Candidate[] {
+function chooseCanaries(inOrder: readonly WaveCandidate[]): readonly WaveCandidate[] {
   const count = Math.min(MOST_CANARIES, Math.max(1, Math.floor(inOrder.length / FLEET_PER_CANARY)));
   const strata = Array.from({ length: count }, (_, index) =>
     inOrder.slice(Math.floor((index * inOrder.length) / count), Math.floor(((index + 1) * inOrder.length) / count)),
@@ -80,16 +80,16 @@ function chooseCanaries(inOrder: readonly Candidate[]): readonly Candidate[] {
   return chosen;
 }
 
-function waveOf(name: string, candidates: readonly Candidate[], options: WaveOptions): Wave {
+function waveOf(name: string, candidates: readonly WaveCandidate[], options: WaveOptions): Wave {
   const usual = options.isEmergency ? 0 : name === "canary" ? BAKES_MS.canary : BAKES_MS.wave;
   const bakeMs = Math.max(options.bakeMs ?? usual, options.resyncMs);
   return { name, instances: candidates.map(waveInstanceOf), bakeMs, isExtended: false, isApproved: false };
 }
 
-function waveInstanceOf({ instance: { id, name, engineCluster, version }, units }: Candidate): WaveInstance {
+function waveInstanceOf({ instance: { id, name, engineCluster, version }, units }: WaveCandidate): WaveInstance {
   return { id, name, engineCluster, from: version, units };
 }
 
-function sum(candidates: readonly Candidate[]): number {
+function sum(candidates: readonly WaveCandidate[]): number {
   return candidates.reduce((total, { capacity }) => total + capacity, 0);
 }

@@ -78,7 +78,7 @@ export function isHeldBy(rollout: Pick<Rollout, "id">, instance: Pick<Instance, 
 const DEFAULT_S = 120 + 60;
 
 /** How long after a look Argo CD looks at an application again by itself at most, on instances of these pools, in ms. */
-export function resyncOf(spec: FleetSpec | undefined, pools: readonly string[]): number {
+export function rolloutResyncOf(spec: FleetSpec | undefined, pools: readonly string[]): number {
   const seconds = pools.map((name) => {
     const engine = spec?.pools.find((pool) => pool.name === name)?.engine;
     return engine === undefined ? DEFAULT_S : engine.reconciliationSeconds + engine.reconciliationJitterSeconds;

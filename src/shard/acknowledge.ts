@@ -3,7 +3,7 @@ import type { ApplicationPlacement } from "./application-placement.ts";
 import type { DesiredObject, ObservedObject } from "./managed-object.ts";
 
 /** An object that is as its row wants it. */
-export interface Standing {
+export interface StandingObject {
   readonly kind: ShardKind;
   /** Id of the application or unit it was made for. */
   readonly subject: string;
@@ -15,7 +15,7 @@ export interface Standing {
 /** What to record about an object that stands; `undefined` when the very same is among what is recorded (`known`). */
 export function acknowledgementOf(
   placement: ApplicationPlacement,
-  standing: Standing,
+  standing: StandingObject,
   known: readonly ShardObject[],
 ): ShardObject | undefined {
   const { kind, subject, desired, observed } = standing;

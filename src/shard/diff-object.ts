@@ -1,6 +1,6 @@
 import { ANNOTATION_EPOCH } from "../domain/names.ts";
 import type { DesiredObject, Fence, Manifest, ObjectAt, ObservedObject } from "./managed-object.ts";
-import { annotationsOf, manifestOf } from "./managed-object.ts";
+import { managedAnnotationsOf, manifestOf } from "./managed-object.ts";
 import { ANNOTATION_REVISION } from "./names.ts";
 
 export interface PatchOperation {
@@ -83,7 +83,7 @@ export function guards(observed: ObservedObject): readonly PatchOperation[] {
 }
 
 function differences(desired: DesiredObject, observed: ObservedObject): readonly Difference[] {
-  const annotations = Object.entries(annotationsOf(desired)).filter(([name]) => name !== ANNOTATION_REVISION);
+  const annotations = Object.entries(managedAnnotationsOf(desired)).filter(([name]) => name !== ANNOTATION_REVISION);
   return [
     ...(observed.contentHash === desired.contentHash ? [] : (["content"] as const)),
     ...(holds(observed.labels, Object.entries(desired.labels)) ? [] : (["labels"] as const)),
@@ -99,7 +99,7 @@ function changes(desired: DesiredObject, observed: ObservedObject): readonly Pat
   const content = observed.contentHash === desired.contentHash ? [] : Object.entries(desired.content);
   return [
     ...mapChanges("labels", observed.labels, desired.labels),
-    ...mapChanges("annotations", observed.annotations, annotationsOf(desired)),
+    ...mapChanges("annotations", observed.annotations, managedAnnotationsOf(desired)),
     // "add" replaces a member that is there; fixed fields are equal by now, and naming them again does no harm.
     ...content.map(([field, value]) => ({ op: "add", path: `/${escapePointer(field)}`, value }) as const),
   ];

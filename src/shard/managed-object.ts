@@ -101,7 +101,7 @@ export function desire(request: ObjectRequest): DesiredObject {
 }
 
 /** Every annotation the object should carry: its own, the hash of its content, and the fence it is written under. */
-export function annotationsOf(desired: DesiredObject): Readonly<Record<string, string>> {
+export function managedAnnotationsOf(desired: DesiredObject): Readonly<Record<string, string>> {
   const fence = desired.fence;
   return {
     ...desired.annotations,
@@ -117,7 +117,7 @@ export function manifestOf(desired: DesiredObject): Manifest {
   return {
     apiVersion,
     kind,
-    metadata: { name, ...(namespace === "" ? {} : { namespace }), labels: desired.labels, annotations: annotationsOf(desired) },
+    metadata: { name, ...(namespace === "" ? {} : { namespace }), labels: desired.labels, annotations: managedAnnotationsOf(desired) },
     ...desired.content,
   };
 }

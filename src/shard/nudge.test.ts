@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  type Awaited,
+  type AwaitedRefresh,
   FIRST_NUDGE_MS,
   isAwaited,
   isBlindAtBirth,
@@ -106,7 +106,7 @@ describe("isBlindAtBirth", () => {
 });
 
 describe("nextNudges", () => {
-  const unchanged: Awaited = { resourceVersion: "1", annotations: {} };
+  const unchanged: AwaitedRefresh = { resourceVersion: "1", annotations: {} };
   const observe = (before: ReadonlyMap<string, Waiting>, awaited: readonly string[], nowMs: number, seen = unchanged) =>
     nextNudges(before, new Map(awaited.map((name) => [name, seen])), nowMs);
 

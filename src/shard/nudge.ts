@@ -11,7 +11,7 @@ export interface Waiting {
   readonly nudge: string | undefined;
 }
 
-export type Awaited = Pick<ObservedApplication, "resourceVersion" | "annotations">;
+export type AwaitedRefresh = Pick<ObservedApplication, "resourceVersion" | "annotations">;
 
 /** A refresh takes 0.1 s where all is well and 3 s on a machine that is full; beyond this one has been overlooked, or the controller is busy. */
 export const FIRST_NUDGE_MS = 6_000;
@@ -70,13 +70,13 @@ export function isUnseenSync({ report, sync, isDeleting, annotations }: Observed
  */
 export function nextNudges(
   before: ReadonlyMap<string, Waiting>,
-  awaited: ReadonlyMap<string, Awaited>,
+  awaited: ReadonlyMap<string, AwaitedRefresh>,
   nowMs: number,
 ): { readonly waiting: ReadonlyMap<string, Waiting>; readonly due: readonly string[] } {
   const known = new Map([...awaited].map(([name, seen]) => [name, recognise(before.get(name), seen)]));
   const due = [...known].filter(([, waiting]) => waiting !== undefined && waiting.dueMs <= nowMs).slice(0, NUDGES_AT_ONCE);
   const isDue = new Set(due.map(([name]) => name));
-  const next = ([name, seen]: readonly [string, Awaited]): readonly [string, Waiting] => {
+  const next = ([name, seen]: readonly [string, AwaitedRefresh]): readonly [string, Waiting] => {
     const waiting = known.get(name);
     const apartMs = waiting === undefined ? FIRST_NUDGE_MS : Math.min(MOST_APART_MS, waiting.apartMs * 2);
     const stays = waiting !== undefined && !isDue.has(name);
@@ -85,12 +85,12 @@ export function nextNudges(
   return { waiting: new Map([...awaited].map(next)), due: due.map(([name]) => name) };
 }
 
-function recognise(waiting: Waiting | undefined, seen: Awaited): Waiting | undefined {
+function recognise(waiting: Waiting | undefined, seen: AwaitedRefresh): Waiting | undefined {
   const now = markOf(seen);
   return waiting !== undefined && waiting.version !== now.version && waiting.nudge === now.nudge ? undefined : waiting;
 }
 
-function markOf({ resourceVersion, annotations }: Awaited): Pick<Waiting, "version" | "nudge"> {
+function markOf({ resourceVersion, annotations }: AwaitedRefresh): Pick<Waiting, "version" | "nudge"> {
   return { version: resourceVersion, nudge: annotations[ANNOTATION_NUDGED] };
 }
 

@@ -9,7 +9,7 @@ const STATE_PHASES = ["Running", "Terminating", "Succeeded", "Failed", "Error"] 
 export type StatePhase = (typeof STATE_PHASES)[number];
 
 /** What Argo CD says of the present or last operation. */
-export interface SyncState {
+export interface ParsedSync {
   /** Uid of the run it was asked for by; absent for one that somebody else asked for. */
   readonly run: string | undefined;
   readonly phase: StatePhase;
@@ -23,7 +23,7 @@ export interface SyncState {
 /** The part of an Application that is about syncs: what is asked for, and what is or was done. */
 export interface ObservedSync {
   readonly operation: { readonly run: string | undefined } | undefined;
-  readonly state: SyncState | undefined;
+  readonly state: ParsedSync | undefined;
 }
 
 const NONE: ObservedSync = { operation: undefined, state: undefined };
@@ -49,7 +49,7 @@ export function differsInRun(before: ObservedSync | undefined, now: ObservedSync
   return JSON.stringify(before) !== JSON.stringify(now);
 }
 
-function parseState(state: Readonly<Record<string, unknown>>): SyncState {
+function parseState(state: Readonly<Record<string, unknown>>): ParsedSync {
   const result = asObject(state["syncResult"]);
   const operation = asObject(state["operation"]);
   const revision = asString(result["revision"]) || asString(asObject(operation["sync"])["revision"]);

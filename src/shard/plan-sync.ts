@@ -6,7 +6,7 @@ import type { PatchOperation } from "./diff-object.ts";
 import { guards, newerFence } from "./diff-object.ts";
 import { INFO_RUN } from "./names.ts";
 import type { ObservedApplication } from "./parse-application.ts";
-import type { SyncState } from "./parse-sync.ts";
+import type { ParsedSync } from "./parse-sync.ts";
 import { syncOptions } from "./render-application.ts";
 
 /** What a run's Application shows of it. */
@@ -19,12 +19,12 @@ export const TRACES = ["absent", "free", "busy", "requested", "working", "ending
 export type Trace = (typeof TRACES)[number];
 
 /** `go`: it may begin; `hold`: it may not begin yet; `stop`: it must end. */
-export type Request = "go" | "hold" | "stop";
+export type SyncRequest = "go" | "hold" | "stop";
 
 /** `end`: record the run as over without a word of the engine's. */
-export type Step = "wait" | "request" | "follow" | "finish" | "terminate" | "withdraw" | "end";
+export type SyncStep = "wait" | "request" | "follow" | "finish" | "terminate" | "withdraw" | "end";
 
-type Row = Readonly<Record<Trace, Step>>;
+type Row = Readonly<Record<Trace, SyncStep>>;
 
 const underWay = { requested: "follow", working: "follow", ending: "follow", stuck: "follow", done: "finish" } as const;
 const stopped = { absent: "end", free: "end", busy: "end", working: "terminate", ending: "follow", stuck: "end", done: "finish" } as const;
@@ -35,7 +35,7 @@ const lost = { absent: "end", free: "end", busy: "end" } as const;
  * What is done about a run that is recorded as not begun (`Pending`) or asked for (`Running`). A trace of a run that is recorded as
  * not begun was left by somebody who asked and could not record it: it is followed, never asked for again.
  */
-export const STEPS: Readonly<Record<Exclude<RunPhase, "Succeeded" | "Failed" | "Terminated">, Readonly<Record<Request, Row>>>> = {
+export const STEPS: Readonly<Record<Exclude<RunPhase, "Succeeded" | "Failed" | "Terminated">, Readonly<Record<SyncRequest, Row>>>> = {
   Pending: {
     go: { absent: "wait", free: "request", busy: "wait", ...underWay },
     hold: { absent: "wait", free: "wait", busy: "wait", ...underWay },
@@ -63,7 +63,7 @@ export type SyncAction =
   | { readonly kind: "wait" }
   /** Ask the cluster itself before an absence is believed. */
   | { readonly kind: "look" }
-  | { readonly kind: "patch"; readonly step: Step; readonly patch: readonly PatchOperation[] }
+  | { readonly kind: "patch"; readonly step: SyncStep; readonly patch: readonly PatchOperation[] }
   | { readonly kind: "record"; readonly progress: RunProgress; readonly requestedAt: Millis | undefined };
 
 /**
@@ -126,7 +126,7 @@ export function traceOf({ uid }: Pick<SyncRun, "uid">, observed: ObservedApplica
   return operation === undefined && !isUnderWay ? "free" : "busy";
 }
 
-function stepOf(facts: SyncFacts, trace: Trace, now: Millis): Step {
+function stepOf(facts: SyncFacts, trace: Trace, now: Millis): SyncStep {
   const { run } = facts;
   const { phase } = run.progress;
   if (isFinished(phase)) return "wait";
@@ -136,7 +136,7 @@ function stepOf(facts: SyncFacts, trace: Trace, now: Millis): Step {
   return step === "withdraw" && now - (run.requestedAt ?? now) < WITHDRAW_AFTER_MS ? "wait" : step;
 }
 
-function requestOf(facts: SyncFacts, now: Millis): Request {
+function requestOf(facts: SyncFacts, now: Millis): SyncRequest {
   const { run } = facts;
   if (run.isCancelled || isOverdue(run, now)) return "stop";
   return mayBegin(facts) ? "go" : "hold";
@@ -173,7 +173,7 @@ function requestPatch({ run, application, observed }: SyncFacts): readonly Patch
   return [...(observed?.sync.state === undefined ? [] : [FORGET_SYNC]), { op: "add", path: "/operation", value: operation }];
 }
 
-function patch(observed: ObservedApplication | undefined, step: Step, steps: readonly PatchOperation[]): SyncAction {
+function patch(observed: ObservedApplication | undefined, step: SyncStep, steps: readonly PatchOperation[]): SyncAction {
   return observed === undefined ? { kind: "look" } : { kind: "patch", step, patch: [...guards(observed), ...steps] };
 }
 
@@ -183,7 +183,7 @@ function record(run: SyncRun, progress: RunProgress, now: Millis): SyncAction {
 }
 
 /** What the engine says of the run; `state` is absent while it has not begun. */
-function followed(run: SyncRun, state: SyncState | undefined, now: Millis): RunProgress {
+function followed(run: SyncRun, state: ParsedSync | undefined, now: Millis): RunProgress {
   if (state === undefined) return { ...run.progress, phase: "Running", message: "Waiting until the sync begins" };
   const phase = phaseOf(run, state, now);
   return {
@@ -198,7 +198,7 @@ function followed(run: SyncRun, state: SyncState | undefined, now: Millis): RunP
 
 const TOO_LONG = "The sync did not end within two hours and was stopped";
 
-function phaseOf(run: SyncRun, { phase, message }: SyncState, now: Millis): RunPhase {
+function phaseOf(run: SyncRun, { phase, message }: ParsedSync, now: Millis): RunPhase {
   if (phase === "Running" || phase === "Terminating") return "Running";
   if (phase === "Succeeded") return "Succeeded";
   if (isOverdue(run, now)) return "Failed";

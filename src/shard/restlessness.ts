@@ -4,7 +4,7 @@ import type { PatchOperation } from "./diff-object.ts";
 import { escapePointer } from "./diff-object.ts";
 import { ANNOTATION_REFRESH } from "./names.ts";
 import type { ObservedApplication } from "./parse-application.ts";
-import type { SyncState } from "./parse-sync.ts";
+import type { ParsedSync } from "./parse-sync.ts";
 
 /**
  * Why an Application cannot be deleted yet with what it deployed. `requested`: a sync is asked for and not begun; `syncing`, `ending`:
@@ -37,7 +37,7 @@ export function restlessnessOf(observed: ObservedApplication, now: Millis): Rest
   return isUnderWay || state === undefined ? undefined : restlessnessOfSynced(observed, state, now);
 }
 
-function restlessnessOfSynced({ report }: ObservedApplication, state: SyncState, now: Millis): Restlessness | undefined {
+function restlessnessOfSynced({ report }: ObservedApplication, state: ParsedSync, now: Millis): Restlessness | undefined {
   const { finishedAt } = state;
   if (finishedAt === undefined || now - finishedAt > LONG_AGO_MS) return undefined;
   const comparedAt = report?.reconciledAt;
@@ -49,7 +49,7 @@ function restlessnessOfSynced({ report }: ObservedApplication, state: SyncState,
  * Out of step with the very revision that a sync has just brought about: the watch that tells Argo CD of the cluster has broken off. Not so
  * where Argo CD says that another Application manages an object by now: that one it sees.
  */
-function restlessnessOfCompared(compared: EngineStatus | undefined, { phase, revision }: SyncState): "unseen" | undefined {
+function restlessnessOfCompared(compared: EngineStatus | undefined, { phase, revision }: ParsedSync): "unseen" | undefined {
   const isUnseen = phase === "Succeeded" && compared?.sync.status === "OutOfSync" && compared.sync.revision === revision;
   return isUnseen && !compared.conditions.some(({ type }) => type === "SharedResourceWarning") ? "unseen" : undefined;
 }

@@ -62,7 +62,7 @@ export type ObjectHappening = Extract<Happening, { readonly kind: "object" }>;
 
 /** What stands where, at one moment. */
 export interface Photograph {
-  readonly deployments: readonly StandingDeployment[];
+  readonly deployments: readonly DeployedStanding[];
   /** Namespaces of users that are there. */
   readonly namespaces: readonly string[];
   readonly rows: readonly {
@@ -85,7 +85,7 @@ export interface Photograph {
   readonly moves: readonly { readonly id: string; readonly phase: MovePhase; readonly message: string }[];
 }
 
-export interface StandingDeployment {
+export interface DeployedStanding {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;

@@ -7,7 +7,7 @@ import { addUp, type Part, renderSum } from "./marathon/part.ts";
 import { readParts } from "./marathon/read-parts.ts";
 import { parseSimulateOptions, renderHelp, type SimulateOptions } from "./options.ts";
 import { drawOutcome } from "./picture.ts";
-import { type Outcome, runSeed } from "./run.ts";
+import { type RunOutcome, runSeed } from "./run.ts";
 import { loadScenario, scenarioNames } from "./scenarios/load.ts";
 
 /** How many seeds a deliberate bug may take to be found. */
@@ -30,7 +30,7 @@ async function main(args: readonly string[]): Promise<number> {
   return isGood ? 0 : 1;
 }
 
-function render({ output }: SimulateOptions, outcome: Outcome): string {
+function render({ output }: SimulateOptions, outcome: RunOutcome): string {
   if (output === "text") return drawOutcome(outcome);
   const { history, last, ...rest } = outcome;
   return JSON.stringify({ ...rest, troubles: history.entries().filter(({ happening }) => happening.kind === "chaos"), fleet: last });

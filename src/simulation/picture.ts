@@ -1,12 +1,12 @@
 import type { Photograph } from "./history.ts";
-import type { Outcome } from "./run.ts";
-import { movesOf } from "./summary.ts";
+import type { RunOutcome } from "./run.ts";
+import { movesOfRun } from "./summary.ts";
 
 /** Longest bar, in characters. */
 const WIDTH = 40;
 
 /** A run for people: what went wrong on purpose, where everything stands in the end, and what did not hold. */
-export function drawOutcome(outcome: Outcome): string {
+export function drawOutcome(outcome: RunOutcome): string {
   const { scenario, seed, traceHash, events, simulatedMs, settledAfterMs, violations, history, last } = outcome;
   const troubles = history
     .entries()
@@ -16,7 +16,7 @@ export function drawOutcome(outcome: Outcome): string {
   return [
     `${scenario}, seed ${seed}: ${seconds(simulatedMs).trim()} simulated in ${events} events, trace ${traceHash.slice(0, 16)}`,
     ...troubles,
-    ...(movesOf(history).length > 0 ? [`  moves: ${movesOf(history).join(", ")}`] : []),
+    ...(movesOfRun(history).length > 0 ? [`  moves: ${movesOfRun(history).join(", ")}`] : []),
     ...(faults > 0 ? [`  ${faults} calls lost, refused or late`] : []),
     "",
     ...drawFleet(last),

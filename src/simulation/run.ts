@@ -1,6 +1,6 @@
 import type { MovePhase } from "../domain/move.ts";
 import { oneAuthority, ownerBindingsNameOwners } from "./checkers/authority.ts";
-import { type Checker, follow, type Property, type Violation } from "./checkers/checker.ts";
+import { type Checker, followHistory, type Property, type Violation } from "./checkers/checker.ts";
 import { nothingComesBack, nothingWantedIsDeleted } from "./checkers/deletions.ts";
 import { epochsGrow } from "./checkers/epochs.ts";
 import { keptUntilGone } from "./checkers/held.ts";
@@ -45,7 +45,7 @@ export interface RunOptions {
   readonly breaker?: Breaker;
 }
 
-export interface Outcome {
+export interface RunOutcome {
   readonly scenario: string;
   readonly seed: string | number;
   /** Of everything that happened: the same for the same seed. */
@@ -69,11 +69,11 @@ const OBSERVE_EVERY_MS = 5_000;
 const REST_MS = 20_000;
 
 /** Runs one scenario with one seed to its end, or to the first property that does not hold. */
-export async function runSeed(options: RunOptions): Promise<Outcome> {
+export async function runSeed(options: RunOptions): Promise<RunOutcome> {
   const { seed, failpoints: named = [], breaker = (ports) => ports } = options;
   const scenario = options.scenario.isDrawn ? drawScenario(options.scenario, seed) : options.scenario;
   const history = createHistory(options.keepsEntries);
-  const violations = follow(history, checkersFor(scenario));
+  const violations = followHistory(history, checkersFor(scenario));
   history.follow(({ happening }) => {
     if (happening.kind === "move") options.onMoved?.(happening.phase);
     options.onHappening?.(happening);
@@ -100,7 +100,7 @@ export async function runSeed(options: RunOptions): Promise<Outcome> {
   world.record({ kind: "calm" });
   const calmAt = world.elapsedMs();
   const { settledAt, last } = await settle(fleet, scenario, violations);
-  const outcome: Outcome = {
+  const outcome: RunOutcome = {
     ...{
       scenario: scenario.name,
       seed,

@@ -1,13 +1,13 @@
 import type { Entry, History } from "./history.ts";
-import type { Outcome } from "./run.ts";
+import type { RunOutcome } from "./run.ts";
 
 /** What came of a run, without what every change of the code changes: how many calls it took and when. */
-export function summarize({ scenario, seed, history, last, settledAfterMs, violations }: Outcome): readonly string[] {
+export function summarize({ scenario, seed, history, last, settledAfterMs, violations }: RunOutcome): readonly string[] {
   const acts = counted(history.entries(), ({ happening }) =>
     happening.kind === "user" ? happening.act : happening.kind === "push" ? "push" : undefined,
   );
   const troubles = history.entries().filter(({ happening }) => happening.kind === "chaos").length;
-  const ends = movesOf(history);
+  const ends = movesOfRun(history);
   return [
     `${scenario}, seed ${seed}`,
     `  users: ${acts.join(", ") || "nobody"}; troubles: ${troubles}`,
@@ -18,7 +18,7 @@ export function summarize({ scenario, seed, history, last, settledAfterMs, viola
 }
 
 /** How many live moves ended how, and how many have not. */
-export function movesOf(history: History): readonly string[] {
+export function movesOfRun(history: History): readonly string[] {
   const phases = new Map<string, string>();
   for (const { happening } of history.entries()) if (happening.kind === "move") phases.set(happening.id, happening.phase);
   const counts = Map.groupBy(phases.values(), (phase) => phase);

@@ -1,5 +1,5 @@
 /** What a check finds: whether it is well, and in words why it is or is not. */
-export interface Finding {
+export interface HealthFinding {
   readonly ok: boolean;
   readonly detail: string;
 }
@@ -7,12 +7,12 @@ export interface Finding {
 /** One thing this process needs. The check reads what is known already; it waits for nothing. */
 export interface HealthCheck {
   readonly name: string;
-  check(): Finding;
+  check(): HealthFinding;
 }
 
 export interface HealthReport {
   readonly ok: boolean;
-  readonly checks: readonly ({ readonly name: string } & Finding)[];
+  readonly checks: readonly ({ readonly name: string } & HealthFinding)[];
 }
 
 /** The checks of one question: `ready` (may it be sent work) or `alive` (would a restart help). */
@@ -40,7 +40,7 @@ export function createHealthRegistry(): HealthRegistry {
   };
 }
 
-function ask(check: HealthCheck): Finding {
+function ask(check: HealthCheck): HealthFinding {
   try {
     return check.check();
   } catch (error) {

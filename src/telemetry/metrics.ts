@@ -5,17 +5,17 @@ export interface Metrics {
   histogram(name: string, help: string, buckets: readonly number[], labels?: readonly string[]): Histogram;
 }
 
-export type Labels = Readonly<Record<string, string>>;
+export type MetricLabels = Readonly<Record<string, string>>;
 export interface Counter {
-  add(value: number, labels?: Labels): void;
+  add(value: number, labels?: MetricLabels): void;
 }
 export interface Gauge {
-  set(value: number, labels?: Labels): void;
+  set(value: number, labels?: MetricLabels): void;
   /** Calls `collect` at each scrape instead of being set. */
-  collect(collect: () => readonly { readonly value: number; readonly labels?: Labels }[]): void;
+  collect(collect: () => readonly { readonly value: number; readonly labels?: MetricLabels }[]): void;
 }
 export interface Histogram {
-  observe(value: number, labels?: Labels): void;
+  observe(value: number, labels?: MetricLabels): void;
 }
 
 const nothing = { add() {}, set() {}, collect() {}, observe() {} };

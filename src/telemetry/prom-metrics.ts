@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Counter as PromCounter, Gauge as PromGauge, Histogram as PromHistogram, Registry } from "prom-client";
-import type { Counter, Gauge, Histogram, Labels, Metrics } from "./metrics.ts";
+import type { Counter, Gauge, Histogram, MetricLabels, Metrics } from "./metrics.ts";
 
 /** Metrics that can be read: the API serves `text`. */
 export interface ReadableMetrics extends Metrics {
@@ -8,7 +8,7 @@ export interface ReadableMetrics extends Metrics {
   readonly contentType: string;
 }
 
-type Sample = { readonly value: number; readonly labels?: Labels };
+type Sample = { readonly value: number; readonly labels?: MetricLabels };
 
 /**
  * Creates metrics behind which prom-client keeps the numbers. Asking for a name again gives the same metric, so that several

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
 import { MOVE_PHASES } from "../domain/move.ts";
-import { judge, type OwnershipObservation } from "./judge.ts";
+import { judgeOwnership, type OwnershipObservation } from "./judge.ts";
 import { A, aMove, anOwnershipObservation, aRow, aSeen, B, NOW, UNIT } from "./testing/observations.ts";
 
 const found = (over: Parameters<typeof anOwnershipObservation>[0]) =>
-  judge(anOwnershipObservation(over)).map(({ rule, subject, text }) => [rule, subject, text]);
+  judgeOwnership(anOwnershipObservation(over)).map(({ rule, subject, text }) => [rule, subject, text]);
 const paused = aSeen({ isPaused: true });
 const arriving = aSeen({ isArriving: true });
 const longAgo = millis(NOW - 8 * 60_000);
@@ -80,8 +80,8 @@ describe("who owns what", () => {
     const rows = ["a", "b", "c"].map((argoName) => aRow({ argoName }));
     const one = anOwnershipObservation({ owned: rows, onA: [], onB: rows.map(({ argoName }) => aSeen({ name: argoName, uid: argoName })) });
     const other: OwnershipObservation = { ...one, owned: rows.toReversed(), seen: new Map([...one.seen].toReversed()) };
-    expect(judge(one)).toEqual(judge(other));
-    expect(judge(one)).toHaveLength(6);
+    expect(judgeOwnership(one)).toEqual(judgeOwnership(other));
+    expect(judgeOwnership(one)).toHaveLength(6);
   });
 
   it("never takes a phase of a move for an owner too few that has just begun", () => {

@@ -41,7 +41,7 @@ interface Place {
  * What is wrong about who owns what, as rows and instances are at this moment, sorted by key. Rows and instances are not read at one
  * moment: what is found here is believed when it is found twice (`next-findings.ts`). Of an instance that cannot be reached nothing is said.
  */
-export function judge(observation: OwnershipObservation): readonly OwnershipFinding[] {
+export function judgeOwnership(observation: OwnershipObservation): readonly OwnershipFinding[] {
   const { owned, seen, instances } = observation;
   const names = new Map<string, string>(instances.map(({ id, name }) => [id, name]));
   const nameOf = (id: InstanceId): string => names.get(id) ?? id;
@@ -157,7 +157,7 @@ function finding(
 const DEFAULT_S = 120 + 60;
 
 /** How long after a look Argo CD looks again by itself at most, on whatever instance, in ms. */
-export function resyncOf(spec: FleetSpec | undefined): number {
+export function ownershipResyncOf(spec: FleetSpec | undefined): number {
   const pools = spec?.pools.map(({ engine }) => engine.reconciliationSeconds + engine.reconciliationJitterSeconds) ?? [];
   return Math.max(DEFAULT_S, ...pools) * 1000;
 }

@@ -7,7 +7,7 @@ import type { KubeObject, ResourceType } from "../runtime/kube/resource.ts";
 import { describeOnApiServers, type Subject } from "../runtime/kube/testing/api-servers.ts";
 import { EVENTS } from "./adapters/kubernetes/user-events.ts";
 import { SECRETS } from "./adapters/kubernetes/user-secrets.ts";
-import { typeOf } from "./adapters/kubernetes/watched-kind.ts";
+import { watchedTypeOf } from "./adapters/kubernetes/watched-kind.ts";
 import { renderCrds } from "./api/crd.ts";
 import { USER_KINDS } from "./api/names.ts";
 import { kindSchemas } from "./api/schema.ts";
@@ -55,7 +55,7 @@ const never = new AbortController().signal;
 
 async function prepare(client: KubeClient): Promise<void> {
   for (const crd of renderCrds()) await client.apply(DEFINITIONS, crd, { fieldManager: "contract" }, never);
-  for (const kind of KINDS) await vi.waitFor(() => client.listPage(typeOf(USER_KINDS[kind]), {}, never), { timeout: 30_000 });
+  for (const kind of KINDS) await vi.waitFor(() => client.listPage(watchedTypeOf(USER_KINDS[kind]), {}, never), { timeout: 30_000 });
 }
 
 describeOnApiServers(
@@ -85,7 +85,7 @@ describeOnApiServers(
 
     /** Whether it was taken; a refusal says what is wrong. */
     const create = async (kind: Kind, name: string, spec: unknown): Promise<boolean> => {
-      const type = typeOf(USER_KINDS[kind]);
+      const type = watchedTypeOf(USER_KINDS[kind]);
       const apiVersion = "managed-gitops.redhat.com/v1alpha1";
       const object = { apiVersion, kind: type.kind, metadata: { namespace: NAME, name }, ...(spec === undefined ? {} : { spec }) };
       try {
@@ -98,7 +98,7 @@ describeOnApiServers(
         return false;
       }
     };
-    const read = (kind: Kind, name: string) => client().get<Reported>(typeOf(USER_KINDS[kind]), { namespace: NAME, name }, never);
+    const read = (kind: Kind, name: string) => client().get<Reported>(watchedTypeOf(USER_KINDS[kind]), { namespace: NAME, name }, never);
     const reported = (object: Reported | undefined): string =>
       (object?.status?.conditions ?? []).map(({ type, status, reason }) => `${type}=${status}/${reason}`).join(" ");
     const isReported = (kind: Kind, name: string, what: RegExp) =>
@@ -109,7 +109,7 @@ describeOnApiServers(
         },
         { timeout: 30_000, interval: 50 },
       );
-    const remove = (kind: Kind, name: string) => client().delete(typeOf(USER_KINDS[kind]), { namespace: NAME, name }, {}, never);
+    const remove = (kind: Kind, name: string) => client().delete(watchedTypeOf(USER_KINDS[kind]), { namespace: NAME, name }, {}, never);
 
     const bringSecrets = async (batch: number): Promise<void> => {
       const [environment] = fc.sample(anyEnvironmentSecret("https://api.prod.example:6443"), { seed: seed + batch, numRuns: 1 });

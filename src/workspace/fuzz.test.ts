@@ -10,7 +10,7 @@ import type { ClusterProbe, ProbeTarget } from "./environment/port.ts";
 import { createExamination } from "./environment/try-credential.ts";
 import { parseNamespace, parseResource, parseSecret } from "./parse-resource.ts";
 import { statusToWrite } from "./repository-credential/credential-status.ts";
-import { OUTCOMES, type Outcome } from "./repository-credential/outcome.ts";
+import { type CredentialOutcome, OUTCOMES } from "./repository-credential/outcome.ts";
 import { planReview, type ReviewFacts } from "./repository-credential/plan-review.ts";
 import { composeStatus, whyPublish } from "./status/deployment-status.ts";
 import { parseRun } from "./sync-run/parse-run.ts";
@@ -219,7 +219,7 @@ describe(`of 20,000 resources of all kinds, generated from ${seed}, with secrets
   });
 });
 
-function observedAt(facts: ReviewFacts, outcome: Outcome): ReviewFacts {
+function observedAt(facts: ReviewFacts, outcome: CredentialOutcome): ReviewFacts {
   const { wanted } = planReview(facts);
   return { ...facts, lastObservation: wanted && { stamp: wanted.stamp, outcome } };
 }

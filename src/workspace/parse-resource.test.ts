@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { differsInRequest, finalizersOf, parseNamespace, parseResource } from "./parse-resource.ts";
+import { finalizersOf, parseNamespace, parseResource, resourceDiffersInRequest } from "./parse-resource.ts";
 import { aResource } from "./testing/builders.ts";
 
 describe("reading a resource as the API server sends it", () => {
@@ -53,11 +53,13 @@ describe("a change of what a user requests", () => {
     { refreshedAt: "now" },
     { conditions: [] },
   ])("is %j", (change) => {
-    expect(differsInRequest(before, { ...before, ...change })).toBe(true);
+    expect(resourceDiffersInRequest(before, { ...before, ...change })).toBe(true);
   });
 
   it("is a resource seen for the first time, and no status of ours", () => {
-    expect(differsInRequest(undefined, before)).toBe(true);
-    expect(differsInRequest(before, { ...before, conditions: [{ type: "Ready", status: "False" }], observedGeneration: 1 })).toBe(false);
+    expect(resourceDiffersInRequest(undefined, before)).toBe(true);
+    expect(resourceDiffersInRequest(before, { ...before, conditions: [{ type: "Ready", status: "False" }], observedGeneration: 1 })).toBe(
+      false,
+    );
   });
 });

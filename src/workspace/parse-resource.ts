@@ -50,7 +50,7 @@ export function finalizersOf(raw: unknown): readonly string[] {
 }
 
 /** Whether something changed that a user did, as opposed to the status we write ourselves. A status that was wiped counts. */
-export function differsInRequest(before: ObservedResource | undefined, now: ObservedResource): boolean {
+export function resourceDiffersInRequest(before: ObservedResource | undefined, now: ObservedResource): boolean {
   return (
     before === undefined ||
     before.uid !== now.uid ||

@@ -11,9 +11,9 @@ import {
   judgeCluster,
   judgeDatabase,
   judgeFleet,
-  judgeHealth,
+  judgeHealthReports,
   judgeInstances,
-  judgeOwnership,
+  judgeOwnershipFindings,
   judgePools,
   judgeRights,
   judgeSessions,
@@ -46,9 +46,9 @@ const anInstance = (state: InstanceState, version: string, reason = ""): Instanc
 describe("the doctor", () => {
   it("names what the watchdog has found and is still so, and how much more", () => {
     const finding = (rule: "TWO_OWNERS" | "ORPHAN", text: string) => ({ key: text, rule, subject: "u", instances: [], text });
-    expect(judgeOwnership([])).toMatchObject({ name: "ownership", ok: true });
+    expect(judgeOwnershipFindings([])).toMatchObject({ name: "ownership", ok: true });
     const open = [finding("TWO_OWNERS", "a and b"), finding("ORPHAN", "c"), finding("ORPHAN", "d"), finding("ORPHAN", "e")];
-    expect(judgeOwnership(open)).toMatchObject({ ok: false, detail: "TWO_OWNERS: a and b; ORPHAN: c; ORPHAN: d; and 1 more" });
+    expect(judgeOwnershipFindings(open)).toMatchObject({ ok: false, detail: "TWO_OWNERS: a and b; ORPHAN: c; ORPHAN: d; and 1 more" });
   });
 
   it("passes a database of 15 or newer and fails an older or a silent one", () => {
@@ -68,8 +68,8 @@ describe("the doctor", () => {
       ...{ text: "its controller stands still", evidence: [], baseline: undefined },
     });
     const instances = ["a", "b"].map((name) => ({ id: name as InstanceId, name: `standard-${name}` }));
-    expect(judgeHealth([on("a", "degraded"), on("b", "stalled", millis(1))], instances, now)).toMatchObject({ ok: true });
-    expect(judgeHealth([on("a", "stalled"), on("b", "unknown"), on("gone", "failed")], instances, now)).toMatchObject({
+    expect(judgeHealthReports([on("a", "degraded"), on("b", "stalled", millis(1))], instances, now)).toMatchObject({ ok: true });
+    expect(judgeHealthReports([on("a", "stalled"), on("b", "unknown"), on("gone", "failed")], instances, now)).toMatchObject({
       name: "health of instances",
       ok: false,
       detail: "standard-a is stalled: its controller stands still; standard-b is unknown: its controller stands still",

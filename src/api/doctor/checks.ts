@@ -91,7 +91,7 @@ export function judgeRights(cluster: string, missing: readonly NeededRight[], pa
 }
 
 /** Whether the watchdog has reported anything about who owns what that is still so. */
-export function judgeOwnership(open: readonly OwnershipFinding[]): Check {
+export function judgeOwnershipFindings(open: readonly OwnershipFinding[]): Check {
   const named = open.slice(0, NAMED).map(({ rule, text }) => `${rule}: ${text}`);
   const more = open.length > NAMED ? [`and ${open.length - NAMED} more`] : [];
   const detail = open.length === 0 ? "nothing is wrong about who owns what" : [...named, ...more].join("; ");
@@ -104,7 +104,11 @@ export function judgeOwnership(open: readonly OwnershipFinding[]): Check {
 }
 
 /** Whether any instance is judged not to work at present, in the words of its health. */
-export function judgeHealth(verdicts: readonly InstanceVerdict[], instances: readonly Pick<Instance, "id" | "name">[], now: Millis): Check {
+export function judgeHealthReports(
+  verdicts: readonly InstanceVerdict[],
+  instances: readonly Pick<Instance, "id" | "name">[],
+  now: Millis,
+): Check {
   const names = new Map<string, string>(instances.map(({ id, name }) => [id, name]));
   const unfit = verdicts.filter((verdict) => names.has(verdict.instanceId) && unfitState(verdict, now) !== undefined);
   const named = unfit.slice(0, NAMED).map(({ instanceId, state, text }) => `${names.get(instanceId)} is ${state}: ${text}`);

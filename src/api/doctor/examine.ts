@@ -10,9 +10,9 @@ import {
   judgeCluster,
   judgeDatabase,
   judgeFleet,
-  judgeHealth,
+  judgeHealthReports,
   judgeInstances,
-  judgeOwnership,
+  judgeOwnershipFindings,
   judgePools,
   judgeRights,
   judgeSessions,
@@ -64,9 +64,9 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
   const clusters = await Promise.all([api, ...engines].map((cluster) => examineCluster(cluster, within(CHECK_MS, signal))));
   const declared = spec === undefined ? [] : [...judgePools(spec, instances), await examineServers(deps, spec, within(CHECK_MS, signal))];
   const open = await attempt(() => readOpenFindings(store, within(CHECK_MS, signal)));
-  const ownership = open === undefined ? [] : [judgeOwnership(open)];
+  const ownership = open === undefined ? [] : [judgeOwnershipFindings(open)];
   const verdicts = await attempt(() => store.health.listVerdicts(within(CHECK_MS, signal)));
-  const health = verdicts === undefined ? [] : [judgeHealth(verdicts, instances, deps.clock.now())];
+  const health = verdicts === undefined ? [] : [judgeHealthReports(verdicts, instances, deps.clock.now())];
   const fleet = database.ok ? [judgeFleet(spec), ...declared, ...health, ...ownership] : [];
   return [database, ...sessions, ...clusters.flat(), ...fleet, ...judgeInstances(instances, spec?.versions.floor, deps.clock.now())];
 }

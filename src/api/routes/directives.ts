@@ -8,7 +8,7 @@ import { GoneError, InputError, RefusedError } from "../../domain/errors.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { findInstance, findWorkspace } from "../find.ts";
 import type { ApiDeps } from "../port.ts";
-import { directiveView, freezeView } from "../schema.ts";
+import { directiveViewSchema, freezeViewSchema } from "../schema.ts";
 import * as views from "../views.ts";
 import { whyNotPin } from "../why-not-pin.ts";
 
@@ -48,7 +48,7 @@ export function addDirectiveRoutes(server: FastifyInstance, deps: ApiDeps): void
           body: pinBody,
           params: workspace,
         }),
-        response: { 200: directiveView },
+        response: { 200: directiveViewSchema },
       },
     },
     async ({ params, body, actor }) => pin(deps, params.workspace, { ...body, actor }),
@@ -61,7 +61,7 @@ export function addDirectiveRoutes(server: FastifyInstance, deps: ApiDeps): void
           body: holdBody,
           params: workspace,
         }),
-        response: { 200: directiveView },
+        response: { 200: directiveViewSchema },
       },
     },
     async ({ params, body, actor }) => hold(deps, params.workspace, { ...body, actor }),
@@ -91,7 +91,7 @@ export function addDirectiveRoutes(server: FastifyInstance, deps: ApiDeps): void
           body: freezeBody,
           params: freezeName,
         }),
-        response: { 200: freezeView },
+        response: { 200: freezeViewSchema },
       },
     },
     async ({ params, body, actor }) => freeze(deps, params.name, { ...body, actor }),
@@ -113,7 +113,7 @@ export function addFreezeList(server: FastifyInstance, deps: ApiDeps): void {
         operationId: "listFreezes",
         summary: "Times in which nothing is moved that need not be",
         security,
-        response: { 200: z.object({ items: z.array(freezeView) }) },
+        response: { 200: z.object({ items: z.array(freezeViewSchema) }) },
       },
     },
     async () => ({ items: (await deps.store.directives.listFreezes(deadline())).map(views.freezeView) }),

@@ -5,7 +5,7 @@ import { GoneError } from "../../domain/errors.ts";
 import type { FleetSpec } from "../../domain/fleet.ts";
 import { diffFleet } from "../../domain/fleet-diff.ts";
 import { canonicalJson } from "../../domain/hash.ts";
-import type { ApiDeps, Complaint } from "../port.ts";
+import type { ApiDeps, FleetComplaint } from "../port.ts";
 import { problem, sendProblem } from "../problem.ts";
 import { frozenComplaints } from "../version-views.ts";
 
@@ -100,7 +100,7 @@ export function addFleetRoutes(server: FastifyInstance, deps: ApiDeps): void {
   );
 }
 
-function refusal(complaints: readonly Complaint[]) {
+function refusal(complaints: readonly FleetComplaint[]) {
   const detail = complaints.map((c) => `${c.path}: ${c.message}. ${c.remedy}`).join("\n");
   return problem({ status: 422, code: "fleet.invalid", detail, complaints: complaints.map((c) => ({ ...c })) });
 }

@@ -17,7 +17,7 @@ import { failingSyncs } from "../failing-syncs.ts";
 import { findInstance } from "../find.ts";
 import { readOpenFindings } from "../open-findings.ts";
 import type { ApiDeps } from "../port.ts";
-import { decisionView, failingSyncView } from "../schema.ts";
+import { decisionViewSchema, failingSyncView } from "../schema.ts";
 import * as views from "../views.ts";
 
 const security = [{ token: [] }];
@@ -52,7 +52,7 @@ const report = verdict
       )
       .describe("what the verdict rests on"),
     failingSyncs: z.array(failingSyncView).describe(FAILING),
-    decisions: z.array(decisionView).describe("what was said and done of late, newest first"),
+    decisions: z.array(decisionViewSchema).describe("what was said and done of late, newest first"),
   })
   .meta({ id: "HealthReport" });
 export type HealthVerdictView = z.infer<typeof verdict>;

@@ -4,7 +4,15 @@ import { z } from "zod";
 import type { ApplicationId, InstanceId, WorkspaceId } from "../../domain/ids.ts";
 import { OPERATION_STATES, type OperationState } from "../../domain/operation.ts";
 import type { ApiDeps, InstanceUsage } from "../port.ts";
-import { applicationView, instanceView, type OperationView, operationView, pageOf, pageQuery, workspaceView } from "../schema.ts";
+import {
+  applicationViewSchema,
+  instanceViewSchema,
+  type OperationView,
+  operationViewSchema,
+  pageOf,
+  pageQuery,
+  workspaceViewSchema,
+} from "../schema.ts";
 import * as views from "../views.ts";
 
 const security = [{ token: [] }];
@@ -22,7 +30,7 @@ export function addListRoutes(server: FastifyInstance, deps: ApiDeps): void {
         summary: "Instances with their load; with usage=true they are asked what they cost",
         security,
         querystring: z.object({ usage: z.enum(["true", "false"]).default("false") }),
-        response: { 200: z.object({ items: z.array(instanceView) }) },
+        response: { 200: z.object({ items: z.array(instanceViewSchema) }) },
       },
     },
     async ({ query }) => ({ items: await readInstances(deps, query.usage === "true") }),
@@ -35,7 +43,7 @@ export function addListRoutes(server: FastifyInstance, deps: ApiDeps): void {
         summary: "Workspaces and where they live",
         security,
         querystring: pageQuery.extend({ namespace: z.string().max(253).optional() }).strict(),
-        response: { 200: pageOf(workspaceView) },
+        response: { 200: pageOf(workspaceViewSchema) },
       },
     },
     async ({ query: { limit, after, namespace } }) => {
@@ -57,7 +65,7 @@ export function addListRoutes(server: FastifyInstance, deps: ApiDeps): void {
         summary: "Applications with sync and health",
         security,
         querystring: pageQuery.extend({ namespace: z.string().max(253).optional(), name: z.string().max(253).optional() }).strict(),
-        response: { 200: pageOf(applicationView) },
+        response: { 200: pageOf(applicationViewSchema) },
       },
     },
     async ({ query: { limit, after, namespace, name } }) => {
@@ -80,7 +88,7 @@ export function addListRoutes(server: FastifyInstance, deps: ApiDeps): void {
         summary: "Recorded notifications and their outcome, and behind them the syncs of Argo CD's that are under way or fail",
         security,
         querystring: pageQuery.extend({ state: z.enum(OPERATION_STATES).optional(), namespace: z.string().max(253).optional() }).strict(),
-        response: { 200: pageOf(operationView) },
+        response: { 200: pageOf(operationViewSchema) },
       },
     },
     async ({ query }) => listOperations(deps, query),

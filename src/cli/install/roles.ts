@@ -1,4 +1,12 @@
-import { ACCOUNTS_RULES, API_CLUSTER_RULES, ENGINE_CLUSTER_RULES, READ, type Rule, SYSTEM_RULES, WRITE } from "../../api/doctor/rights.ts";
+import {
+  ACCOUNTS_RULES,
+  API_CLUSTER_RULES,
+  ENGINE_CLUSTER_RULES,
+  READ_VERBS,
+  type RightsRule,
+  SYSTEM_RULES,
+  WRITE,
+} from "../../api/doctor/rights.ts";
 import { ACCOUNTS_NAMESPACE, DEPLOYER_ROLE, LABEL_MANAGED_BY, MANAGED_BY, READER_ROLE, SYSTEM_NAMESPACE } from "../../domain/names.ts";
 
 /** An object of the installation, ready to be applied. */
@@ -20,9 +28,11 @@ export const ENGINE_ACCOUNT = "argosy-engine-cluster";
  * The deploying role as an administrator installs it: enough for the common kinds. Argosy keeps it in step with the kinds
  * the cluster really serves; it never holds rights over RBAC, tokens, impersonation, quotas or limits.
  */
-const DEPLOYER_RULES: readonly Rule[] = [{ apiGroups: [""], resources: ["configmaps", "secrets", "services"], verbs: [...READ, ...WRITE] }];
+const DEPLOYER_RULES: readonly RightsRule[] = [
+  { apiGroups: [""], resources: ["configmaps", "secrets", "services"], verbs: [...READ_VERBS, ...WRITE] },
+];
 
-const READER_RULES: readonly Rule[] = [{ apiGroups: ["*"], resources: ["*"], verbs: READ }];
+const READER_RULES: readonly RightsRule[] = [{ apiGroups: ["*"], resources: ["*"], verbs: READ_VERBS }];
 
 /** Objects for the cluster that holds the users' resources (and, where it is the same, hosts instances too). */
 export function renderApiClusterObjects(): readonly InstallObject[] {
@@ -46,11 +56,11 @@ function namespace(name: string): InstallObject {
   return { apiVersion: "v1", kind: "Namespace", metadata: { name, labels } };
 }
 
-function clusterRole(name: string, rules: readonly Rule[]): InstallObject {
+function clusterRole(name: string, rules: readonly RightsRule[]): InstallObject {
   return { apiVersion: `${RBAC}/v1`, kind: "ClusterRole", metadata: { name, labels }, rules };
 }
 
-function account(name: string, rules: readonly Rule[]): readonly InstallObject[] {
+function account(name: string, rules: readonly RightsRule[]): readonly InstallObject[] {
   return [
     { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace: SYSTEM_NAMESPACE, labels } },
     clusterRole(name, rules),
@@ -64,7 +74,7 @@ function account(name: string, rules: readonly Rule[]): readonly InstallObject[]
   ];
 }
 
-function namespacedRights(where: string, rules: readonly Rule[]): readonly InstallObject[] {
+function namespacedRights(where: string, rules: readonly RightsRule[]): readonly InstallObject[] {
   const metadata = { name: API_ACCOUNT, namespace: where, labels };
   return [
     { apiVersion: `${RBAC}/v1`, kind: "Role", metadata, rules },

@@ -61,7 +61,7 @@ export function pinOf({ sourceName }: Quarantine, target: Pick<Instance, "id">, 
 }
 
 /** Whether a pin is a quarantine's, and no person's. */
-export function isOurs(pin: Pin | undefined, target: Pick<Instance, "id"> | undefined): boolean {
+export function isQuarantinesOwn(pin: Pin | undefined, target: Pick<Instance, "id"> | undefined): boolean {
   return pin?.kind === "instance" && pin.actor === HEALTH && pin.instance === target?.id;
 }
 

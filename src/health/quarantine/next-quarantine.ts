@@ -5,7 +5,7 @@ import type { Instance } from "../../domain/instance.ts";
 import type { Move } from "../../domain/move.ts";
 import { PHASES } from "../../domain/move-phases.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
-import { isInQuarantine, isOurs, type Quarantine, type QuarantineEnd } from "./entries.ts";
+import { isInQuarantine, isQuarantinesOwn, type Quarantine, type QuarantineEnd } from "./entries.ts";
 import { type Noisiest, whyStays } from "./plan-quarantine.ts";
 
 type Held = Pick<Noisiest, "unit" | "directive" | "parts">;
@@ -130,7 +130,7 @@ type Stage =
 function stageOf({ quarantine, held, target, move }: OpenFacts): Stage {
   const owner = held?.unit.owner;
   if (held === undefined || owner === undefined) return { kind: "gone" };
-  const pinnedTo = isOurs(held.directive.pin, target) ? target : undefined;
+  const pinnedTo = isQuarantinesOwn(held.directive.pin, target) ? target : undefined;
   if (owner === target?.id) return pinnedTo === undefined ? { kind: "unpinned" } : { kind: "arrived", target: pinnedTo };
   if (move !== undefined) {
     // A failed move is given up also without the pin: a run that gave it up may have removed the pin and died before it
@@ -213,7 +213,7 @@ export function giveUp({ quarantine, held, target, move }: OpenFacts, why: strin
     outcome: "given-up",
     text: `no instance of its own for ${quarantine.namespace}: ${why}`,
     undo: {
-      unpin: held !== undefined && isOurs(held.directive.pin, target),
+      unpin: held !== undefined && isQuarantinesOwn(held.directive.pin, target),
       uncordon: target !== undefined && isInQuarantine(target) ? target : undefined,
       abort: move?.phase === "WAITING" ? move.id : undefined,
     },

@@ -3,7 +3,7 @@ import { type Millis, millis } from "../../domain/clock.ts";
 import type { HealthSample } from "../../domain/health.ts";
 import { deriveSignals, known, type ProbeResult } from "../derive-signals.ts";
 import { ratioToBaseline } from "../next-baseline.ts";
-import type { GitCount, Page } from "../parse-page.ts";
+import type { GitCount, HealthPage } from "../parse-page.ts";
 
 /** States in which one real instance of 700 applications was recorded, a sample each five or ten seconds. */
 export const RECORDED = [
@@ -13,7 +13,7 @@ export const RECORDED = [
 
 interface Line {
   readonly s: number;
-  readonly controller: Page["counters"] | null;
+  readonly controller: HealthPage["counters"] | null;
   readonly repoServer: { readonly startedAt: number; readonly git: Readonly<Record<string, readonly [number, number]>> } | null;
   readonly controllerAnswers: number;
   readonly repoServerAnswers: number;

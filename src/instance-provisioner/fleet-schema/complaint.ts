@@ -11,7 +11,7 @@ export interface Complaint {
   readonly remedy: string;
 }
 
-export function pathText(path: readonly (string | number)[]): string {
+export function fleetPathText(path: readonly (string | number)[]): string {
   return path.reduce<string>((text, key) => (typeof key === "number" ? `${text}[${key}]` : text === "" ? key : `${text}.${key}`), "");
 }
 
@@ -20,15 +20,15 @@ export function complaintOf({ path, kind, bound }: ShapeIssue): Complaint {
   const form = formOf(nodeAt(path));
   switch (kind) {
     case "missing":
-      return { path: pathText(path), message: "is missing", remedy: `Give ${form}` };
+      return { path: fleetPathText(path), message: "is missing", remedy: `Give ${form}` };
     case "unknown":
       return unknownField(path);
     case "too small":
-      return { path: pathText(path), message: `is less than ${bound}`, remedy: `Give at least ${bound}` };
+      return { path: fleetPathText(path), message: `is less than ${bound}`, remedy: `Give at least ${bound}` };
     case "too large":
-      return { path: pathText(path), message: `is more than ${bound}`, remedy: `Give at most ${bound}` };
+      return { path: fleetPathText(path), message: `is more than ${bound}`, remedy: `Give at most ${bound}` };
     case "malformed":
-      return { path: pathText(path), message: `is not ${form}`, remedy: `Give ${form}` };
+      return { path: fleetPathText(path), message: `is not ${form}`, remedy: `Give ${form}` };
   }
 }
 
@@ -36,8 +36,10 @@ function unknownField(path: readonly (string | number)[]): Complaint {
   const siblings = Object.keys(nodeAt(path.slice(0, -1))?.properties ?? {});
   const meant = nearest(String(path.at(-1)), siblings);
   const remedy =
-    meant === undefined ? `Remove it, or use one of ${siblings.join(", ")}` : `Did you mean ${pathText([...path.slice(0, -1), meant])}?`;
-  return { path: pathText(path), message: "is no field of a Fleet", remedy };
+    meant === undefined
+      ? `Remove it, or use one of ${siblings.join(", ")}`
+      : `Did you mean ${fleetPathText([...path.slice(0, -1), meant])}?`;
+  return { path: fleetPathText(path), message: "is no field of a Fleet", remedy };
 }
 
 function nodeAt(path: readonly (string | number)[]): JsonSchema | undefined {

@@ -2,7 +2,7 @@ import { nearest } from "../../domain/nearest.ts";
 import { FLOOR_SEPARATOR, isBelowFloor } from "../../domain/version.ts";
 import { isAddressRange } from "./address-range.ts";
 import type { Complaint } from "./complaint.ts";
-import { pathText } from "./complaint.ts";
+import { fleetPathText } from "./complaint.ts";
 import { DEFAULT_FLOOR } from "./schema.ts";
 import type { SoundFleet } from "./sound-part.ts";
 
@@ -11,7 +11,7 @@ type Sound<Key extends keyof SoundFleet> = NonNullable<SoundFleet[Key]>;
 type Pool = NonNullable<Sound<"pools">[number]>;
 type EngineCluster = NonNullable<Sound<"engineClusters">[number]>;
 
-const complain = (path: Path, message: string, remedy: string): Complaint => ({ path: pathText(path), message, remedy });
+const complain = (path: Path, message: string, remedy: string): Complaint => ({ path: fleetPathText(path), message, remedy });
 
 /** Rules between fields, in the order of the fields. A rule that rests on a field whose form is wrong says nothing. */
 export function breaches({ engineClusters = [], versions = {}, pools = [], egress = {} }: SoundFleet): readonly Complaint[] {

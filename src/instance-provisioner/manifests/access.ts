@@ -1,20 +1,20 @@
 import type { EngineObject } from "../../domain/engine.ts";
-import { COMPONENTS, CONTROLLER } from "./names.ts";
-import type { InstanceIdentity } from "./object.ts";
+import { COMPONENT_NAMES, CONTROLLER } from "./names.ts";
+import type { ManifestIdentity } from "./object.ts";
 import { objectOf } from "./object.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 
 /** The namespace, in which only confined pods may run. */
-export function renderNamespace(instance: InstanceIdentity): EngineObject {
+export function renderNamespace(instance: ManifestIdentity): EngineObject {
   const levels = ["enforce", "audit", "warn"].map((mode) => [`pod-security.kubernetes.io/${mode}`, "restricted"] as const);
   const labels = { ...Object.fromEntries(levels), "argosy.dev/pool": instance.pool };
   return objectOf(instance, { apiVersion: "v1", kind: "Namespace", name: instance.namespace, labels });
 }
 
 /** Accounts, and the one role: the controller's, over its own namespace. Nothing an instance runs has rights on the engine cluster as a whole. */
-export function renderAccess(instance: InstanceIdentity): readonly EngineObject[] {
-  const accounts = COMPONENTS.map((name) =>
+export function renderAccess(instance: ManifestIdentity): readonly EngineObject[] {
+  const accounts = COMPONENT_NAMES.map((name) =>
     objectOf(instance, { apiVersion: "v1", kind: "ServiceAccount", name, automountServiceAccountToken: false }),
   );
   return [

@@ -2,7 +2,7 @@
 export const CONTROLLER = "argocd-application-controller";
 export const REPO_SERVER = "argocd-repo-server";
 export const REDIS = "argocd-redis";
-export const COMPONENTS = [REDIS, REPO_SERVER, CONTROLLER] as const;
+export const COMPONENT_NAMES = [REDIS, REPO_SERVER, CONTROLLER] as const;
 
 /** What limits its namespace. */
 export const QUOTA = "argosy-instance";

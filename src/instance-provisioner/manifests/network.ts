@@ -1,7 +1,7 @@
 import type { EngineObject } from "../../domain/engine.ts";
 import { CARRIES_V4, GLOBAL_V6, INSIDE_GLOBAL_V6, INSIDE_V4 } from "../../domain/inside-addresses.ts";
 import { CONTROLLER, PORTS, REDIS, REPO_SERVER } from "./names.ts";
-import type { InstanceIdentity } from "./object.ts";
+import type { ManifestIdentity } from "./object.ts";
 import { objectOf } from "./object.ts";
 import type { ManifestParameters } from "./parameters.ts";
 import { selectorOf } from "./pods.ts";
@@ -84,7 +84,7 @@ interface PolicyContent {
   readonly egress: readonly Flow[];
 }
 
-function policy(instance: InstanceIdentity, { name, podSelector, ingress, egress }: PolicyContent): EngineObject {
+function policy(instance: ManifestIdentity, { name, podSelector, ingress, egress }: PolicyContent): EngineObject {
   const rules = (flows: readonly Flow[], side: "from" | "to") =>
     flows.map(({ peers, ports }) => ({ [side]: peers, ports: ports ?? ALL_TCP }));
   const spec = { podSelector, policyTypes: ["Ingress", "Egress"], ingress: rules(ingress, "from"), egress: rules(egress, "to") };

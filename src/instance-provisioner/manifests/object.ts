@@ -9,7 +9,7 @@ import { ANNOTATION_HASH, LABEL_INSTANCE, LABEL_MANAGED_BY } from "../../domain/
  */
 export const PROVISIONED_BY = "argosy-provisioner";
 
-export type InstanceIdentity = Pick<Instance, "id" | "name" | "namespace" | "pool" | "class">;
+export type ManifestIdentity = Pick<Instance, "id" | "name" | "namespace" | "pool" | "class">;
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -24,7 +24,7 @@ export interface ObjectContent {
 }
 
 /** Labels of every object of an instance; Argo CD itself reads `part-of` on the objects that hold its settings. */
-export function labelsOf(instance: InstanceIdentity, name: string, component?: string): Labels {
+export function labelsOf(instance: ManifestIdentity, name: string, component?: string): Labels {
   return {
     "app.kubernetes.io/name": name,
     ...(component === undefined ? {} : { "app.kubernetes.io/component": component }),
@@ -36,7 +36,7 @@ export function labelsOf(instance: InstanceIdentity, name: string, component?: s
 }
 
 /** An object of the instance's namespace (or the namespace itself), complete with labels and the hash of its own content. */
-export function objectOf(instance: InstanceIdentity, content: ObjectContent): EngineObject {
+export function objectOf(instance: ManifestIdentity, content: ObjectContent): EngineObject {
   const { apiVersion, kind, name, component, labels, ...fields } = content;
   const metadata = {
     name,
@@ -47,12 +47,12 @@ export function objectOf(instance: InstanceIdentity, content: ObjectContent): En
   return { ...object, metadata: { ...metadata, annotations: { [ANNOTATION_HASH]: contentHash(object) } } };
 }
 
-export function configMap(instance: InstanceIdentity, name: string, data: Readonly<Record<string, string>>): EngineObject {
+export function configMap(instance: ManifestIdentity, name: string, data: Readonly<Record<string, string>>): EngineObject {
   return objectOf(instance, { apiVersion: "v1", kind: "ConfigMap", name, data });
 }
 
 /** A Secret from plain text; what is written is base64, because that is what a server returns and hashes compare. */
-export function secret(instance: InstanceIdentity, name: string, texts: Readonly<Record<string, string>>): EngineObject {
+export function secret(instance: ManifestIdentity, name: string, texts: Readonly<Record<string, string>>): EngineObject {
   const data = Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text, "utf8").toString("base64")]));
   return objectOf(instance, { apiVersion: "v1", kind: "Secret", name, type: "Opaque", data });
 }

@@ -1,6 +1,6 @@
 import type { EngineCertificates, ObservedQuota } from "../../domain/engine.ts";
 import type { CatalogueEntry, EgressSpec, EngineSettings, PoolSpec } from "../../domain/fleet.ts";
-import type { InstanceIdentity } from "./object.ts";
+import type { ManifestIdentity } from "./object.ts";
 
 /** What an instance's components prove themselves to each other with; made once and kept, so that re-creation is stable. */
 export interface InstanceSecrets {
@@ -12,7 +12,7 @@ export interface InstanceSecrets {
 
 /** Everything the manifests of one instance are made from. */
 export interface ManifestParameters {
-  readonly instance: InstanceIdentity;
+  readonly instance: ManifestIdentity;
   readonly release: Pick<CatalogueEntry, "version" | "image" | "redisImage">;
   readonly resources: PoolSpec["resources"];
   readonly engine: EngineSettings;

@@ -10,7 +10,7 @@ import { realApiServer } from "../../runtime/kube/testing/real-api-server.ts";
 import { systemRng } from "../../runtime/rng.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
-import { NAMESPACES, PODS, typeOf } from "../adapters/kubernetes/types.ts";
+import { INSTANCE_NAMESPACES, instanceTypeOf, PODS } from "../adapters/kubernetes/types.ts";
 import { someParameters } from "../testing/parameters.ts";
 import { renderManifests } from "./render.ts";
 
@@ -33,10 +33,10 @@ describe.skipIf(kubeconfig === undefined).each(["3.3.14", "3.5.7"])("pods of Arg
     const common = { clock: systemClock, rng: systemRng, log: silentLog, metrics: noMetrics };
     client = createKubeClient({ ...common, cluster: "real", credentials: loadKubeconfig({ file: kubeconfig ?? "" }) });
     for (const object of objects.filter(({ kind }) => FIRST.includes(kind)))
-      await client.apply(typeOf(object.kind), object as KubeObject, { fieldManager: "test" }, signal);
+      await client.apply(instanceTypeOf(object.kind), object as KubeObject, { fieldManager: "test" }, signal);
   });
   afterAll(async () => {
-    await client.delete(NAMESPACES, { namespace: "", name: namespace }, {}, signal);
+    await client.delete(INSTANCE_NAMESPACES, { namespace: "", name: namespace }, {}, signal);
     await client.close();
   });
 

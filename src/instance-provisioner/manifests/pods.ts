@@ -1,7 +1,7 @@
 import type { ComponentResources } from "../../domain/fleet.ts";
 import { LABEL_INSTANCE } from "../../domain/names.ts";
 import { parseQuantity, renderCpu } from "../../domain/quantity.ts";
-import type { InstanceIdentity, Labels } from "./object.ts";
+import type { Labels, ManifestIdentity } from "./object.ts";
 import { labelsOf } from "./object.ts";
 
 /** Hash of all that reaches the pod's process only when it starts: a change of it replaces the pods. */
@@ -21,7 +21,7 @@ export function selectorOf(name: string): { readonly matchLabels: Labels } {
   return { matchLabels: { "app.kubernetes.io/name": name } };
 }
 
-export function podTemplate(instance: InstanceIdentity, pod: PodContent): unknown {
+export function podTemplate(instance: ManifestIdentity, pod: PodContent): unknown {
   return {
     metadata: { labels: labelsOf(instance, pod.name, pod.component), annotations: { [ANNOTATION_SETTINGS]: pod.settingsHash } },
     spec: {
@@ -47,7 +47,7 @@ const CONFINED = {
 };
 
 /** Rather not on one node with its equals, nor with other parts of the same instance. */
-function spread(instance: InstanceIdentity, name: string): unknown {
+function spread(instance: ManifestIdentity, name: string): unknown {
   const term = (weight: number, matchLabels: Labels) => ({
     weight,
     podAffinityTerm: { labelSelector: { matchLabels }, topologyKey: "kubernetes.io/hostname" },

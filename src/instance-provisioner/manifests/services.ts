@@ -1,6 +1,6 @@
 import type { EngineObject } from "../../domain/engine.ts";
 import { CONTROLLER, PORTS, REDIS, REPO_SERVER } from "./names.ts";
-import type { InstanceIdentity } from "./object.ts";
+import type { ManifestIdentity } from "./object.ts";
 import { objectOf } from "./object.ts";
 
 interface ServiceContent {
@@ -16,7 +16,7 @@ const SERVICES: readonly ServiceContent[] = [
   { name: "argocd-metrics", component: "metrics", pods: CONTROLLER, ports: { metrics: PORTS.controllerMetrics } },
 ];
 
-export function renderServices(instance: InstanceIdentity): readonly EngineObject[] {
+export function renderServices(instance: ManifestIdentity): readonly EngineObject[] {
   return SERVICES.map(({ name, component, pods, ports }) => {
     const entries = Object.entries(ports).map(([port, number]) => ({ name: port, protocol: "TCP", port: number, targetPort: number }));
     const spec = { type: "ClusterIP", selector: { "app.kubernetes.io/name": pods }, ports: entries };

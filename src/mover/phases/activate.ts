@@ -5,7 +5,7 @@ import { letLoose, OBSERVE_NOW } from "../../shard/arrival.ts";
 import { diffObject, guards } from "../../shard/diff-object.ts";
 import { type DesiredObject, manifestOf } from "../../shard/managed-object.ts";
 import type { ApplicationObservation } from "../../shard/parse-observation.ts";
-import { DONE, FENCED, type ObjectStep, remove, wait, write } from "./object-step.ts";
+import { DONE, FENCED, type ObjectStep, removeStep, wait, write } from "./object-step.ts";
 import { isNewer, isUnfit, type Pair } from "./pair.ts";
 import { renderArrival } from "./prepare.ts";
 
@@ -18,7 +18,7 @@ export function activate({ desired, isLeaving, source, target, isSourceUnknown }
   if (desired === undefined || (isLeaving && (target !== undefined || (source === undefined && !isSourceUnknown)))) return DONE;
   if (target === undefined) return makeAnew(desired, isLeaving && isSourceUnknown);
   if (isNewer(target, epoch)) return FENCED;
-  if (isUnfit(target, epoch)) return remove("target", target);
+  if (isUnfit(target, epoch)) return removeStep("target", target);
   if (target.isPaused || target.arrival !== undefined) return activateCopy(target, desired);
   const reconciledAt = target.report?.reconciledAt;
   // Argo CD's times are in whole seconds.

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import type { ApplicationId } from "../../domain/ids.ts";
 import { anApplication } from "../../shard/testing/builders.ts";
-import { nextStep } from "../next-step.ts";
+import { nextMoveStep } from "../next-step.ts";
 import { aMove, createModel, inPhase, NOW, observationOf } from "../testing/model.ts";
 
 const TWELVE = Array.from({ length: 12 }, (_, count) => `app-${count}`);
@@ -12,7 +12,7 @@ const names = TWELVE.map((name) => anApplication({ id: `id-${name}` as Applicati
 function large(phase: "PREPARE" | "ACTIVATE") {
   const model = createModel(names);
   const carry = (move: ReturnType<typeof aMove>, afterMs = 0) => {
-    const step = nextStep(move, model.observe(move, { now: millis(NOW + afterMs) }));
+    const step = nextMoveStep(move, model.observe(move, { now: millis(NOW + afterMs) }));
     for (const each of step.kind === "write" ? step.writes : []) model.carry(each);
     return step.kind;
   };

@@ -59,7 +59,7 @@ export function change(side: Side, observed: ObservedObject, patch: readonly Pat
  * Takes an Application away without touching what it deployed: first its finalizers, whatever they are, then it, under preconditions. One
  * that is being deleted already only loses its finalizers, and is waited for.
  */
-export function remove(side: Side, observation: ApplicationObservation): ObjectStep {
+export function removeStep(side: Side, observation: ApplicationObservation): ObjectStep {
   if (observation.finalizers.length > 0) return change(side, observation, [{ op: "add", path: "/metadata/finalizers", value: [] }]);
   if (observation.isDeleting) return wait(`for the former copy of ${observation.at.name} to end`);
   return write(side, {
@@ -70,7 +70,7 @@ export function remove(side: Side, observation: ApplicationObservation): ObjectS
 }
 
 /** The step that the difference between an object and what is desired asks for. */
-export function stepOf<T extends ObservedObject>(side: Side, action: ObjectAction<T>, what: string): ObjectStep {
+export function objectStepOf<T extends ObservedObject>(side: Side, action: ObjectAction<T>, what: string): ObjectStep {
   switch (action.kind) {
     case "create":
       return write(side, { kind: "create", manifest: action.manifest });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { nextStep } from "../next-step.ts";
+import { nextMoveStep } from "../next-step.ts";
 import { aMove, createModel, type Model } from "../testing/model.ts";
 import { tamperingOf } from "./owner-binding.ts";
 
@@ -16,7 +16,7 @@ it.each<[string, (model: Model) => unknown, string | undefined]>([
   tamper(model);
   const move = aMove({ phase: "REVOKE" });
   const world = model.observe(move);
-  const step = nextStep(move, world);
+  const step = nextMoveStep(move, world);
   if (step.kind !== "write") throw new Error("a register that names the old owner is written");
   expect(step.writes.map(({ write }) => tamperingOf(world.ownerBinding, write)?.what)).toEqual([found]);
 });
@@ -26,7 +26,7 @@ it("finds another one in its place where that has to go", () => {
   (model.ownerBinding as unknown as { roleRef: object }).roleRef = { kind: "ClusterRole", name: "view" };
   const move = aMove({ phase: "GRANT" });
   const world = model.observe(move);
-  const step = nextStep(move, world);
+  const step = nextMoveStep(move, world);
   expect(step).toMatchObject({ kind: "write", writes: [{ side: "ownerBinding", write: { kind: "delete" } }] });
   if (step.kind === "write") expect(step.writes.map(({ write }) => tamperingOf(world.ownerBinding, write)?.what)).toEqual(["replaced"]);
 });

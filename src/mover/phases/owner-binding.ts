@@ -3,7 +3,7 @@ import { diffObject, escapePointer, type Preconditions } from "../../shard/diff-
 import { type DesiredObject, desire, manifestOf } from "../../shard/managed-object.ts";
 import type { ObservedOwnerBinding } from "../../shard/parse-observation.ts";
 import type { Tampering } from "../../shard/tampering.ts";
-import { change, DONE, FENCED, type ObjectStep, stepOf, type Write, wait, write } from "./object-step.ts";
+import { change, DONE, FENCED, type ObjectStep, objectStepOf, type Write, wait, write } from "./object-step.ts";
 
 /**
  * REVOKE: the next step that takes the right to write from whoever has it. The owner binding gets the move's epoch and names nobody.
@@ -26,7 +26,7 @@ export function revoke(ownerBinding: ObservedOwnerBinding | undefined, granted: 
 /** GRANT: the next step that gives the right to write to the target's account. */
 export function grant(ownerBinding: ObservedOwnerBinding | undefined, granted: DesiredObject): ObjectStep {
   const action = diffObject(granted, ownerBinding);
-  return action.kind === "await-end" ? letGo(action.observed) : stepOf("ownerBinding", action, "register");
+  return action.kind === "await-end" ? letGo(action.observed) : objectStepOf("ownerBinding", action, "register");
 }
 
 /**

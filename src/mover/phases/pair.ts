@@ -67,7 +67,7 @@ export function pairUp(
 }
 
 /** Whether a sync of it is requested or under way. */
-export function isUnderWay({ sync: { operation, state } }: ApplicationObservation): boolean {
+export function isSyncUnderWay({ sync: { operation, state } }: ApplicationObservation): boolean {
   return operation !== undefined || state?.phase === "Running" || state?.phase === "Terminating";
 }
 

@@ -7,7 +7,7 @@ import { type DesiredObject, type Manifest, manifestOf } from "../../shard/manag
 import { ANNOTATION_ARRIVING, ANNOTATION_COPIED, ANNOTATION_PAUSE } from "../../shard/names.ts";
 import { isFinalizerOfArgo } from "../../shard/parse-application.ts";
 import type { ApplicationObservation } from "../../shard/parse-observation.ts";
-import { change, DONE, FENCED, type ObjectStep, remove, wait, write } from "./object-step.ts";
+import { change, DONE, FENCED, type ObjectStep, removeStep, wait, write } from "./object-step.ts";
 import { isNewer, isUnfit, type Pair } from "./pair.ts";
 
 /** Conditions with which Argo CD says that it cannot compare. */
@@ -28,7 +28,7 @@ export function arrive(pair: Pair, epoch: number): ObjectStep {
   }
   if (target === undefined) return write("target", { kind: "create", manifest: renderArrival(desired, source) });
   if (isNewer(target, epoch)) return FENCED;
-  if (isUnfit(target, epoch)) return remove("target", target);
+  if (isUnfit(target, epoch)) return removeStep("target", target);
   const foreign = foreignSync(target);
   if (foreign.length > 0) return change("target", target, foreign);
   switch (target.arrival) {

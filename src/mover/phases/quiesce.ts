@@ -5,8 +5,8 @@ import { escapePointer, type PatchOperation } from "../../shard/diff-object.ts";
 import { ANNOTATION_COPIED, ANNOTATION_PAUSE } from "../../shard/names.ts";
 import type { ApplicationObservation } from "../../shard/parse-observation.ts";
 import { TERMINATE } from "../../shard/restlessness.ts";
-import { change, DONE, FENCED, type ObjectStep, remove, wait, write } from "./object-step.ts";
-import { isNewer, isUnderWay, isUnfit, type Pair } from "./pair.ts";
+import { change, DONE, FENCED, type ObjectStep, removeStep, wait, write } from "./object-step.ts";
+import { isNewer, isSyncUnderWay, isUnfit, type Pair } from "./pair.ts";
 import { copyStatus, renderArrival } from "./prepare.ts";
 
 /** A sync that is under way when the source is fenced may go on for this long before it is terminated, in ms. */
@@ -23,7 +23,7 @@ const annotation = (name: string): string => `/metadata/annotations/${escapePoin
 export function fence(source: ApplicationObservation | undefined, epoch: number): ObjectStep {
   if (source === undefined) return DONE;
   if (isNewer(source, epoch)) return FENCED;
-  if (source.isDeleting) return remove("source", source);
+  if (source.isDeleting) return removeStep("source", source);
   if (source.epoch === epoch) return DONE;
   return change("source", source, [
     ...(source.isAutomated ? [{ op: "remove", path: "/spec/syncPolicy/automated" } as const] : []),
@@ -51,7 +51,7 @@ export function quiet(source: ApplicationObservation | undefined, epoch: number,
   if (source === undefined || fenced.kind !== "done") return fenced;
   const elapsedMs = now - since;
   const isCapped = isStopped || elapsedMs > QUIET_CAP_MS;
-  if (source.isPaused && isUnderWay(source) && !isCapped)
+  if (source.isPaused && isSyncUnderWay(source) && !isCapped)
     return change("source", source, [{ op: "remove", path: annotation(ANNOTATION_PAUSE) }]);
   if (source.isPaused) return source.finalizers.length > 0 ? change("source", source, strip(source)) : DONE;
   const calm = isCapped ? DONE : calmDown(source, elapsedMs);
@@ -61,7 +61,7 @@ export function quiet(source: ApplicationObservation | undefined, epoch: number,
 
 function calmDown(source: ApplicationObservation, elapsedMs: number): ObjectStep {
   if (source.awaitsRefresh) return wait(`for the source to look at ${source.at.name} once more`);
-  if (!isUnderWay(source)) return DONE;
+  if (!isSyncUnderWay(source)) return DONE;
   return mayTerminate(source, elapsedMs) ? change("source", source, [TERMINATE]) : wait(`for the sync of ${source.at.name} to end`);
 }
 
@@ -70,7 +70,7 @@ export function hand({ desired, source, target }: Pair, epoch: number): ObjectSt
   if (source === undefined || desired === undefined) return DONE;
   if (target === undefined) return write("target", { kind: "create", manifest: renderArrival(desired, source) });
   if (isNewer(target, epoch)) return FENCED;
-  if (isUnfit(target, epoch)) return remove("target", target);
+  if (isUnfit(target, epoch)) return removeStep("target", target);
   const { status, hash } = copyStatus(source);
   const foreign = foreignSync(target);
   if (foreign.length > 0) return change("target", target, foreign);

@@ -3,7 +3,7 @@ import type { MemberId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { sleep } from "../../runtime/clock.ts";
 import type { Store } from "../../store/port.ts";
-import type { PlacedUnit } from "../../store/recovery/port.ts";
+import type { UnitToRecover } from "../../store/recovery/port.ts";
 import type { Standing } from "../port.ts";
 import { epochsAbove, isOlder, judgeOwner, type OwnerJudgement, ownerBindingKey, recoveryDecision } from "./judge-owner.ts";
 
@@ -17,7 +17,7 @@ export interface RecoveryDeps {
 
 /** Which owner one unit gets, and why. */
 export interface RecoveredUnit {
-  readonly unit: PlacedUnit;
+  readonly unit: UnitToRecover;
   readonly rule: OwnerJudgement["rule"];
   readonly owner: Instance["id"];
 }
@@ -72,7 +72,7 @@ export async function recover(
 interface Found {
   readonly lastEpoch: number;
   readonly newestSeen: number;
-  readonly judged: readonly { readonly unit: PlacedUnit; readonly judgement: OwnerJudgement }[];
+  readonly judged: readonly { readonly unit: UnitToRecover; readonly judgement: OwnerJudgement }[];
 }
 
 /** Reads both sides and judges every unit that has an owner. */
@@ -83,7 +83,7 @@ async function judgeAll({ store, standing }: RecoveryDeps, signal: AbortSignal):
     (await standing.listOwnerBindings(signal)).map((ownerBinding) => [ownerBindingKey(ownerBinding.at), ownerBinding]),
   );
   const instances = await store.fleet.listInstances(signal);
-  const units: PlacedUnit[] = [];
+  const units: UnitToRecover[] = [];
   for (;;) {
     const page = await store.recovery.listPlaced({ after: units.at(-1)?.id ?? "", limit: PAGE }, signal);
     units.push(...page);

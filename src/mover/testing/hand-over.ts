@@ -22,7 +22,7 @@ import { createTargetClusters, type TargetClusters } from "../../workspace/envir
 import { createEnvironmentOwnerBindings } from "../../workspace/environment/write-owner-bindings.ts";
 import { createManagedCluster, createObservations } from "../adapters/kubernetes/clusters.ts";
 import { createMoveWorker, type MoveWorker } from "../carry-out-move.ts";
-import { nextStep } from "../next-step.ts";
+import { nextMoveStep } from "../next-step.ts";
 import type { ManagedCluster } from "../port.ts";
 import { createUnseenChanges } from "../unseen-changes.ts";
 
@@ -184,7 +184,7 @@ export async function startHandOver(world: World, { isElsewhere = false } = {}):
         watch: { isHeard: () => false },
         unseen: createUnseenChanges(),
         meter: { entered() {} },
-        decide: (move, seen) => nextStep(move, { ...seen, now: millis(seen.now + lateMs) }),
+        decide: (move, seen) => nextMoveStep(move, { ...seen, now: millis(seen.now + lateMs) }),
       });
     },
     late(ms) {

@@ -1,7 +1,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { ApplicationId } from "../../domain/ids.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
-import { acknowledgementOf, type Standing } from "../../shard/acknowledge.ts";
+import { acknowledgementOf, type StandingObject } from "../../shard/acknowledge.ts";
 import { type ApplicationPlacement, applicationFence, type Destination } from "../../shard/application-placement.ts";
 import { mayWait } from "../../shard/may-wait.ts";
 import type { ObservedApplication } from "../../shard/parse-application.ts";
@@ -112,7 +112,7 @@ export function createApplyApplication(deps: ApplyApplicationDeps) {
    */
   const acknowledge = async (
     { application, unit, acknowledged }: DesiredApplication,
-    { placement, ...standing }: Pick<Standing, "desired" | "observed"> & { readonly placement: ApplicationPlacement },
+    { placement, ...standing }: Pick<StandingObject, "desired" | "observed"> & { readonly placement: ApplicationPlacement },
     signal: AbortSignal,
   ): Promise<void> => {
     const what = { kind: "application", subject: application.id, ...standing } as const;

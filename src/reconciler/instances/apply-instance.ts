@@ -7,14 +7,14 @@ import { allOrFirstFailure, type ObjectWriter } from "../apply-object.ts";
 import { type Host, type Hosts, UNLISTED_AGAIN_MS } from "../find-hosts.ts";
 import type { ApiCluster } from "../port.ts";
 import type { Impersonation } from "../units/grant-impersonation.ts";
-import type { Sweep } from "./sweep-instance.ts";
+import type { InstanceSweep } from "./sweep-instance.ts";
 
 export interface ApplyInstanceDeps {
   readonly hosts: Hosts;
   readonly writer: ObjectWriter;
   readonly apiCluster: ApiCluster;
   readonly impersonation: Pick<Impersonation, "align">;
-  readonly sweep: Pick<Sweep, "sweep">;
+  readonly sweep: Pick<InstanceSweep, "sweep">;
   readonly destination: Destination;
   readonly namespaces: OwnNamespaces;
   readonly log: Log;

@@ -6,7 +6,7 @@ import { judgeLeftovers, type LeftoverKind, type UnitObject, type Whereabouts } 
 import type { ObservedObject } from "../../shard/managed-object.ts";
 import { findOrphans, judgeOrphans, type Orphan, planOrphanEnd, type RowsOfOrphans, whyRevisit } from "../../shard/orphans.ts";
 import { applicationOf, holderOf, unitOf } from "../../shard/parse-application.ts";
-import type { OwnedUnit, ShardStore } from "../../store/shard/port.ts";
+import type { ShardStore, UnitWithOwner } from "../../store/shard/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { createDeletionTimeouts } from "../applications/deletion-timeouts.ts";
@@ -101,7 +101,7 @@ export function createOrphans({ shards, writer, takeIn, requests, clock, log, me
 /** Other objects on an instance that were made for units which are gone or live elsewhere. Only the sweep finds them. */
 export interface Leftovers {
   /** `owned`: the units the instance holds, as far as they were read already. */
-  remove(host: Host, owned: readonly OwnedUnit[], signal: AbortSignal): Promise<void>;
+  remove(host: Host, owned: readonly UnitWithOwner[], signal: AbortSignal): Promise<void>;
 }
 
 export interface LeftoversDeps {
@@ -133,7 +133,7 @@ export function createLeftovers({ shards, apiCluster, namespaces, writer, log }:
   };
 
   /** Rows are made before any object: a unit that objects name and that has no row is gone. */
-  const locate = async (host: Host, objects: readonly UnitObject[], owned: readonly OwnedUnit[], signal: AbortSignal) => {
+  const locate = async (host: Host, objects: readonly UnitObject[], owned: readonly UnitWithOwner[], signal: AbortSignal) => {
     const units = new Map<UnitId, Whereabouts>(owned.map(({ unitId, epoch }) => [unitId, { owner: host.instance.id, epoch }]));
     for (const id of new Set(objects.flatMap(({ observed }) => unitOf(observed) ?? []))) {
       const row = units.has(id) ? undefined : await shards.readUnit(id, signal);

@@ -3,7 +3,7 @@ import type { KubeObject, ResourceType } from "../../runtime/kube/resource.ts";
 import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { accountName, environmentEntryName, projectName } from "../../shard/names.ts";
 import { CASCADE_FINALIZER } from "../../shard/plan-application.ts";
-import { APPLICATIONS, PROJECTS, ROLE_BINDINGS, SECRETS, SERVICE_ACCOUNTS } from "../adapters/kubernetes/types.ts";
+import { APPLICATIONS, ENGINE_SECRETS, PROJECTS, ROLE_BINDINGS, SERVICE_ACCOUNTS } from "../adapters/kubernetes/types.ts";
 import { type Deployed, deploying, type Raw } from "../testing/deploy.ts";
 import { addEnvironment } from "../testing/environments.ts";
 import { eventually, passes } from "../testing/until.ts";
@@ -47,15 +47,16 @@ describe("a thorough sweep", () => {
     const { engine, api } = world.hands;
     const { namespace } = deployed.instance;
     const repositories = async () =>
-      (await engine.listPage<Raw>(SECRETS, { namespace, labelSelector: "argocd.argoproj.io/secret-type=repository" }, world.signal)).items;
+      (await engine.listPage<Raw>(ENGINE_SECRETS, { namespace, labelSelector: "argocd.argoproj.io/secret-type=repository" }, world.signal))
+        .items;
     const [repository] = await repositories();
     const account = { namespace: "argosy-accounts", name: accountName(deployed.unit.id, deployed.instance.id) };
     const ownerBinding = { namespace: "team-a", name: "argosy-deployer" };
     const project = { namespace, name: projectName(deployed.unit.id) };
     const entry = { namespace, name: deployed.environmentEntry };
     await engine.mergePatch(PROJECTS, project, { spec: { sourceRepos: ["*"] } }, world.signal);
-    await engine.delete(SECRETS, { namespace, name: repository?.metadata.name ?? "" }, {}, world.signal);
-    await engine.mergePatch(SECRETS, entry, { data: { project: null } }, world.signal);
+    await engine.delete(ENGINE_SECRETS, { namespace, name: repository?.metadata.name ?? "" }, {}, world.signal);
+    await engine.mergePatch(ENGINE_SECRETS, entry, { data: { project: null } }, world.signal);
     await api.delete(SERVICE_ACCOUNTS, account, {}, world.signal);
     await api.delete(ROLE_BINDINGS, ownerBinding, {}, world.signal);
 
@@ -69,7 +70,7 @@ describe("a thorough sweep", () => {
     );
     await eventually(
       "the entry is as it was",
-      async () => (await engine.get<Raw>(SECRETS, entry, world.signal))?.data?.["project"] !== undefined,
+      async () => (await engine.get<Raw>(ENGINE_SECRETS, entry, world.signal))?.data?.["project"] !== undefined,
     );
   });
 
@@ -126,8 +127,8 @@ describe("a thorough sweep", () => {
       },
     });
     await add(engine, PROJECTS, at("project"), "argoproj.io/v1alpha1");
-    await add(engine, SECRETS, at("entry", "cluster"), "v1");
-    await add(engine, SECRETS, at("repository", "repository"), "v1");
+    await add(engine, ENGINE_SECRETS, at("entry", "cluster"), "v1");
+    await add(engine, ENGINE_SECRETS, at("repository", "repository"), "v1");
     await add(api, SERVICE_ACCOUNTS, { ...at("account"), namespace: "argosy-accounts" }, "v1");
     return async () => (await Promise.all(made.map((read) => read()))).flatMap((found) => found?.metadata.name ?? []);
   }

@@ -8,7 +8,7 @@ import type { Intake } from "../read-and-record-rows.ts";
 import type { Leftovers, Orphans } from "./remove-orphans.ts";
 
 /** Finds what no event said: rows that lag, objects that differ from what was written, and those nobody wants. */
-export interface Sweep {
+export interface InstanceSweep {
   sweep(host: Host, signal: AbortSignal): Promise<void>;
   /** Makes the next sweep of every instance a thorough one. */
   distrust(): void;
@@ -16,7 +16,7 @@ export interface Sweep {
   revisit(id: InstanceId): void;
 }
 
-export interface SweepDeps {
+export interface InstanceSweepDeps {
   readonly shards: ShardStore;
   readonly syncRuns: Pick<SyncRunStore, "listBusy">;
   readonly orphans: Orphans;
@@ -35,7 +35,7 @@ const REVIEW_EVERY_MS = 30 * 60_000;
 /** Units of an instance are compared one after the other, this far apart or closer: all at once would be felt by those that change. */
 const REVIEW_STEP_MS = 20;
 
-export function createSweep(deps: SweepDeps): Sweep {
+export function createSweep(deps: InstanceSweepDeps): InstanceSweep {
   const { shards, clock, orphans } = deps;
   const thorough = createRounds(clock, THOROUGH_EVERY_MS);
   const reviews = createRounds(clock, REVIEW_EVERY_MS);

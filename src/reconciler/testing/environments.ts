@@ -3,7 +3,7 @@ import type { CredentialId, EnvironmentId, WorkspaceId } from "../../domain/ids.
 import type { KubeObject } from "../../runtime/kube/resource.ts";
 import { environmentEntryName } from "../../shard/names.ts";
 import type { Connection } from "../../store/environment/port.ts";
-import { SECRETS } from "../adapters/kubernetes/types.ts";
+import { ENGINE_SECRETS } from "../adapters/kubernetes/types.ts";
 import type { World } from "./world.ts";
 
 export const PROD = "https://prod.example:6443";
@@ -46,7 +46,11 @@ export async function addEnvironment(world: World, uid = "environment-uid-1", na
     end: async () => (await environments.recordEnd(uid, "at-once", signal)) === "gone",
     async entry(instanceNamespace) {
       const at = { namespace: instanceNamespace, name: environmentEntryName(id) };
-      const secret = await world.hands.engine.get<KubeObject & { readonly data?: Readonly<Record<string, string>> }>(SECRETS, at, signal);
+      const secret = await world.hands.engine.get<KubeObject & { readonly data?: Readonly<Record<string, string>> }>(
+        ENGINE_SECRETS,
+        at,
+        signal,
+      );
       const data = Object.entries(secret?.data ?? {}).map(([field, value]) => [field, Buffer.from(value, "base64").toString()]);
       return secret === undefined ? undefined : Object.fromEntries(data);
     },

@@ -10,7 +10,7 @@ import { createSeededRng } from "../../runtime/rng.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
 import { createApiCluster, createEngineShard } from "../adapters/kubernetes/clusters.ts";
-import { APPLICATIONS, SECRETS } from "../adapters/kubernetes/types.ts";
+import { APPLICATIONS, ENGINE_SECRETS } from "../adapters/kubernetes/types.ts";
 import type { Reconciler, ReconcilerDeps } from "../controller.ts";
 import { createReconciler } from "../controller.ts";
 import type { ApiCluster, EngineShard } from "../port.ts";
@@ -112,13 +112,18 @@ function playTokenController(client: KubeClient, signal: AbortSignal): void {
     const { name, namespace = "", uid } = secret.metadata;
     if (secret.type === "kubernetes.io/service-account-token" && secret.data?.token === undefined) {
       const token = Buffer.from(`token-of-${name}-${uid}`).toString("base64");
-      void client.mergePatch(SECRETS, { namespace, name }, { data: { token } }, signal).catch(() => undefined);
+      void client.mergePatch(ENGINE_SECRETS, { namespace, name }, { data: { token } }, signal).catch(() => undefined);
     }
     return secret;
   };
-  createReflector({ ...common, client, type: SECRETS, rng: createSeededRng("tokens"), project: seen, onChange: () => undefined }).start(
-    signal,
-  );
+  createReflector({
+    ...common,
+    client,
+    type: ENGINE_SECRETS,
+    rng: createSeededRng("tokens"),
+    project: seen,
+    onChange: () => undefined,
+  }).start(signal);
 }
 
 const REFRESH = "argocd.argoproj.io/refresh";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { environmentEntryName, projectName } from "../../shard/names.ts";
-import { APPLICATIONS, PROJECTS, SECRETS } from "../adapters/kubernetes/types.ts";
+import { APPLICATIONS, ENGINE_SECRETS, PROJECTS } from "../adapters/kubernetes/types.ts";
 import type { Deployed, Raw } from "../testing/deploy.ts";
 import { deploying } from "../testing/deploy.ts";
 import { addEnvironment, PROD, type TestEnvironment } from "../testing/environments.ts";
@@ -198,12 +198,12 @@ describe("an entry", () => {
     await eventually("it stands there", () => stands(deployed, environment));
 
     const at = { namespace: deployed.instance.namespace, name: environmentEntryName(environment.id) };
-    await world.hands.engine.mergePatch(SECRETS, at, { data: { project: null } }, world.signal);
+    await world.hands.engine.mergePatch(ENGINE_SECRETS, at, { data: { project: null } }, world.signal);
     await eventually(
       "its project is back",
       async () => (await environment.entry(at.namespace))?.["project"] === projectName(deployed.unit.id),
     );
-    await world.hands.engine.delete(SECRETS, at, {}, world.signal);
+    await world.hands.engine.delete(ENGINE_SECRETS, at, {}, world.signal);
     await eventually("it is back", async () => (await configOf(deployed, environment)).bearerToken === "token-1");
   });
 

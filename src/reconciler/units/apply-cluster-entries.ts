@@ -13,13 +13,13 @@ import type { DesiredUnit, ShardStore } from "../../store/shard/port.ts";
 import { allOrFirstFailure, type ObjectWriter } from "../apply-object.ts";
 import { type PlacedUnit, placementOf } from "../find-hosts.ts";
 import type { Rows } from "../read-and-record-rows.ts";
-import { type BlockedBy, waits } from "../trouble.ts";
+import { type TroubleCause, waits } from "../trouble.ts";
 import { type ReadCredentialDeps, readCredential } from "./read-credential.ts";
 
 /** The Secrets by which an instance enters the remote clusters of a unit's environments. */
 export interface ClusterEntries {
   /** Sees to it that every environment the unit uses has its entry, but for those whose credential cannot be read. */
-  apply(placed: PlacedUnit, signal: AbortSignal): Promise<BlockedBy>;
+  apply(placed: PlacedUnit, signal: AbortSignal): Promise<TroubleCause>;
   /** Name of an environment that the instance may enter for the unit with what is no account of ours; `undefined`: none. */
   nameFreelyEntered(row: DesiredUnit, instance: Instance, signal: AbortSignal): Promise<string | undefined>;
   /** Removes the entries of environments that the unit does not use any more. Returns what that waits for, for people. */

@@ -8,7 +8,7 @@ import type { DesiredUnit } from "../../store/shard/port.ts";
 import { allOrFirstFailure, type ObjectWriter, type Settlement } from "../apply-object.ts";
 import type { Host, PlacedUnit } from "../find-hosts.ts";
 import type { ApiCluster, ManagedObjects } from "../port.ts";
-import { type BlockedBy, waits } from "../trouble.ts";
+import { type TroubleCause, waits } from "../trouble.ts";
 import type { ClusterEntries } from "./apply-cluster-entries.ts";
 import type { ApplyOwnerBinding } from "./apply-owner-binding.ts";
 import type { RepositorySecrets } from "./apply-repository-secrets.ts";
@@ -34,7 +34,7 @@ export interface UnitParts {
 }
 
 /** How far a unit's prerequisites have got: how each part ended, what they still wait for, and what is missing. */
-export interface Applied extends BlockedBy {
+export interface Applied extends TroubleCause {
   /** How each part ended, in the order in which the parts were given. */
   readonly ends: readonly Settlement<ObservedObject>[];
 }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { RepositorySecret } from "../../domain/repository-credential.ts";
 import type { KubeObject } from "../../runtime/kube/resource.ts";
 import { projectName } from "../../shard/names.ts";
-import { SECRETS } from "../adapters/kubernetes/types.ts";
+import { ENGINE_SECRETS } from "../adapters/kubernetes/types.ts";
 import { type Deployed, deploying, type Raw } from "../testing/deploy.ts";
 import { eventually } from "../testing/until.ts";
 import { startWorld, type World } from "../testing/world.ts";
@@ -18,7 +18,11 @@ const SELECTOR = "argocd.argoproj.io/secret-type in (repository,repo-creds)";
 const URL = "https://git.example/team/app";
 
 async function secrets({ instance }: Deployed): Promise<readonly Raw[]> {
-  const list = await world.hands.engine.listPage<Raw>(SECRETS, { namespace: instance.namespace, labelSelector: SELECTOR }, world.signal);
+  const list = await world.hands.engine.listPage<Raw>(
+    ENGINE_SECRETS,
+    { namespace: instance.namespace, labelSelector: SELECTOR },
+    world.signal,
+  );
   return list.items;
 }
 
@@ -103,13 +107,19 @@ describe("repository Secrets", () => {
     const [{ metadata } = { metadata: { name: "" } }] = await secrets(deployed);
     const at = { namespace: deployed.instance.namespace, name: metadata.name };
     const isRight = async () => {
-      const found = await world.hands.engine.get<Raw>(SECRETS, at, world.signal);
+      const found = await world.hands.engine.get<Raw>(ENGINE_SECRETS, at, world.signal);
       return found !== undefined && fieldsOf(found)["project"] === projectName(deployed.unit.id) && (await secrets(deployed)).length === 1;
     };
     const damage: readonly (() => Promise<unknown>)[] = [
-      () => world.hands.engine.mergePatch(SECRETS, at, { data: { project: null } }, world.signal),
-      () => world.hands.engine.delete(SECRETS, at, {}, world.signal),
-      () => world.hands.engine.mergePatch(SECRETS, at, { metadata: { labels: { "argocd.argoproj.io/secret-type": null } } }, world.signal),
+      () => world.hands.engine.mergePatch(ENGINE_SECRETS, at, { data: { project: null } }, world.signal),
+      () => world.hands.engine.delete(ENGINE_SECRETS, at, {}, world.signal),
+      () =>
+        world.hands.engine.mergePatch(
+          ENGINE_SECRETS,
+          at,
+          { metadata: { labels: { "argocd.argoproj.io/secret-type": null } } },
+          world.signal,
+        ),
     ];
     for (const harm of damage) {
       await harm();
@@ -121,7 +131,7 @@ describe("repository Secrets", () => {
     const deployed = await deploy();
     const make = (name: string, labels: Readonly<Record<string, string>>) =>
       world.hands.engine.create<KubeObject>(
-        SECRETS,
+        ENGINE_SECRETS,
         {
           apiVersion: "v1",
           kind: "Secret",

@@ -10,7 +10,7 @@ import type { DesiredObject, ObservedObject } from "../../shard/managed-object.t
 import { renderRepository, superfluousRepositories } from "../../shard/render-repository.ts";
 import { allOrFirstFailure, type ObjectWriter, type Settlement } from "../apply-object.ts";
 import { type PlacedUnit, placementOf } from "../find-hosts.ts";
-import { type BlockedBy, waits } from "../trouble.ts";
+import { type TroubleCause, waits } from "../trouble.ts";
 import { type ReadCredentialDeps, readCredential } from "./read-credential.ts";
 
 /** The Secrets by which an instance reads a unit's private repositories. */
@@ -19,7 +19,7 @@ export interface RepositorySecrets {
    * Makes a unit's Secrets those of its rows. Returns what has to end before that is so, and which credentials cannot be read: what
    * stands of these stays as it is.
    */
-  apply(placed: PlacedUnit, signal: AbortSignal): Promise<BlockedBy>;
+  apply(placed: PlacedUnit, signal: AbortSignal): Promise<TroubleCause>;
   /** Removes all of them. */
   remove(placed: PlacedUnit, signal: AbortSignal): Promise<void>;
 }

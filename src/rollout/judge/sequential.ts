@@ -1,7 +1,7 @@
 import type { SyncCounts } from "../../domain/rollout.ts";
 
 /** `open`: too few syncs to tell. */
-export type Judgement = "pass" | "fail" | "open";
+export type SequentialJudgement = "pass" | "fail" | "open";
 
 /** Syncs that fail under a good release, because users change things, and under one that has to be stopped. */
 const GOOD = 0.01;
@@ -34,7 +34,7 @@ export function evidenceAgainst({ done, failed }: SyncCounts): number {
 }
 
 /** Judges a release by its syncs so far: 112 without a failure are enough to pass, and 6 failures in a row to fail. */
-export function judgeSyncs(counts: SyncCounts): Judgement {
+export function judgeSyncs(counts: SyncCounts): SequentialJudgement {
   if (counts.failed >= failureLine(counts.done)) return "fail";
   return evidenceAgainst(counts) <= PASS ? "pass" : "open";
 }

@@ -4,12 +4,12 @@ import type { InstanceObservation, ObservationRequest } from "../../domain/rollo
 import type { DecidedSync } from "./tally-syncs.ts";
 
 /** What is counted of an instance's applications. */
-export type Counted = Pick<
+export type CountedApplication = Pick<
   InstanceObservation,
   "applications" | "faulty" | "strayed" | "fresh" | "newestReconciledAt" | "resynced" | "pruned"
 >;
 
-export const NOTHING_COUNTED: Counted = {
+export const NOTHING_COUNTED: CountedApplication = {
   applications: 0,
   faulty: 0,
   strayed: 0,
@@ -30,10 +30,10 @@ const ENDS = ["Succeeded", "Failed", "Error"];
  * nothing about a release.
  */
 export function countApplication(
-  counted: Counted,
+  counted: CountedApplication,
   raw: unknown,
   at: { readonly now: Millis } & Pick<ObservationRequest, "since" | "resyncMs">,
-): Counted {
+): CountedApplication {
   const status = asObject(asObject(raw)["status"]);
   const reconciledAt = asTime(status["reconciledAt"]);
   if (isOut(raw) || reconciledAt === undefined) return counted;

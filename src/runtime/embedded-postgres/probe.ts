@@ -6,17 +6,17 @@ import { DATABASE_USER } from "./settings.ts";
  * - `starting`: it is one, but recovers, starts or stops (SQLSTATE 57P03)
  * - `silent`: nothing listens there, or something that does not answer like PostgreSQL
  */
-export type ProbeAnswer = "accepting" | "starting" | "silent";
+export type ServerAnswer = "accepting" | "starting" | "silent";
 
 const CANNOT_CONNECT_NOW = "57P03";
 const ANSWER_WITHIN_MS = 2_000;
 
 /** Asks the server on a loopback port whether it takes connections, as `pg_isready` does: without logging in. */
-export function probe(port: number, signal: AbortSignal): Promise<ProbeAnswer> {
+export function probe(port: number, signal: AbortSignal): Promise<ServerAnswer> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: "127.0.0.1", port, signal });
     let received = Buffer.alloc(0);
-    const finish = (answer: ProbeAnswer): void => {
+    const finish = (answer: ServerAnswer): void => {
       socket.destroy();
       resolve(answer);
     };
@@ -42,7 +42,7 @@ export function startupMessage(): Buffer {
 }
 
 /** The verdict in the first message of a server: `R` asks for authentication, `E` is an error. `undefined` while incomplete. */
-export function readAnswer(received: Buffer): ProbeAnswer | undefined {
+export function readAnswer(received: Buffer): ServerAnswer | undefined {
   if (received.length < 5) return undefined;
   const kind = String.fromCharCode(received.readUInt8(0));
   if (kind === "R") return "accepting";

@@ -15,7 +15,7 @@ export interface Exchange {
 const always = { accept: "application/json", "user-agent": "argosy" };
 
 /** A body that is a string is sent as it is, anything else as JSON. */
-export function exchangeOf(request: KubeRequest): Exchange {
+export function httpExchangeOf(request: KubeRequest): Exchange {
   const { method, path, query, body, contentType, accept } = request;
   const media = body === undefined ? {} : { "content-type": contentType ?? "application/json" };
   return {

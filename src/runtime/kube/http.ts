@@ -12,7 +12,7 @@ import type { KubeCredentials } from "./auth.ts";
 import type { KubeClient, KubeRequest } from "./client.ts";
 import { createConnections } from "./connections.ts";
 import type { Exchange } from "./exchange.ts";
-import { exchangeOf, watchExchange } from "./exchange.ts";
+import { httpExchangeOf, watchExchange } from "./exchange.ts";
 import { createReachability, type Reachability } from "./reachability.ts";
 import type { RequestMeter } from "./request-meter.ts";
 import { createRequestMeter } from "./request-meter.ts";
@@ -73,7 +73,7 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
 
   async function request<T>(request: KubeRequest, signal: AbortSignal): Promise<T> {
     const idempotent = request.idempotent ?? request.method === "GET";
-    const exchange = { ...exchangeOf(request), request: bounded(request, options) };
+    const exchange = { ...httpExchangeOf(request), request: bounded(request, options) };
     for (let sent = 0; ; sent++) {
       try {
         return await attempt<T>(exchange, signal);

@@ -42,7 +42,7 @@ export function createObjectCache<T>(cluster: string): ObjectCache<T> {
   return {
     key,
     put(object, project) {
-      const at = nameOf(object);
+      const at = objectNameOf(object);
       const before = entries.get(key(at));
       const { resourceVersion = "" } = object.metadata;
       if (before !== undefined && resourceVersion !== "" && before.resourceVersion === resourceVersion) return undefined;
@@ -71,6 +71,6 @@ export function createObjectCache<T>(cluster: string): ObjectCache<T> {
   };
 }
 
-export function nameOf(object: KubeObject): ObjectName {
+export function objectNameOf(object: KubeObject): ObjectName {
   return { namespace: object.metadata.namespace ?? "", name: object.metadata.name };
 }

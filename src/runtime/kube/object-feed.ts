@@ -1,6 +1,6 @@
 import type { Log, LogFields } from "../../telemetry/log.ts";
 import type { ObjectCache, ReflectorChange } from "./object-cache.ts";
-import { nameOf } from "./object-cache.ts";
+import { objectNameOf } from "./object-cache.ts";
 import type { ReflectorFailure, ReflectorMeter } from "./reflector-meter.ts";
 import type { KubeObject, ObjectName } from "./resource.ts";
 
@@ -50,7 +50,7 @@ export function createObjectFeed<T>(options: ObjectFeedOptions<T>): ObjectFeed {
 
   return {
     put(object) {
-      const at = nameOf(object);
+      const at = objectNameOf(object);
       report(
         at,
         guarded("projection", at, () => cache.put(object, project)),

@@ -7,7 +7,7 @@ import { sleep } from "../clock.ts";
 import type { KubeClient } from "./client.ts";
 import { listInPages } from "./list.ts";
 import type { ObjectCache, ReflectorChange } from "./object-cache.ts";
-import { createObjectCache, nameOf } from "./object-cache.ts";
+import { createObjectCache, objectNameOf } from "./object-cache.ts";
 import type { ObjectFeed } from "./object-feed.ts";
 import { createObjectFeed } from "./object-feed.ts";
 import type { ReflectorMeter } from "./reflector-meter.ts";
@@ -164,7 +164,7 @@ async function listOnce<T>(following: Following<T>, signal: AbortSignal): Promis
   const { client, type, cache, feed, pageSize } = following;
   const seen = new Set<string>();
   const onObject = (object: KubeObject) => {
-    seen.add(cache.key(nameOf(object)));
+    seen.add(cache.key(objectNameOf(object)));
     feed.put(object);
   };
   const resourceVersion = await listInPages(
@@ -189,7 +189,7 @@ async function watchOnce<T>(
   const path = resourcePath(type, namespace === undefined ? {} : { namespace });
   const onEvent = (event: StreamEvent) => {
     if (event.kind === "upsert") feed.put(event.object);
-    else if (event.kind === "delete") feed.remove(nameOf(event.object));
+    else if (event.kind === "delete") feed.remove(objectNameOf(event.object));
     from.onProgress(event.resourceVersion);
     meter.event(event.kind);
     onContact();

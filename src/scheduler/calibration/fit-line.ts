@@ -3,7 +3,7 @@ export interface Point {
   readonly y: number;
 }
 
-export interface Line {
+export interface FittedLine {
   readonly base: number;
   readonly slope: number;
   /** Part of the variance of y that the line explains; absent: x is too much the same to say, and the line goes through the origin. */
@@ -17,7 +17,7 @@ const SPREAD = 0.2;
  * Least squares. Where x hardly varies, or the line would say that something takes less than nothing, y is taken to be in proportion to x: that
  * puts what is there in any case down to x too, so it errs on the safe side. `undefined`: there is nothing to divide by.
  */
-export function fitLine(points: readonly Point[]): Line | undefined {
+export function fitLine(points: readonly Point[]): FittedLine | undefined {
   const mean = (of: (point: Point) => number): number => points.reduce((sum, point) => sum + of(point), 0) / points.length;
   const [x, y] = [mean((point) => point.x), mean((point) => point.y)];
   const [low, high] = [Math.min(...points.map((point) => point.x)), Math.max(...points.map((point) => point.x))];

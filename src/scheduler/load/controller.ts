@@ -9,7 +9,7 @@ import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { FIRST_WEIGHTS } from "./cpu-weights.ts";
-import { parsePage } from "./metrics-page.ts";
+import { parseLoadPage } from "./metrics-page.ts";
 import type { ReadInstancePages } from "./port.ts";
 import { type PageAt, type PagesAt, ratesOf } from "./rates.ts";
 import { takeSample } from "./take-sample.ts";
@@ -93,7 +93,7 @@ async function readAll({ readPages, clock, log }: SamplerDeps, instance: Instanc
   const seen = new Map<string, PageAt>();
   try {
     for await (const { of, pod, lines } of readPages(instance, signal)) {
-      const page = parsePage();
+      const page = parseLoadPage();
       seen.set(pod, { of, sums: undefined, atMs: clock.monotonicMs() });
       for await (const line of lines) if (!page.take(line)) break;
       const end = page.end();

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { PAGE_LIMITS, parsePage } from "./metrics-page.ts";
+import { PAGE_LIMITS, parseLoadPage } from "./metrics-page.ts";
 
 const read = (lines: readonly string[], limits = PAGE_LIMITS) => {
-  const page = parsePage(limits);
+  const page = parseLoadPage(limits);
   for (const line of lines) if (!page.take(line)) break;
   return page.end();
 };
@@ -81,7 +81,7 @@ describe("a controller's metrics page", () => {
     ["TOO_MANY_SERVERS", { ...PAGE_LIMITS, servers: 5 }],
     ["TOO_MANY_REPOSITORIES", { ...PAGE_LIMITS, repositories: 5 }],
   ] as const)("is refused as %s and read no further", (rule, limits) => {
-    const page = parsePage(limits);
+    const page = parseLoadPage(limits);
     let taken = 0;
     const git = (repository: string): string => `argocd_git_request_total{repo="${repository}",request_type="ls-remote"} 1`;
     const line = { TOO_LARGE: request, TOO_MANY_PROJECTS: request, TOO_MANY_SERVERS: reconciled, TOO_MANY_REPOSITORIES: git }[rule];

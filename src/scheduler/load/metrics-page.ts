@@ -18,7 +18,7 @@ export interface PageSums {
   readonly cachedObjects: number | undefined;
 }
 
-export type Page =
+export type LoadPage =
   | { readonly kind: "page"; readonly sums: PageSums }
   /** It is not what a controller says of itself, or more than anybody can have. */
   | { readonly kind: "refused"; readonly rule: Refusal };
@@ -28,7 +28,7 @@ type Refusal = "TOO_LARGE" | "TOO_MANY_PROJECTS" | "TOO_MANY_SERVERS" | "TOO_MAN
 export interface PageReader {
   /** Takes one line; false: the rest need not be read. */
   take(line: string): boolean;
-  end(): Page;
+  end(): LoadPage;
 }
 
 export const PAGE_LIMITS = {
@@ -60,7 +60,7 @@ const NAMES: ReadonlySet<string> = new Set([CPU, STARTED, REQUESTS, RECONCILE_TI
  *
  * Source of the names: Argo CD 3.5 controller/metrics.
  */
-export function parsePage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageReader {
+export function parseLoadPage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageReader {
   const requests = sumsBy("project", { longest: limits.label, most: limits.projects, rule: "TOO_MANY_PROJECTS" });
   const byServer = { longest: limits.address, most: limits.servers, rule: "TOO_MANY_SERVERS" } as const;
   const [reconcileTime, reconciled] = [sumsBy("dest_server", byServer), sumsBy("dest_server", byServer)];

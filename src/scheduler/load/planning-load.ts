@@ -16,7 +16,7 @@ export interface UnitLoad {
 }
 
 /** One measurement; a dimension that is absent was not measured. */
-export interface LoadSample {
+export interface PlanningSample {
   readonly at: Millis;
   readonly load: Partial<LoadVector>;
 }
@@ -36,7 +36,7 @@ const COUNTED: readonly LoadDimension[] = ["applications", "clusterEntries", "ca
  * A value that cannot be a load, or was not measured, leaves its dimension as it was: load ages, it does not vanish with its
  * sample. So does a sample that is no newer than the last.
  */
-export function nextLoad(known: UnitLoad, sample: LoadSample): UnitLoad {
+export function nextLoad(known: UnitLoad, sample: PlanningSample): UnitLoad {
   const elapsedMs = sample.at - known.at;
   if (!(elapsedMs > 0)) return known;
   const follow = (was: LoadVector, next: (was: number, value: number) => number): LoadVector =>

@@ -4,15 +4,15 @@ import type { EnvironmentId, UnitId } from "../../domain/ids.ts";
 import { LOAD_DIMENSIONS, loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { NOON } from "../testing/snapshots.ts";
 import { FIRST_WEIGHTS } from "./cpu-weights.ts";
-import { type Counted, takeSample } from "./take-sample.ts";
+import { type CountedLoad, takeSample } from "./take-sample.ts";
 
 const OTHERS = { reconciliations: {}, git: undefined };
-const counted = (name: string, over: Partial<Counted> = {}): Counted => ({
+const counted = (name: string, over: Partial<CountedLoad> = {}): CountedLoad => ({
   ...{ unitId: name as UnitId, epoch: 1, project: `ws-${name}`, repositories: {}, known: undefined },
   destinations: [{ isOwn: false, environments: [`e-${name}` as EnvironmentId], applications: 4, resources: 50 }],
   ...over,
 });
-const take = (units: readonly Counted[], rates?: Parameters<typeof takeSample>[0]["rates"]) =>
+const take = (units: readonly CountedLoad[], rates?: Parameters<typeof takeSample>[0]["rates"]) =>
   takeSample({ at: NOON, units, rates, environmentOf, weights: FIRST_WEIGHTS });
 const environmentOf = (server: string) => (server === "https://shared" ? undefined : (`e-${server}` as EnvironmentId));
 

@@ -7,7 +7,7 @@ import { firstLoad, nextLoad, type UnitLoad, wholeLoad } from "./planning-load.t
 import type { Rates } from "./rates.ts";
 
 /** A unit with what can be counted of it, and what was known of its load. */
-export interface Counted extends Omit<UnitSignals, "unit"> {
+export interface CountedLoad extends Omit<UnitSignals, "unit"> {
   readonly unitId: UnitId;
   readonly epoch: number;
   readonly known: UnitLoad | undefined;
@@ -15,7 +15,7 @@ export interface Counted extends Omit<UnitSignals, "unit"> {
 
 export interface Measurement {
   readonly at: Millis;
-  readonly units: readonly Counted[];
+  readonly units: readonly CountedLoad[];
   /** Absent: only counts could be taken. */
   readonly rates: Rates | undefined;
   /** The environment a server was made the address of; `undefined` for any other server. */

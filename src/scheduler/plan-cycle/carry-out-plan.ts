@@ -7,16 +7,16 @@ import type { LiveMoves } from "../../mover/port.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import {
-  type Before,
+  type CarriedBefore,
+  carriedStepOf,
   concerning,
   exchangeOf,
   followersOf,
   homelessSteps,
   isFollowed,
-  isSaid,
+  isStepSaid,
   leaving,
   stepBefore,
-  stepOf,
 } from "../plan/carried.ts";
 import { type Goal, makePlan } from "../plan/make-plan.ts";
 import type { ApprovalLimits } from "../plan/planner-policy.ts";
@@ -84,7 +84,7 @@ export function createPlanRequests(deps: PlanningDeps): PlanRequests {
       const before = await readBefore(deps, id, signal);
       const steps = await makeSteps(deps, { plan, actor, before, at }, concerning(plan.moves, only), signal);
       const all = [...steps, ...leaving(homelessSteps(plan), only)];
-      if (plan.appliedAt === undefined || !isSaid(before.steps, all))
+      if (plan.appliedAt === undefined || !isStepSaid(before.steps, all))
         await recordSteps(deps, { plan, actor, at, rule: "COMMAND" }, all, signal);
       return all;
     },
@@ -94,7 +94,7 @@ export function createPlanRequests(deps: PlanningDeps): PlanRequests {
       for (const plan of known.filter((each) => isFollowed(each, at))) {
         const before = await readBefore(deps, plan.id, signal);
         const steps = await makeSteps(deps, { plan, actor, before, at }, followersOf(plan, before), signal);
-        if (!isSaid(before.steps, steps)) await recordSteps(deps, { plan, actor, at, rule: "EXCHANGE" }, steps, signal);
+        if (!isStepSaid(before.steps, steps)) await recordSteps(deps, { plan, actor, at, rule: "EXCHANGE" }, steps, signal);
       }
     },
   };
@@ -116,7 +116,7 @@ function readFacts({ store }: PlanningDeps, className: string, at: Millis, signa
 }
 
 /** What carrying the plan out has come to so far. */
-async function readBefore({ store: { plans, moves } }: PlanningDeps, plan: PlanId, signal: AbortSignal): Promise<Before> {
+async function readBefore({ store: { plans, moves } }: PlanningDeps, plan: PlanId, signal: AbortSignal): Promise<CarriedBefore> {
   return { steps: await plans.listSteps({ plan }, signal), moves: await moves.list({ plan }, MOVES_READ, signal) };
 }
 
@@ -130,7 +130,7 @@ interface Run {
 /** Makes each of these steps that still holds, in order. What was made before, or is being made, stays as it is. */
 async function makeSteps(
   deps: PlanningDeps,
-  { before, ...run }: Run & { readonly before: Before },
+  { before, ...run }: Run & { readonly before: CarriedBefore },
   wanted: readonly PlannedMove[],
   signal: AbortSignal,
 ): Promise<readonly CarriedStep[]> {
@@ -138,7 +138,7 @@ async function makeSteps(
   const validation = openCarryingOut(await readFacts(deps, run.plan.class, run.at, signal), run.at);
   const steps: CarriedStep[] = [];
   for (const move of wanted)
-    steps.push(stepBefore(stepOf(move, run.plan), before) ?? (await makeStep(deps, { ...run, validation }, move, signal)));
+    steps.push(stepBefore(carriedStepOf(move, run.plan), before) ?? (await makeStep(deps, { ...run, validation }, move, signal)));
   return steps;
 }
 
@@ -154,7 +154,7 @@ async function makeStep(
 ): Promise<CarriedStep> {
   const exchange = exchangeOf(move, plan.moves);
   const verdict = validation.judge(move, exchange);
-  const fresh = stepOf(move, plan);
+  const fresh = carriedStepOf(move, plan);
   const left = (why: string): CarriedStep => ({ ...fresh, why });
   if (verdict.kind === "dropped") return left(verdict.why);
   if (verdict.kind === "there") return { ...fresh, outcome: "moved" };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import { aSnapshot, aUnit } from "../testing/snapshots.ts";
-import { type Asked, openBudget } from "./budget.ts";
+import { type AskedMoves, openBudget } from "./budget.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
 import type { PlanSnapshot, PlanUnit } from "./snapshot.ts";
 
@@ -13,7 +13,9 @@ const UNITS = Array.from({ length: 10 }, (_, index) => aUnit(`u${index}`, "a", 1
 const [A, B] = ["a", "b"] as unknown as [InstanceId, InstanceId];
 const open = (budgets: Partial<PlannerPolicy["budgets"]>, more: Partial<PlanSnapshot> = {}, units: readonly PlanUnit[] = UNITS) =>
   openBudget(aSnapshot([], units, more), { ...DEFAULT_PLANNER_POLICY, budgets: { ...LOOSE, ...budgets } });
-const asked = (first: number, count = 1, from = A, to = B): readonly Asked[] => [{ units: UNITS.slice(first, first + count), from, to }];
+const asked = (first: number, count = 1, from = A, to = B): readonly AskedMoves[] => [
+  { units: UNITS.slice(first, first + count), from, to },
+];
 const recent = (unit: string, from = A, to = B) => ({ unit: unit as UnitId, from, to });
 
 describe("what moves use up", () => {

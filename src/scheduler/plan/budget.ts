@@ -22,7 +22,7 @@ export type BlockedBy =
     };
 
 /** Moves of some units between two instances. What is asked of the budget in one call is made together or not at all. */
-export interface Asked {
+export interface AskedMoves {
   readonly units: readonly PlanUnit[];
   readonly from: InstanceId;
   readonly to: InstanceId;
@@ -36,9 +36,9 @@ export interface Budget {
   /** What blocks all moves of this urgency: metrics that are not trusted, a freeze, or too many failed moves. */
   gate(urgency: Urgency): BlockedBy | undefined;
   /** What blocks these moves: the first limit that they would exceed. */
-  whyNot(asked: readonly Asked[], urgency: Urgency): BlockedBy | undefined;
+  whyNot(asked: readonly AskedMoves[], urgency: Urgency): BlockedBy | undefined;
   /** Counts these moves as planned. */
-  spend(asked: readonly Asked[]): void;
+  spend(asked: readonly AskedMoves[]): void;
   /** What blocks any further move, whichever it is: the limit of the plan or that of the hour is reached. */
   spent(urgency: Urgency): BlockedBy | undefined;
 }
@@ -64,7 +64,7 @@ export function openBudget(snapshot: PlanSnapshot, { budgets }: PlannerPolicy): 
     Math.max(most[rule] * budgets.hotFactor, rule === "WORKSPACES" ? budgets.hotWorkspaces : 0);
   const used = new Map<string, number>();
   const moved = new Set<string>();
-  const charge = (asked: readonly Asked[], isPlan: boolean): void => {
+  const charge = (asked: readonly AskedMoves[], isPlan: boolean): void => {
     for (const { rule, subject, asked: count } of countsOf(asked, moved))
       if (isPlan || rule !== "PLAN_MOVES") used.set(`${rule} ${subject}`, (used.get(`${rule} ${subject}`) ?? 0) + count);
     for (const { units: each } of asked) for (const { workspaceId } of each) moved.add(workspaceId);
@@ -122,7 +122,7 @@ const ONE = { subject: "", asked: 1 };
  * What these moves count towards: the limits of the whole plan first, then those of each instance and each cluster.
  * `moved`: workspaces that are counted already.
  */
-function countsOf(asked: readonly Asked[], moved: ReadonlySet<string>): readonly Count[] {
+function countsOf(asked: readonly AskedMoves[], moved: ReadonlySet<string>): readonly Count[] {
   const moves = asked.reduce((sum, { units }) => sum + units.length, 0);
   const tally = (subjects: readonly string[], rule: Count["rule"]): readonly Count[] =>
     [...new Set(subjects)].sort().map((subject) => ({ rule, subject, asked: subjects.filter((each) => each === subject).length }));

@@ -4,7 +4,7 @@ import { MOVE_PHASES, type Move, type MovePhase } from "../../domain/move.ts";
 import type { CarriedStep } from "../../domain/plan.ts";
 import { aFacts, aRow, aUnitRow, unitRows } from "../testing/facts.ts";
 import { NOON } from "../testing/snapshots.ts";
-import { homelessSteps, isSaid, leaving, stepBefore, stepOf } from "./carried.ts";
+import { carriedStepOf, homelessSteps, isStepSaid, leaving, stepBefore } from "./carried.ts";
 import { makePlan } from "./make-plan.ts";
 import { SCHEDULER, storedPlanOf } from "./stored-plan.ts";
 
@@ -14,7 +14,7 @@ const planOf = (facts: ReturnType<typeof aFacts>) =>
     ...{ id: "p-1" as PlanId, goal: "rebalance", subject: "", actor: SCHEDULER, at: NOON },
   });
 const PLAN = planOf(aFacts([A, B], unitRows("a", 2, 50)));
-const STEP = stepOf(PLAN.moves[0]!, PLAN);
+const STEP = carriedStepOf(PLAN.moves[0]!, PLAN);
 const MOVED: CarriedStep = { ...STEP, outcome: "moved" };
 const live = (phase: MovePhase, unitId = STEP.unit) => ({ id: "m-1" as MoveId, unitId, phase }) as Move;
 
@@ -77,20 +77,20 @@ describe("what carrying out a plan came to", () => {
   ];
 
   it("has been said when every step came to the same, whatever else was carried out", () => {
-    expect(isSaid([], [])).toBe(true);
-    expect(isSaid([MOVED, STEP], [STEP])).toBe(true);
-    expect(isSaid([], [STEP])).toBe(false);
-    expect(isSaid([STEP], [STEP, { ...STEP, unit: PLAN.moves[1]!.unit }])).toBe(false);
+    expect(isStepSaid([], [])).toBe(true);
+    expect(isStepSaid([MOVED, STEP], [STEP])).toBe(true);
+    expect(isStepSaid([], [STEP])).toBe(false);
+    expect(isStepSaid([STEP], [STEP, { ...STEP, unit: PLAN.moves[1]!.unit }])).toBe(false);
   });
 
   it.each(changed)("is news with %s", (_what, change) => {
-    expect(isSaid([STEP], [{ ...STEP, ...change }])).toBe(false);
-    expect(isSaid([{ ...STEP, ...change }], [{ ...STEP, ...change }])).toBe(true);
+    expect(isStepSaid([STEP], [{ ...STEP, ...change }])).toBe(false);
+    expect(isStepSaid([{ ...STEP, ...change }], [{ ...STEP, ...change }])).toBe(true);
   });
 
   it("is news with another live move", () => {
     const asked = { ...STEP, move: "m-1" as MoveId };
-    expect(isSaid([asked], [{ ...asked, move: "m-2" as MoveId }])).toBe(false);
+    expect(isStepSaid([asked], [{ ...asked, move: "m-2" as MoveId }])).toBe(false);
   });
 
   it("is of one instance where one is named, and of all where none is", () => {

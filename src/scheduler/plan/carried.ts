@@ -8,14 +8,14 @@ import { planNames } from "./plan-names.ts";
 import type { PlanDocument } from "./report.ts";
 
 /** What carrying a plan out has come to so far. */
-export interface Before {
+export interface CarriedBefore {
   readonly steps: readonly CarriedStep[];
   /** Live moves that the plan asked for. */
   readonly moves: readonly Move[];
 }
 
 /** What a step came to when the plan was carried out before, if that stands: it was made, or is being made. `undefined`: it is to be tried. */
-export function stepBefore(fresh: CarriedStep, { steps, moves }: Before): CarriedStep | undefined {
+export function stepBefore(fresh: CarriedStep, { steps, moves }: CarriedBefore): CarriedStep | undefined {
   const step = steps.find(({ unit }) => unit === fresh.unit);
   if (step?.outcome === "moved") return step;
   const move = moves.find(({ unitId, phase }) => unitId === fresh.unit && phase !== "ABORTED");
@@ -23,7 +23,7 @@ export function stepBefore(fresh: CarriedStep, { steps, moves }: Before): Carrie
 }
 
 /** A step that came to nothing yet. */
-export function stepOf({ unit, from, to, reason }: PlannedMove, plan: StoredPlan): CarriedStep {
+export function carriedStepOf({ unit, from, to, reason }: PlannedMove, plan: StoredPlan): CarriedStep {
   return { unit, name: planNames(plan).unit(unit), from, to, reason, outcome: "dropped", why: "", move: undefined };
 }
 
@@ -51,7 +51,7 @@ export function homelessSteps({ report }: Pick<StoredPlan, "report">): readonly 
 }
 
 /** Whether carrying a plan out again came to the same: then there is nothing new to tell. */
-export function isSaid(before: readonly CarriedStep[], after: readonly CarriedStep[]): boolean {
+export function isStepSaid(before: readonly CarriedStep[], after: readonly CarriedStep[]): boolean {
   const known = new Map(before.map((step) => [step.unit, textOf(step)]));
   return after.every((step) => known.get(step.unit) === textOf(step));
 }
@@ -92,14 +92,14 @@ export function isFollowed({ appliedAt, expiresAt, moves }: StoredPlan, at: Mill
 }
 
 /** Steps that could not be made before the other half of their exchange had left, which it has by now. */
-export function followersOf(plan: StoredPlan, before: Before): readonly PlannedMove[] {
+export function followersOf(plan: StoredPlan, before: CarriedBefore): readonly PlannedMove[] {
   return plan.moves.filter((move) => {
-    if (stepBefore(stepOf(move, plan), before) !== undefined) return false;
+    if (stepBefore(carriedStepOf(move, plan), before) !== undefined) return false;
     return partnersOf(move, exchangeOf(move, plan.moves)).some(({ unit }) => hasLeft(unit, before));
   });
 }
 
-function hasLeft(unit: PlannedMove["unit"], { steps, moves }: Before): boolean {
+function hasLeft(unit: PlannedMove["unit"], { steps, moves }: CarriedBefore): boolean {
   if (steps.some((step) => step.unit === unit && step.outcome === "moved")) return true;
   return moves.some(
     (move) => move.unitId === unit && !PHASES[move.phase].isRevocable && move.phase !== "ABORT" && move.phase !== "ABORTED",

@@ -5,7 +5,7 @@ import { MOVE_PHASES, type Move, type MovePhase } from "../../domain/move.ts";
 import type { PlannedMove, StoredPlan } from "../../domain/plan.ts";
 import { aFacts, aRow } from "../testing/facts.ts";
 import { NOON } from "../testing/snapshots.ts";
-import { concerning, exchangeOf, followersOf, isFollowed, partnersOf, stepOf } from "./carried.ts";
+import { carriedStepOf, concerning, exchangeOf, followersOf, isFollowed, partnersOf } from "./carried.ts";
 import { makePlan } from "./make-plan.ts";
 import { SCHEDULER, storedPlanOf } from "./stored-plan.ts";
 
@@ -51,7 +51,7 @@ describe("the other half of an exchange", () => {
   });
 
   it("is to follow one that was moved at once, and not one that only goes the same way", () => {
-    const steps = (each: PlannedMove) => [{ ...stepOf(each, PLAN), outcome: "moved" as const }];
+    const steps = (each: PlannedMove) => [{ ...carriedStepOf(each, PLAN), outcome: "moved" as const }];
     expect(followersOf(PLAN, { steps: steps(OUT), moves: [] })).toEqual([BACK, TOO]);
     expect(followersOf(PLAN, { steps: steps(TOO), moves: [] })).toEqual([OUT]);
     expect(followersOf(PLAN, { steps: steps(SHED), moves: [] })).toEqual([]);

@@ -75,12 +75,12 @@ export function balanceOf(book: Book): Balance {
   return { worst: worst?.id, share, overMean, above: shares.filter((each) => each.share > bound).length };
 }
 
-export interface Before {
+export interface FleetBefore {
   readonly balance: Balance;
   readonly lowerBound: LowerBound;
 }
 
-export function reportOf(planning: Planning, { balance, lowerBound }: Before): PlanReport {
+export function reportOf(planning: Planning, { balance, lowerBound }: FleetBefore): PlanReport {
   const { snapshot, book, moves, homeless, policy } = planning;
   const { mean, bound, shedTo, scarce } = book.limits;
   const total = book.groups.reduce((sum, group) => sum + (group.load[scarce] as number), 0);

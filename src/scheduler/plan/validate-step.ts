@@ -11,7 +11,7 @@ import { refusalText } from "../refusal-text.ts";
 import { ceilingOf } from "../utilisation.ts";
 import { failedAt } from "./affinity-groups.ts";
 import { assembleSnapshot, type PlanningFacts } from "./assemble.ts";
-import { type Asked, openBudget, type Urgency } from "./budget.ts";
+import { type AskedMoves, openBudget, type Urgency } from "./budget.ts";
 import { partnersOf } from "./carried.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
 import { blockedByText } from "./reason-text.ts";
@@ -104,7 +104,7 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
     },
   };
 
-  function asked(move: PlannedMove, from: InstanceId, exchange: readonly PlannedMove[]): readonly Asked[] {
+  function asked(move: PlannedMove, from: InstanceId, exchange: readonly PlannedMove[]): readonly AskedMoves[] {
     if (exchange.length === 0) return askedOf(units.get(move.unit), move, from);
     return exchange.flatMap((each) => (each.from === undefined ? [] : askedOf(units.get(each.unit), each, each.from)));
   }
@@ -113,7 +113,7 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
     return rule === "REFUSED" && partnersOf(move, exchange).some((partner) => !isThere(partner)) ? FOLLOWS : "";
   }
 
-  function blockedByOn({ reason }: PlannedMove, asked: readonly Asked[]): string | undefined {
+  function blockedByOn({ reason }: PlannedMove, asked: readonly AskedMoves[]): string | undefined {
     if (reason === "FORCED") return undefined;
     const urgency: Urgency = reason === "HOT" ? "hot" : "voluntary";
     const blockedBy = budget.gate(urgency) ?? budget.whyNot(asked, urgency);
@@ -158,7 +158,7 @@ function whyNoPartner(move: PlannedMove, ahead: readonly PlannedMove[], { loadOf
 /** How the reason begins why a step is left that is asked for when the other half of its exchange has left. */
 const FOLLOWS = "it follows when what changes places with it has left: ";
 
-function askedOf(unit: PlanUnit | undefined, { to }: PlannedMove, from: InstanceId): readonly Asked[] {
+function askedOf(unit: PlanUnit | undefined, { to }: PlannedMove, from: InstanceId): readonly AskedMoves[] {
   return [{ units: unit === undefined ? [] : [unit], from, to }];
 }
 

@@ -3,7 +3,7 @@ import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import { type LoadVector, loadVector } from "../../domain/load.ts";
 import type { MoveReason } from "../../domain/plan.ts";
 import { FIRST_WEIGHTS } from "../load/cpu-weights.ts";
-import { type Counted, type Taken, takeSample } from "../load/take-sample.ts";
+import { type CountedLoad, type Taken, takeSample } from "../load/take-sample.ts";
 import { assembleSnapshot, type ClassState, type PlanningFacts, type PlanningUnit, presentLoads } from "../plan/assemble.ts";
 import { makePlan } from "../plan/make-plan.ts";
 import { nextClassState } from "../plan/next-class-state.ts";
@@ -90,7 +90,7 @@ function measure(rows: readonly PlanningUnit[], { at, instances, state, applicat
   const taken = new Map<string, Taken["units"][number]>();
   const instanceLoads = instances.map(({ id }) => {
     const units = rows.filter(({ unit }) => unit.owner === id).map((row) => countedOf(row, applicationsOf(row)));
-    const applicationsIn = ({ destinations }: Counted): number => destinations.reduce((sum, { applications }) => sum + applications, 0);
+    const applicationsIn = ({ destinations }: CountedLoad): number => destinations.reduce((sum, { applications }) => sum + applications, 0);
     const requestsPerMinute = Object.fromEntries(units.map((unit) => [unit.project, applicationsIn(unit)]));
     const milliCpu = Math.round(units.reduce((sum, unit) => sum + applicationsIn(unit) * MILLI_CPU, FIRST_WEIGHTS.base));
     const rates = { milliCpu, requestsPerMinute, reconcileMs: {}, reconciliations: {}, git: undefined };
@@ -105,7 +105,7 @@ function measure(rows: readonly PlanningUnit[], { at, instances, state, applicat
   return aFacts(instances, measured, { instanceLoads, state });
 }
 
-function countedOf({ unit, known }: PlanningUnit, applications: number): Counted {
+function countedOf({ unit, known }: PlanningUnit, applications: number): CountedLoad {
   const { id: unitId, epoch } = unit;
   const destinations = [{ isOwn: true, environments: [], applications, resources: applications * 12 }];
   return { unitId, epoch, project: unitId, destinations, repositories: {}, known };

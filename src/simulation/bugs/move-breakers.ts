@@ -1,4 +1,4 @@
-import type { MoveWorld, Step } from "../../mover/next-step.ts";
+import type { MoveStep, MoveWorld } from "../../mover/next-step.ts";
 import type { SidedWrite } from "../../mover/phases/object-step.ts";
 import type { Pair } from "../../mover/phases/pair.ts";
 import type { Observations } from "../../mover/port.ts";
@@ -35,7 +35,7 @@ export const mapTarget = (world: MoveWorld, change: (observation: ApplicationObs
 /** Changes the writes that are decided. */
 export const writing = (spoil: (write: SidedWrite, pairs: readonly Pair[]) => SidedWrite): Breaker =>
   withPorts(({ decide }) => ({
-    decide(move, world): Step {
+    decide(move, world): MoveStep {
       const step = decide(move, world);
       return step.kind === "write" ? { ...step, writes: step.writes.map((each) => spoil(each, world.pairs)) } : step;
     },

@@ -31,7 +31,7 @@ export interface Checker {
 }
 
 /** Follows a history with checkers and gathers what they find. */
-export function follow(history: History, checkers: readonly Checker[]): readonly Violation[] {
+export function followHistory(history: History, checkers: readonly Checker[]): readonly Violation[] {
   const violations: Violation[] = [];
   history.follow((entry) => {
     for (const { property, observe } of checkers) {

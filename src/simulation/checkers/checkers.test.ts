@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { argoName } from "../../workspace/argo-name.ts";
 import { createHistory, type Happening, type Photograph } from "../history.ts";
 import { TRACKING, trackingId } from "../models/engine/application.ts";
-import { follow } from "./checker.ts";
+import { followHistory } from "./checker.ts";
 import { nothingComesBack, nothingWantedIsDeleted } from "./deletions.ts";
 import { disagreements } from "./settled.ts";
 
@@ -24,7 +24,7 @@ describe("I2", () => {
     ["by a call of another instance that came before", "standard-2", 500, 1],
   ])("is broken where what is wanted is deleted %s: %s at %i, %i times", (_, by, askedAt, times) => {
     const history = createHistory();
-    const violations = follow(history, [nothingWantedIsDeleted()]);
+    const violations = followHistory(history, [nothingWantedIsDeleted()]);
     history.add(0, user("create"));
     history.add(0, { kind: "push", path: DEPLOYMENT.path, files: ["app-1-0"], revision: "1" });
     history.add(1_000, { ...made, askedAt: 1_000 });
@@ -37,7 +37,7 @@ describe("I2", () => {
     ["long after", 5 * MINUTE_MS, 1],
   ])("is not broken by a sync that prunes what was put back into Git %s (%i ms): %i times", (_, at, times) => {
     const history = createHistory();
-    const violations = follow(history, [nothingWantedIsDeleted()]);
+    const violations = followHistory(history, [nothingWantedIsDeleted()]);
     const push = (files: readonly string[]): Happening => ({ kind: "push", path: DEPLOYMENT.path, files, revision: "1" });
     history.add(0, user("create"));
     history.add(0, push(["app-1-0"]));
@@ -55,7 +55,7 @@ describe("I6", () => {
     [8 * MINUTE_MS, 1],
   ])("is broken by what comes back %i ms after its deletion %i times", (afterMs, times) => {
     const history = createHistory();
-    const violations = follow(history, [nothingComesBack()]);
+    const violations = followHistory(history, [nothingComesBack()]);
     history.add(0, user("create"));
     history.add(1, made);
     history.add(1_000, user("delete"));

@@ -1,9 +1,9 @@
 import type { ObjectHappening, Photograph } from "../history.ts";
-import type { Application } from "../models/engine/application.ts";
+import type { EngineApplication } from "../models/engine/application.ts";
 import type { Checker } from "./checker.ts";
 import { createOwners, type MoveHappening } from "./owners.ts";
 import { createRequests } from "./requests.ts";
-import { applicationOf, type Standing } from "./standing.ts";
+import { type StandingApplication, standingApplicationOf } from "./standing.ts";
 
 /** I4: what is left of moves in a photograph that is taken when all of them should have ended. */
 export function unfinished({ moves }: Photograph): readonly string[] {
@@ -17,7 +17,7 @@ export function copiesAreIdle(): Checker {
     property: "idle",
     observe({ happening }) {
       owners.learn(happening);
-      const changed = applicationOf(happening);
+      const changed = standingApplicationOf(happening);
       if (changed === undefined || changed.change === "DELETED") return undefined;
       const { at, unit, epoch, isAutomated } = changed.standing;
       const ownedUnit = owners.of(unit);
@@ -35,10 +35,10 @@ const CAP_MS = 10 * 60_000;
  * the owner again. A fail-over is for those that nobody can bring to rest.
  */
 export function nothingIsCutOff(): Checker {
-  const applications = new Map<string, Standing & { readonly namespace: string }>();
+  const applications = new Map<string, StandingApplication & { readonly namespace: string }>();
   const sources = new Map<string, { readonly move: MoveHappening; readonly quietSince: number }>();
   // Its copy may be told of what the target has under way for a former Application of the name, and forgets that when it is let loose.
-  const isSource = ({ unit, epoch, holder }: Standing): boolean => {
+  const isSource = ({ unit, epoch, holder }: StandingApplication): boolean => {
     const source = sources.get(unit)?.move;
     return source !== undefined && PAST_REVOKE.has(source.phase) && epoch === source.epoch && holder === source.from;
   };
@@ -56,7 +56,7 @@ export function nothingIsCutOff(): Checker {
     property: "whole",
     observe({ at, happening }) {
       if (happening.kind === "move") return onMove(happening, at);
-      const changed = applicationOf(happening);
+      const changed = standingApplicationOf(happening);
       if (changed === undefined) return undefined;
       const { standing, namespace, by } = changed;
       const before = applications.get(standing.at);
@@ -76,7 +76,7 @@ export function copiesKnowNoFailure(): Checker {
   return {
     property: "whole",
     observe({ happening }) {
-      const changed = applicationOf(happening);
+      const changed = standingApplicationOf(happening);
       if (changed === undefined || changed.change === "DELETED") return undefined;
       const { at, isArriving, lastSync } = changed.standing;
       const isReported = changed.by.startsWith("argosy-") && isArriving && lastSync !== undefined && lastSync !== "Succeeded";
@@ -90,7 +90,7 @@ export function requestsAreKept(): Checker {
   const owners = createOwners();
   const requests = createRequests();
   const newest = new Map<string, number>();
-  const judge = ({ name, unit, epoch, path, isPaused, at: where }: Standing): string | undefined => {
+  const judge = ({ name, unit, epoch, path, isPaused, at: where }: StandingApplication): string | undefined => {
     if (isPaused || owners.of(unit)?.epoch !== epoch || !requests.isWanted(name)) return undefined;
     const before = newest.get(name) ?? -1;
     // Its user may have wanted it more than once: it is taken for the next time.
@@ -103,7 +103,7 @@ export function requestsAreKept(): Checker {
     observe({ at, happening }) {
       owners.learn(happening);
       requests.learn(happening, at);
-      const changed = applicationOf(happening);
+      const changed = standingApplicationOf(happening);
       if (changed !== undefined) return changed.change === "DELETED" ? undefined : judge(changed.standing);
       return happening.kind === "object" ? whoMeddled(happening) : undefined;
     },
@@ -123,7 +123,7 @@ export function rightSyncsGoOn(): Checker {
     observe({ happening }) {
       if (happening.kind !== "object" || happening.change !== "MODIFIED" || !happening.by.startsWith("argosy-")) return undefined;
       const { before, object, namespace, name } = happening;
-      const [was, is] = [before, object] as unknown as readonly [Application | undefined, Application];
+      const [was, is] = [before, object] as unknown as readonly [EngineApplication | undefined, EngineApplication];
       const state = was?.status?.operationState;
       const isEnded = is.status?.operationState?.phase === "Terminating" && state?.phase === "Running";
       if (!isEnded || state.finishedAt !== undefined || is.spec.syncPolicy?.automated === undefined) return undefined;
@@ -141,7 +141,7 @@ export function ownersKeepTheirs(): Checker {
   const owners = createOwners();
   const requests = createRequests();
   const byHand = new Set<string>();
-  const isNeeded = ({ unit, epoch, holder }: Standing): boolean => {
+  const isNeeded = ({ unit, epoch, holder }: StandingApplication): boolean => {
     const [ownedUnit, move] = [owners.of(unit), owners.moveOf(unit)];
     const isOwners = ownedUnit?.epoch === epoch && ownedUnit.instance === holder;
     return isOwners || (move?.epoch === epoch && move.phase !== "CLEANUP" && move.phase !== "ABORT");
@@ -151,7 +151,7 @@ export function ownersKeepTheirs(): Checker {
     observe({ at, happening }) {
       owners.learn(happening);
       requests.learn(happening, at);
-      const changed = applicationOf(happening);
+      const changed = standingApplicationOf(happening);
       if (changed === undefined) return undefined;
       const { standing, by, cluster, change } = changed;
       if (change !== "DELETED") {

@@ -4,7 +4,7 @@ import { TRACKING } from "../models/engine/application.ts";
 import { annotationsOf } from "../models/kubernetes/server.ts";
 
 /** What users and Git want, by the Argo CD Application that stands for each wish, learned from what they did. */
-export interface Requests {
+export interface UserRequests {
   learn(happening: Happening, at: number): void;
   /** Whether the Application's deployment is wanted and has this object. */
   wants(application: string, object: string): boolean;
@@ -19,7 +19,7 @@ export interface Requests {
 
 const NO_FILES: ReadonlySet<string> = new Set();
 
-export function createRequests(): Requests {
+export function createRequests(): UserRequests {
   const folders = new Map<string, ReadonlySet<string>>();
   const wanted = new Map<string, { readonly namespace: string; readonly path: string }>();
   const ends = new Map<string, number>();

@@ -1,4 +1,4 @@
-import type { Photograph, StandingDeployment } from "../history.ts";
+import type { DeployedStanding, Photograph } from "../history.ts";
 import { unfinished } from "./moves.ts";
 
 /**
@@ -18,7 +18,7 @@ export function disagreements(photograph: Photograph): readonly string[] {
   ].sort();
 }
 
-function ofDeployment({ objects }: Photograph, deployment: StandingDeployment): readonly string[] {
+function ofDeployment({ objects }: Photograph, deployment: DeployedStanding): readonly string[] {
   const { namespace, name, isDeleting, isReady, wanted } = deployment;
   const what = `deployment ${namespace}/${name}`;
   if (isDeleting) return [`${what} is still being deleted`];

@@ -3,12 +3,12 @@ import { type JsonMap, mapAt } from "../../runtime/kube/testing/json.ts";
 import { metadataOf } from "../../runtime/kube/testing/object-rules.ts";
 import { ANNOTATION_ARRIVING } from "../../shard/names.ts";
 import type { Happening, ObjectHappening } from "../history.ts";
-import { type Application, isPaused, isUnderWay } from "../models/engine/application.ts";
+import { type EngineApplication, isOperationUnderWay, isPaused } from "../models/engine/application.ts";
 import { annotationsOf } from "../models/kubernetes/server.ts";
 import { textAt } from "../models/kubernetes/text.ts";
 
 /** What an Application is at one moment, as far as checkers care. */
-export interface Standing {
+export interface StandingApplication {
   readonly at: string;
   readonly name: string;
   readonly unit: string;
@@ -27,16 +27,16 @@ export interface Standing {
   readonly lastSync: string | undefined;
 }
 
-export type ApplicationHappening = ObjectHappening & { readonly standing: Standing };
+export type ApplicationHappening = ObjectHappening & { readonly standing: StandingApplication };
 
 /** A change of an Application; undefined for every other happening. */
-export function applicationOf(happening: Happening): ApplicationHappening | undefined {
+export function standingApplicationOf(happening: Happening): ApplicationHappening | undefined {
   if (happening.kind !== "object" || happening.resource !== "applications.argoproj.io") return undefined;
   return { ...happening, standing: standingOf(happening.object, happening) };
 }
 
-function standingOf(object: JsonMap, { namespace, name }: Pick<ObjectHappening, "namespace" | "name">): Standing {
-  const application = object as unknown as Application;
+function standingOf(object: JsonMap, { namespace, name }: Pick<ObjectHappening, "namespace" | "name">): StandingApplication {
+  const application = object as unknown as EngineApplication;
   const labels = mapAt(metadataOf(object), "labels");
   return {
     ...{ at: `${namespace}/${name}`, name, unit: textAt(labels, LABEL_UNIT), holder: textAt(labels, LABEL_INSTANCE) },
@@ -44,7 +44,7 @@ function standingOf(object: JsonMap, { namespace, name }: Pick<ObjectHappening, 
     path: application.spec?.source?.path ?? "",
     isPaused: isPaused(application),
     isAutomated: application.spec?.syncPolicy?.automated !== undefined,
-    isUnderWay: isUnderWay(application),
+    isUnderWay: isOperationUnderWay(application),
     isDeleting: metadataOf(object)["deletionTimestamp"] !== undefined,
     isArriving: annotationsOf(object)[ANNOTATION_ARRIVING] !== undefined,
     lastSync: application.status?.operationState?.phase,

@@ -1,15 +1,15 @@
 import process from "node:process";
 import { expect, it } from "vitest";
 import { MOVE_BUGS } from "../bugs/move-bugs.ts";
-import { complaintsOf, crashAt, listCrashPoints, ONE_MOVE, REDIRECTS, type Script } from "./crash-points.ts";
+import { type CrashScript, crashAt, crashComplaintsOf, listCrashPoints, ONE_MOVE, REDIRECTS } from "./crash-points.ts";
 
 /** Complaints of all points of a script, which comes to these kinds of write among others. */
-async function complaintsAt(script: Script, kinds: readonly string[]): Promise<readonly string[]> {
+async function complaintsAt(script: CrashScript, kinds: readonly string[]): Promise<readonly string[]> {
   const points = await listCrashPoints(script);
   const names = new Set(points.map(({ name }) => name));
   for (const kind of kinds) expect(names).toContain(kind);
   const complaints: string[] = [];
-  for (const point of points) complaints.push(...complaintsOf(await crashAt(script, point)));
+  for (const point of points) complaints.push(...crashComplaintsOf(await crashAt(script, point)));
   const where = `${script.scenario}, seed ${script.seed}`;
   process.stdout.write(`crash points of ${where}: ${points.length} of ${names.size} kinds of write, ${complaints.length} complaints\n`);
   return complaints;
@@ -32,5 +32,5 @@ it("sees a worker that nobody's looks bring back to a move it died in", async ()
   const deaf = MOVE_BUGS.find(({ name }) => name === "moves-by-events");
   const [point] = (await listCrashPoints(ONE_MOVE)).filter(({ name }) => name === "engine.POST.applications");
   if (deaf === undefined || point === undefined) throw new Error("neither may be missing");
-  expect(complaintsOf(await crashAt(ONE_MOVE, point, deaf.breaker)).join()).toContain("I4");
+  expect(crashComplaintsOf(await crashAt(ONE_MOVE, point, deaf.breaker)).join()).toContain("I4");
 });

@@ -1,7 +1,7 @@
 import type { Breaker } from "../fleet/argosy.ts";
-import { type Outcome, runSeed } from "../run.ts";
+import { type RunOutcome, runSeed } from "../run.ts";
 import { loadScenario } from "../scenarios/load.ts";
-import { movesOf } from "../summary.ts";
+import { movesOfRun } from "../summary.ts";
 import type { CallMade, Failpoint } from "../world/failpoints.ts";
 
 /** A moment at which a worker dies: before one of its writes, or after it was carried out and before the answer came. */
@@ -9,29 +9,33 @@ export type CrashPoint = Failpoint & { readonly kind: "die-before" | "die-after"
 
 /** What became of a run in which a worker died at one point. */
 export interface Crash {
-  readonly script: Script;
+  readonly script: CrashScript;
   readonly point: CrashPoint;
-  readonly outcome: Outcome;
+  readonly outcome: RunOutcome;
   /** It died there: a point that no run comes to shows nothing. */
   readonly isMet: boolean;
 }
 
 /** A scenario with a seed in which everything of it happens, and what its moves come to there. */
-export interface Script {
+export interface CrashScript {
   readonly scenario: string;
   readonly seed: number;
   readonly ends: string;
 }
 
-export const ONE_MOVE: Script = { scenario: "move-one", seed: 1, ends: "1 DONE" };
+export const ONE_MOVE: CrashScript = { scenario: "move-one", seed: 1, ends: "1 DONE" };
 /** A fail-over from the target of a move that was to give it the right still, and of one that waits for it to work as it is lost. */
-export const REDIRECTS: readonly Script[] = [25, 57].map((seed) => ({ scenario: "move-one-redirect", seed, ends: "1 DONE, 1 REDIRECTED" }));
+export const REDIRECTS: readonly CrashScript[] = [25, 57].map((seed) => ({
+  scenario: "move-one-redirect",
+  seed,
+  ends: "1 DONE, 1 REDIRECTED",
+}));
 
 /** Reads, watches, looks at who is alive, and questions that change nothing. */
 const NO_WRITE = /\.(GET|WATCH)\.|selfsubjectaccessreviews|^api\.POST\.configmaps$|^store\.(?!moves\.(begin|advance|commit|note|abort))/;
 
 /** Every external write from the first move's beginning to the last one's end, before it and after its effect, in the order in which the writes are made. */
-export async function listCrashPoints({ scenario, seed }: Script): Promise<readonly CrashPoint[]> {
+export async function listCrashPoints({ scenario, seed }: CrashScript): Promise<readonly CrashPoint[]> {
   const made: CallMade[] = [];
   let [isUnderWay, isOver] = [false, false];
   const onCall = (call: CallMade): void => {
@@ -46,16 +50,16 @@ export async function listCrashPoints({ scenario, seed }: Script): Promise<reado
 }
 
 /** Runs the script with a worker that dies at this point; another life of it finds what it left. `breaker` breaks ports of both. */
-export async function crashAt(script: Script, point: CrashPoint, breaker: Breaker = (ports) => ports): Promise<Crash> {
+export async function crashAt(script: CrashScript, point: CrashPoint, breaker: Breaker = (ports) => ports): Promise<Crash> {
   const outcome = await runSeed({ scenario: loadScenario(script.scenario), seed: script.seed, failpoints: [point], breaker });
   const isMet = outcome.history.entries().some(({ happening }) => happening.kind === "fault" && happening.verdict === point.kind);
   return { script, point, outcome, isMet };
 }
 
 /** What is wrong with it; nothing when every property held, moves went all the way and somebody had died. */
-export function complaintsOf({ script, point, outcome, isMet }: Crash): readonly string[] {
+export function crashComplaintsOf({ script, point, outcome, isMet }: Crash): readonly string[] {
   const where = `${point.kind} ${point.name} ${point.index}`;
-  const ends = movesOf(outcome.history).join(", ");
+  const ends = movesOfRun(outcome.history).join(", ");
   return [
     ...(isMet ? [] : [`${where}: no run comes to it`]),
     ...(ends === script.ends ? [] : [`${where}: moves came to ${ends}`]),

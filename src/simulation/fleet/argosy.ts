@@ -2,7 +2,7 @@ import type { MemberId } from "../../domain/ids.ts";
 import { ACCOUNTS_NAMESPACE } from "../../domain/names.ts";
 import { createManagedCluster, createObservations } from "../../mover/adapters/kubernetes/clusters.ts";
 import { createMover } from "../../mover/controller.ts";
-import { nextStep } from "../../mover/next-step.ts";
+import { nextMoveStep } from "../../mover/next-step.ts";
 import type { ManagedCluster, ObservationSource } from "../../mover/port.ts";
 import { createApiCluster, createEngines } from "../../reconciler/adapters/kubernetes/clusters.ts";
 import { createReconciler } from "../../reconciler/controller.ts";
@@ -20,7 +20,7 @@ import { noEnvironments } from "../models/no-environments.ts";
 import type { Party } from "../world/party.ts";
 
 /** What one process of Argosy stands on. */
-export interface UnitToPrepare {
+export interface SimulatedUnit {
   readonly party: Party;
   readonly store: Store;
   readonly api: KubeClient;
@@ -38,7 +38,7 @@ export interface Ports {
   readonly observations: ObservationSource;
   readonly managed: ManagedCluster;
   /** What live moves decide their steps by. */
-  readonly decide: typeof nextStep;
+  readonly decide: typeof nextMoveStep;
 }
 
 export type Breaker = (ports: Ports, party: Party) => Ports;
@@ -51,7 +51,7 @@ const LEASES = { ttlMs: 15_000, renewMs: 5_000 };
 const UNFINISHED_PER_UNIT = 16;
 
 /** Starts one process with all its roles, wired as the composition root wires them. It ends only with its party, or with the world. */
-export function startArgosy({ party, store, api, engines: engineClients, isSingleServer }: UnitToPrepare, breaker: Breaker): void {
+export function startArgosy({ party, store, api, engines: engineClients, isSingleServer }: SimulatedUnit, breaker: Breaker): void {
   const { clock, rng, ids, signal } = party;
   const common = { clock, ids, log: silentLog, metrics: noMetrics };
   const apiCluster = createApiCluster({
@@ -74,7 +74,7 @@ export function startArgosy({ party, store, api, engines: engineClients, isSingl
       return client && createObservations(client);
     },
   };
-  const live = { observations, managed: createManagedCluster(api), decide: nextStep };
+  const live = { observations, managed: createManagedCluster(api), decide: nextMoveStep };
   const ports = breaker({ store, apiCluster, engines, resources: watched, ...live }, party);
 
   const membership = createMembership({ ...common, store: ports.store.members, memberId: ids.next<MemberId>(), roles: ROLES, ...LEASES });

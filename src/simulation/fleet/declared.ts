@@ -34,7 +34,7 @@ const POOL: PoolSpec = {
 };
 
 /** What `argosy apply` declared before the simulation began. */
-export const FLEET: FleetSpec = {
+export const DECLARED_FLEET: FleetSpec = {
   engineClusters: [ENGINE_CLUSTER, FAR_CLUSTER].map((name) => ({ name, region: "eu", access: { kind: "inCluster" } })),
   versions: { default: VERSION, floor: "3.5.1", catalogue: [] },
   pools: [POOL],

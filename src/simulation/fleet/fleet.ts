@@ -1,8 +1,8 @@
 import type { Instance } from "../../domain/instance.ts";
 import { ACCOUNTS_NAMESPACE, DEPLOYER_ROLE } from "../../domain/names.ts";
-import { CLUSTER_ROLES, PROJECTS, ROLE_BINDINGS, SECRETS, SERVICE_ACCOUNTS } from "../../reconciler/adapters/kubernetes/types.ts";
+import { CLUSTER_ROLES, ENGINE_SECRETS, PROJECTS, ROLE_BINDINGS, SERVICE_ACCOUNTS } from "../../reconciler/adapters/kubernetes/types.ts";
 import type { KubeClient } from "../../runtime/kube/client.ts";
-import { DEPLOYMENTS } from "../../workspace/adapters/kubernetes/user-resources.ts";
+import { USER_DEPLOYMENTS } from "../../workspace/adapters/kubernetes/user-resources.ts";
 import { type Authority, createAuthority } from "../models/authority.ts";
 import { CONFIG_MAPS } from "../models/engine/cluster-cache.ts";
 import { startEngine } from "../models/engine/engine.ts";
@@ -10,18 +10,18 @@ import { createGit, type Git } from "../models/git.ts";
 import { createSimulatedClient } from "../models/kubernetes/client.ts";
 import { runClusterControllers } from "../models/kubernetes/cluster-controllers.ts";
 import { createKubeServer, type KubeServer, NAMESPACE_TYPE } from "../models/kubernetes/server.ts";
-import { createDatabase, type Database } from "../models/store.ts";
+import { createSimulatedDatabase, type SimulatedDatabase } from "../models/store.ts";
 import type { Network } from "../world/network.ts";
 import { createParty, type Party } from "../world/party.ts";
 import type { World } from "../world/world.ts";
 import { type Breaker, startArgosy } from "./argosy.ts";
-import { DECLARED, ENGINE_CLUSTER, FAR_CLUSTER, FLEET, standingInstance } from "./declared.ts";
+import { DECLARED, DECLARED_FLEET, ENGINE_CLUSTER, FAR_CLUSTER, standingInstance } from "./declared.ts";
 
 /** A whole fleet with everything around it. */
 export interface Fleet {
   readonly world: World;
   readonly network: Network;
-  readonly database: Database;
+  readonly database: SimulatedDatabase;
   readonly api: KubeServer;
   /** By name, the one that most instances stand on first. */
   readonly engines: readonly KubeServer[];
@@ -58,7 +58,7 @@ const never = new AbortController().signal;
 /** Builds a fleet whose instances stand and hold nothing, and starts its processes. */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const { world, network, members, instances: wanted, far = 0, servers, breaker } = options;
-  const database = createDatabase(world, network);
+  const database = createSimulatedDatabase(world, network);
   const api = createKubeServer(world, "api");
   const engines = [ENGINE_CLUSTER, ...(far === 0 ? [] : [FAR_CLUSTER])].map((name) => createKubeServer(world, name));
   const git = createGit(world);
@@ -66,12 +66,12 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const engineOf = ({ engineCluster }: Pick<Instance, "engineCluster">): KubeServer =>
     engines.find(({ name }) => name === engineCluster) as KubeServer;
   const authority = createAuthority(world, api, servers);
-  runClusterControllers(world, api, [DEPLOYMENTS, CONFIG_MAPS, ROLE_BINDINGS, SERVICE_ACCOUNTS, SECRETS]);
+  runClusterControllers(world, api, [USER_DEPLOYMENTS, CONFIG_MAPS, ROLE_BINDINGS, SERVICE_ACCOUNTS, ENGINE_SECRETS]);
   for (const engine of engines) runClusterControllers(world, engine, [PROJECTS]);
   prepare(api, [ACCOUNTS_NAMESPACE]);
   api.objects.create(CLUSTER_ROLES, "", { sent: { metadata: { name: DEPLOYER_ROLE } }, dryRun: false });
   for (const instance of instances) prepare(engineOf(instance), [instance.namespace]);
-  await database.rows.fleet.applyFleet(FLEET, "simulation", never);
+  await database.rows.fleet.applyFleet(DECLARED_FLEET, "simulation", never);
   for (const instance of instances) await database.rows.fleet.insertInstance(instance, DECLARED, never);
 
   const parties = new Map<string, Party>();

@@ -5,8 +5,8 @@ import type { JsonMap } from "../../runtime/kube/testing/json.ts";
 import { mapAt } from "../../runtime/kube/testing/json.ts";
 import { metadataOf, nameOf } from "../../runtime/kube/testing/object-rules.ts";
 import { accountName } from "../../shard/names.ts";
-import { DEPLOYMENTS } from "../../workspace/adapters/kubernetes/user-resources.ts";
-import type { Photograph, StandingDeployment } from "../history.ts";
+import { USER_DEPLOYMENTS } from "../../workspace/adapters/kubernetes/user-resources.ts";
+import type { DeployedStanding, Photograph } from "../history.ts";
 import { subjectsOf } from "../models/authority.ts";
 import { TRACKING } from "../models/engine/application.ts";
 import { CONFIG_MAPS } from "../models/engine/cluster-cache.ts";
@@ -25,7 +25,7 @@ export async function photograph(fleet: Fleet): Promise<Photograph> {
     .list(NAMESPACE_TYPE, "")
     .map(nameOf)
     .filter((name) => name.startsWith("team-"));
-  const resources = api.objects.list(DEPLOYMENTS, "");
+  const resources = api.objects.list(USER_DEPLOYMENTS, "");
   const [rows, units] = await rowsOf(fleet);
   const moves = await database.rows.moves.list({ isLive: true }, MOVES_LIMIT, never);
   return {
@@ -62,7 +62,7 @@ export async function photograph(fleet: Fleet): Promise<Photograph> {
   };
 }
 
-function standing({ git }: Fleet, resource: JsonMap): StandingDeployment {
+function standing({ git }: Fleet, resource: JsonMap): DeployedStanding {
   const metadata = metadataOf(resource);
   const { deletionTimestamp, generation } = metadata;
   const status = mapAt(resource, "status");

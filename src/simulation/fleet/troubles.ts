@@ -2,7 +2,7 @@ import type { Rng } from "../../domain/rng.ts";
 import { nameOf } from "../../runtime/kube/testing/object-rules.ts";
 import { NAMESPACE_TYPE } from "../models/kubernetes/server.ts";
 import { DATABASE } from "../models/store.ts";
-import type { Scenario, Trouble } from "../scenarios/schema.ts";
+import type { Scenario, ScenarioTrouble } from "../scenarios/schema.ts";
 import { FAR_CLUSTER } from "./declared.ts";
 import { createFarOwners } from "./far-owner.ts";
 import type { Fleet } from "./fleet.ts";
@@ -23,7 +23,7 @@ export function planTroubles(fleet: Fleet, { troubles, activeSeconds }: Pick<Sce
 
 type Struck = Fleet & { readonly onFarOwner: ReturnType<typeof createFarOwners> };
 
-function strike(fleet: Struck, trouble: Trouble, rng: Rng): void {
+function strike(fleet: Struck, trouble: ScenarioTrouble, rng: Rng): void {
   const { world, network, onFarOwner } = fleet;
   const own = fleet.names.filter((name) => name.startsWith("argosy-") === (trouble.who === "argosy"));
   const name = own[Math.floor(rng.next() * own.length)] ?? "";

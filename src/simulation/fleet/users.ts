@@ -2,7 +2,7 @@ import { USER_FINALIZER } from "../../domain/names.ts";
 import type { Rng } from "../../domain/rng.ts";
 import type { JsonMap } from "../../runtime/kube/testing/json.ts";
 import { metadataOf, nameOf } from "../../runtime/kube/testing/object-rules.ts";
-import { DEPLOYMENTS } from "../../workspace/adapters/kubernetes/user-resources.ts";
+import { USER_DEPLOYMENTS } from "../../workspace/adapters/kubernetes/user-resources.ts";
 import { ANNOTATION_REFRESHED_AT } from "../../workspace/api/names.ts";
 import { REFUSED } from "../models/engine/operate.ts";
 import { NAMESPACE_FINALIZER } from "../models/kubernetes/cluster-controllers.ts";
@@ -109,7 +109,7 @@ function createHands({ world, git, api: { objects } }: Fleet, rng: Rng) {
     world.record({ kind: "user", act, namespace, name: nameOf(of), uid, path: pathOf(of) });
   };
   const find = (namespace: string, name: string): JsonMap | undefined =>
-    objects.list(DEPLOYMENTS, namespace).find((each) => nameOf(each) === name);
+    objects.list(USER_DEPLOYMENTS, namespace).find((each) => nameOf(each) === name);
   /** Lets a deployment name that path; a folder that is not there is pushed first. */
   const turn = (found: JsonMap, path: string, files?: Readonly<Record<string, string>>): void => {
     const at = { namespace: textAt(metadataOf(found), "namespace"), name: nameOf(found) };
@@ -117,7 +117,7 @@ function createHands({ world, git, api: { objects } }: Fleet, rng: Rng) {
     if (now === undefined || metadataOf(now)["uid"] !== metadataOf(found)["uid"] || metadataOf(now)["deletionTimestamp"] !== undefined)
       return;
     if (files !== undefined) git.push(path, files);
-    tell("edit", objects.mergePatch(DEPLOYMENTS, at, { isStatus: false, dryRun: false, patch: { spec: { source: { path } } } }));
+    tell("edit", objects.mergePatch(USER_DEPLOYMENTS, at, { isStatus: false, dryRun: false, patch: { spec: { source: { path } } } }));
   };
   return {
     next,
@@ -135,7 +135,7 @@ function createHands({ world, git, api: { objects } }: Fleet, rng: Rng) {
     some: (): JsonMap | undefined =>
       pick(
         rng,
-        objects.list(DEPLOYMENTS, "").filter((each) => metadataOf(each)["deletionTimestamp"] === undefined),
+        objects.list(USER_DEPLOYMENTS, "").filter((each) => metadataOf(each)["deletionTimestamp"] === undefined),
       ),
     make(namespace: string, name: string): JsonMap | undefined {
       if (!ensureNamespace(namespace) || find(namespace, name) !== undefined) return undefined;
@@ -144,10 +144,10 @@ function createHands({ world, git, api: { objects } }: Fleet, rng: Rng) {
       if (Object.keys(git.files(path)).length === 0) git.push(path, files);
       const finalizers = rng.next() < 0.5 ? { finalizers: [USER_FINALIZER] } : {};
       const sent = {
-        ...{ apiVersion: API_VERSION, kind: DEPLOYMENTS.kind, metadata: { name, ...finalizers } },
+        ...{ apiVersion: API_VERSION, kind: USER_DEPLOYMENTS.kind, metadata: { name, ...finalizers } },
         spec: { source: { repoURL: git.url, path, targetRevision: "main" }, type: "automated" },
       };
-      const made = objects.create(DEPLOYMENTS, namespace, { sent, dryRun: false });
+      const made = objects.create(USER_DEPLOYMENTS, namespace, { sent, dryRun: false });
       tell("create", made);
       return made;
     },
@@ -155,14 +155,14 @@ function createHands({ world, git, api: { objects } }: Fleet, rng: Rng) {
       const at = { namespace: textAt(metadataOf(found), "namespace"), name: nameOf(found) };
       const path = `${pathOf(found)}-edited-${next()}`;
       git.push(path, filesFor(rng, at.name, count));
-      tell("edit", objects.mergePatch(DEPLOYMENTS, at, { isStatus: false, dryRun: false, patch: { spec: { source: { path } } } }));
+      tell("edit", objects.mergePatch(USER_DEPLOYMENTS, at, { isStatus: false, dryRun: false, patch: { spec: { source: { path } } } }));
     },
     remove(deployment: JsonMap): void {
       const at = { namespace: textAt(metadataOf(deployment), "namespace"), name: nameOf(deployment) };
       const now = find(at.namespace, at.name);
       if (now === undefined || metadataOf(now)["uid"] !== metadataOf(deployment)["uid"]) return;
       tell("delete", now);
-      objects.delete(DEPLOYMENTS, at, { body: {}, dryRun: false });
+      objects.delete(USER_DEPLOYMENTS, at, { body: {}, dryRun: false });
     },
   };
 }
@@ -171,7 +171,7 @@ function createHands({ world, git, api: { objects } }: Fleet, rng: Rng) {
 function poke({ api: { objects } }: Fleet, found: JsonMap, count: number): void {
   const at = { namespace: textAt(metadataOf(found), "namespace"), name: nameOf(found) };
   const patch = { metadata: { annotations: { [ANNOTATION_REFRESHED_AT]: String(count) } } };
-  objects.mergePatch(DEPLOYMENTS, at, { isStatus: false, dryRun: false, patch });
+  objects.mergePatch(USER_DEPLOYMENTS, at, { isStatus: false, dryRun: false, patch });
 }
 
 /** One to three objects; their names hold the deployment's, so that deployments never share one. */

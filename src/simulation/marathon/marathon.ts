@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import process from "node:process";
 import type { Happening } from "../history.ts";
-import { type Outcome, runSeed } from "../run.ts";
+import { type RunOutcome, runSeed } from "../run.ts";
 import { loadScenario } from "../scenarios/load.ts";
 import { codeHash } from "./code-hash.ts";
 import { addCounts, type Counts, movesOf, type Part } from "./part.ts";
@@ -43,7 +43,10 @@ export async function runMarathon(options: MarathonOptions, signal: AbortSignal)
   return part;
 }
 
-async function runOne(name: string, seed: number): Promise<{ readonly outcome: Outcome; readonly ends: Counts; readonly faults: Counts }> {
+async function runOne(
+  name: string,
+  seed: number,
+): Promise<{ readonly outcome: RunOutcome; readonly ends: Counts; readonly faults: Counts }> {
   const [ends, faults] = [new Map<string, number>(), new Map<string, number>()];
   const add = (counts: Map<string, number>, kind: string): void => void counts.set(kind, (counts.get(kind) ?? 0) + 1);
   const onHappening = (happening: Happening): void => {
@@ -55,6 +58,6 @@ async function runOne(name: string, seed: number): Promise<{ readonly outcome: O
   return { outcome, ends: Object.fromEntries(ends), faults: Object.fromEntries(faults) };
 }
 
-function failuresOf({ violations: [first], seed }: Outcome): Part["failed"] {
+function failuresOf({ violations: [first], seed }: RunOutcome): Part["failed"] {
   return first === undefined ? [] : [{ seed: Number(seed), property: first.property, text: first.text }];
 }

@@ -18,13 +18,13 @@ export interface Part {
   readonly cpuMs: number;
   /** SHA-256 over the traces of all runs: the same for the same seeds on the same code. */
   readonly trace: string;
-  readonly failed: readonly Failure[];
+  readonly failed: readonly PartFailure[];
 }
 
 export type Counts = Readonly<Record<string, number>>;
 
 /** A run in which a property did not hold. */
-export interface Failure {
+export interface PartFailure {
   readonly seed: number;
   readonly property: string;
   readonly text: string;

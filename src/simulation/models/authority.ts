@@ -5,7 +5,7 @@ import { metadataOf, nameOf } from "../../runtime/kube/testing/object-rules.ts";
 import type { Answer } from "../../runtime/kube/testing/resource-api.ts";
 import type { World } from "../world/world.ts";
 import { createEndpoint, type Endpoint } from "./endpoint.ts";
-import type { Front, KubeServer, Request } from "./kubernetes/server.ts";
+import type { Front, KubeServer, ServerRequest } from "./kubernetes/server.ts";
 import { textAt } from "./kubernetes/text.ts";
 
 /** Who may write in users' namespaces, as the managed cluster's API servers see it: what the registers said a moment ago. */
@@ -50,7 +50,7 @@ export function createAuthority(world: World, server: KubeServer, servers: numbe
     for (const each of endpoints) each.hear(ownerBinding, kind === "DELETED" ? [] : subjectsOf(object));
   });
 
-  async function review({ body }: Request, { endpoint, account }: Asked): Promise<Answer> {
+  async function review({ body }: ServerRequest, { endpoint, account }: Asked): Promise<Answer> {
     const { spec } = JSON.parse(body) as { readonly spec: { readonly resourceAttributes: { readonly namespace: string } } };
     await endpoint.awake();
     const isAllowed = endpoint.allowed(spec.resourceAttributes.namespace).includes(account);
@@ -58,7 +58,7 @@ export function createAuthority(world: World, server: KubeServer, servers: numbe
   }
 
   /** A request that was let in is carried out a moment later, or when its API server wakes, whatever became of the right meanwhile. */
-  async function write({ by, target, method }: Request, { endpoint, account, user, namespace }: Asked, effect: () => Answer) {
+  async function write({ by, target, method }: ServerRequest, { endpoint, account, user, namespace }: Asked, effect: () => Answer) {
     await endpoint.awake();
     const isAllowed = endpoint.allowed(namespace).includes(account);
     const isFull = (usedUpUntil.get(namespace) ?? 0) > world.elapsedMs();

@@ -10,7 +10,7 @@ import type { World } from "../world/world.ts";
 export const DATABASE = "database";
 
 /** One database for all, and how each process reaches it. */
-export interface Database {
+export interface SimulatedDatabase {
   /** The rows themselves, for who arranges the world and for who takes photographs. */
   readonly rows: MemoryStore;
   /** The store as this process has it: over the network, with its own subscription to hints. */
@@ -24,7 +24,7 @@ const NOTIFICATION_LAG_MS = 20;
 const never = new AbortController().signal;
 const unanswered = unreachable("reaching the database", "store.unavailable");
 
-export function createDatabase(world: World, network: Network): Database {
+export function createSimulatedDatabase(world: World, network: Network): SimulatedDatabase {
   const memory = createMemoryStore({
     clock: { now: world.now, monotonicMs: world.elapsedMs, after: (ms, run) => world.schedule(ms, DATABASE, run) },
   });

@@ -17,11 +17,11 @@ const QUEUE = 'name="app_reconciliation_queue"';
 const BUSIEST = 0.95;
 
 /** By unit, how many comparisons a second it asks for. */
-export type Demand = ReadonlyMap<string, number>;
+export type QueueDemand = ReadonlyMap<string, number>;
 
 /** An instance's comparisons as one queue and what works it off. */
 export interface QueueModel {
-  pass(until: Millis, demand: Demand): void;
+  pass(until: Millis, demand: QueueDemand): void;
   /** How long a comparison that is asked for now waits, in s. */
   waitS(): number;
   /** What its controller says of itself. */
@@ -35,7 +35,7 @@ export function createQueueModel(began: Millis, now: Millis): QueueModel {
   let [at, waiting] = [now, 0];
   const waitS = (): number => waiting / COMPARISONS_PER_S;
 
-  const step = (seconds: number, demand: Demand): void => {
+  const step = (seconds: number, demand: QueueDemand): void => {
     const asked = [...demand.values()].reduce((sum, perS) => sum + perS, 0);
     const come = asked * seconds * (1 - waiting / APPLICATIONS);
     const most = COMPARISONS_PER_S * seconds;

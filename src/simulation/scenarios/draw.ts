@@ -1,6 +1,6 @@
 import type { Rng } from "../../domain/rng.ts";
 import { createSeededRng } from "../../runtime/rng.ts";
-import type { Scenario, Trouble } from "./schema.ts";
+import type { Scenario, ScenarioTrouble } from "./schema.ts";
 
 /** How often a run of a drawn scenario has what it may have or not, 0 to 1. */
 const SHARE = { anyOf: 0.5, trouble: 0.4, faults: 0.5, far: 0.3, manyServers: 0.4, slowNetwork: 0.4, webhook: 0.7 };
@@ -33,11 +33,11 @@ export function drawScenario(most: Scenario, seed: string | number): Scenario {
   };
 }
 
-function isPossible({ kind }: Trouble, far: number): boolean {
+function isPossible({ kind }: ScenarioTrouble, far: number): boolean {
   return far > 0 || (kind !== "cut-off" && kind !== "lose-target");
 }
 
-function less(rng: Rng, trouble: Trouble): Trouble {
+function less(rng: Rng, trouble: ScenarioTrouble): ScenarioTrouble {
   return { ...trouble, times: number(rng, 1, trouble.times), longestSeconds: number(rng, 1, trouble.longestSeconds) };
 }
 

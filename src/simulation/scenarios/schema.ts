@@ -87,4 +87,4 @@ export const scenarioSchema = z.strictObject({
 });
 
 export type Scenario = z.infer<typeof scenarioSchema>;
-export type Trouble = Scenario["troubles"][number];
+export type ScenarioTrouble = Scenario["troubles"][number];

@@ -1,4 +1,4 @@
-import type { Outcome } from "../run.ts";
+import type { RunOutcome } from "../run.ts";
 import { runSeed } from "../run.ts";
 import { loadScenario, scenarioNames } from "../scenarios/load.ts";
 import type { Scenario } from "../scenarios/schema.ts";
@@ -31,13 +31,13 @@ export interface Share {
 export interface Tally {
   readonly runs: number;
   readonly simulatedMs: number;
-  readonly failed: readonly Outcome[];
+  readonly failed: readonly RunOutcome[];
 }
 
 /** Runs scenario after scenario, seed after seed, until the time is over; known seeds come first. Scenarios with an open finding are left out. */
 export async function runSeeds({ of, remainder, forMs }: Share): Promise<Tally> {
   const startedAt = performance.now();
-  const failed: Outcome[] = [];
+  const failed: RunOutcome[] = [];
   let [runs, simulatedMs] = [0, 0];
   const run = async (name: string, seed: number): Promise<void> => {
     const outcome = await runSeed({ scenario: loadScenario(name), seed });
@@ -74,6 +74,6 @@ export function renderTally(share: Share, { runs, simulatedMs, failed }: Tally):
  * A commit runs a fixed number of seeds of each scenario: whether it is green must not depend on how fast the machine is. A long run goes on
  * for as long as it may.
  */
-export function shareOf(remainder: number, of: number, isLong: boolean): Share {
+export function seedsOfShare(remainder: number, of: number, isLong: boolean): Share {
   return { of, remainder, forMs: isLong ? 60 * 60_000 : 0 };
 }

@@ -1,7 +1,7 @@
 import type { Rng } from "../../domain/rng.ts";
 
 /** What becomes of one call between two parties. */
-export type Verdict =
+export type FailpointVerdict =
   | { readonly kind: "passes" }
   /** Never arrives. */
   | { readonly kind: "before" }
@@ -20,7 +20,7 @@ export type Verdict =
 export interface Failpoint {
   readonly name: string;
   readonly index: number;
-  readonly kind: Exclude<Verdict["kind"], "passes">;
+  readonly kind: Exclude<FailpointVerdict["kind"], "passes">;
   readonly ms?: number;
 }
 
@@ -46,12 +46,12 @@ export interface FaultRates {
 
 export interface Failpoints {
   /** Decides about the next call of this name, which this party makes. */
-  next(name: string, from: string): Verdict;
+  next(name: string, from: string): FailpointVerdict;
   /** Random faults begin, or end with `undefined`; named failpoints count always. */
   setRates(rates: FaultRates | undefined): void;
 }
 
-const PASSES: Verdict = { kind: "passes" };
+const PASSES: FailpointVerdict = { kind: "passes" };
 
 /** Each name draws from a stream of its own, so that a call more of one name changes nothing for another. */
 export function createFailpoints(rng: Rng, named: readonly Failpoint[], onCall: (call: CallMade) => void = () => undefined): Failpoints {
@@ -65,7 +65,10 @@ export function createFailpoints(rng: Rng, named: readonly Failpoint[], onCall: 
     return known;
   };
 
-  const draw = (name: string, { before, afterEffect, error, delay, longestDelayMs }: Omit<FaultRates, "whose" | "which">): Verdict => {
+  const draw = (
+    name: string,
+    { before, afterEffect, error, delay, longestDelayMs }: Omit<FaultRates, "whose" | "which">,
+  ): FailpointVerdict => {
     const stream = streamOf(name);
     const at = stream.next();
     if (at < before) return { kind: "before" };

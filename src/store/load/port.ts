@@ -34,7 +34,7 @@ export interface CountedUnit {
 }
 
 /** What an instance took while it was measured. */
-export interface InstanceObservation {
+export interface LoadObservation {
   readonly milliCpu: number;
   /** Calls to Kubernetes a minute. */
   readonly requests: number;
@@ -48,7 +48,7 @@ export interface InstanceLoad {
   /** Sum of what was measured of its units, whole numbers. */
   readonly total: LoadVector;
   /** Absent where only counts could be taken. */
-  readonly observation: InstanceObservation | undefined;
+  readonly observation: LoadObservation | undefined;
   /** Objects its controller caches; absent where it did not say. */
   readonly cachedObjects: number | undefined;
 }

@@ -6,6 +6,3 @@ export const WAITING_FOR_PLACE = "Waiting: for an instance";
 export const WAITING_FOR_INSTANCE = "Waiting: for its instance to take it";
 /** What a waiting operation says when no instance was found for its unit. */
 export const WAITING_FOR_CAPACITY = "Waiting: no instance has room";
-
-/** What operations say before anything has gone wrong; their users learn of it in other ways. */
-export const UNTROUBLED: readonly string[] = [WAITING_FOR_PLACE, WAITING_FOR_INSTANCE, WAITING_FOR_CAPACITY];

@@ -3,7 +3,7 @@ import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { UnitPhase } from "../../domain/workspace.ts";
 
 /** Where a unit lives as far as the database knows. */
-export interface PlacedUnit {
+export interface UnitToRecover {
   readonly id: UnitId;
   readonly namespace: string;
   /** Of several parts of a workspace, which. */
@@ -15,7 +15,7 @@ export interface PlacedUnit {
 
 export interface Reseating {
   /** As it was read. */
-  readonly unit: PlacedUnit;
+  readonly unit: UnitToRecover;
   readonly owner: InstanceId;
   /** What a move of it that has not ended ends with. */
   readonly message: string;
@@ -29,7 +29,7 @@ export interface RecoveryStore {
   /** From now on epochs are newer than this one; none is ever given twice. */
   raiseEpochs(above: number, signal: AbortSignal): Promise<void>;
   /** The next so many units that have an owner after an id, sorted by it. */
-  listPlaced(page: { readonly after: string; readonly limit: number }, signal: AbortSignal): Promise<readonly PlacedUnit[]>;
+  listPlaced(page: { readonly after: string; readonly limit: number }, signal: AbortSignal): Promise<readonly UnitToRecover[]>;
   /**
    * Gives a unit its owner, under a new epoch and IDLE: everything of it is wanted there anew, whatever was acknowledged. A move of it that
    * has not ended is ABORTED. Journals the decision. False: the unit is not as it was read.

@@ -34,7 +34,7 @@ export interface DesiredUnit {
   readonly acknowledged: readonly ShardObject[];
 }
 
-export interface OwnedUnit {
+export interface UnitWithOwner {
   readonly unitId: UnitId;
   readonly epoch: number;
   readonly workspaceId: WorkspaceId;
@@ -69,7 +69,7 @@ export interface ShardStore {
   readApplications(ids: readonly ApplicationId[], signal: AbortSignal): Promise<readonly DesiredApplication[]>;
   readUnit(id: UnitId, signal: AbortSignal): Promise<DesiredUnit | undefined>;
   /** Units the instance holds, sorted by id. */
-  listOwned(instanceId: InstanceId, signal: AbortSignal): Promise<readonly OwnedUnit[]>;
+  listOwned(instanceId: InstanceId, signal: AbortSignal): Promise<readonly UnitWithOwner[]>;
   /** Units whose account the instance may act as: those it holds, and those that live moves bring or take away. Sorted. */
   listActing(instanceId: InstanceId, signal: AbortSignal): Promise<readonly UnitId[]>;
   /** Every application that belongs on the instance, deleted ones that still wait for their end included. */

@@ -1,6 +1,6 @@
 import { API_GROUP, API_VERSION, USER_KINDS, type UserKind } from "./names.ts";
 import type { SchemaNotes } from "./parts/schema.ts";
-import { type JsonSchema, kindSchemas } from "./schema.ts";
+import { type CrdSchema, kindSchemas } from "./schema.ts";
 
 /** A CustomResourceDefinition (apiextensions.k8s.io/v1) as it is applied. */
 export type CustomResourceDefinition = {
@@ -14,7 +14,7 @@ interface Kind extends UserKind {
   readonly shortName: string;
   readonly description: string;
   readonly columns: readonly Column[];
-  readonly schemas: { readonly spec: JsonSchema; readonly status: JsonSchema };
+  readonly schemas: { readonly spec: CrdSchema; readonly status: CrdSchema };
 }
 
 interface Column {
@@ -97,9 +97,9 @@ function renderCrd({ kind, plural, shortName, description, columns, schemas }: K
 const copied = ["description", "type", "format", "required", "maxLength", "minLength", "maxItems", "minimum", "pattern"] as const;
 
 /** JSON Schema as zod writes it, in the subset the API server takes (structural schemas). */
-function structural(schema: JsonSchema): JsonSchema {
+function structural(schema: CrdSchema): CrdSchema {
   const { rules, listType, listKeys, preserveUnknown } = schema as SchemaNotes;
-  const properties = schema["properties"] as Readonly<Record<string, JsonSchema>> | undefined;
+  const properties = schema["properties"] as Readonly<Record<string, CrdSchema>> | undefined;
   const maximum = schema["maximum"];
   return {
     ...Object.fromEntries(copied.filter((key) => schema[key] !== undefined).map((key) => [key, schema[key]])),
@@ -108,7 +108,7 @@ function structural(schema: JsonSchema): JsonSchema {
     ...(properties === undefined || preserveUnknown === true
       ? {}
       : { properties: Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, structural(each)])) }),
-    ...(schema["items"] === undefined ? {} : { items: structural(schema["items"] as JsonSchema) }),
+    ...(schema["items"] === undefined ? {} : { items: structural(schema["items"] as CrdSchema) }),
     ...(listType === undefined ? {} : { "x-kubernetes-list-type": listType }),
     ...(listKeys === undefined ? {} : { "x-kubernetes-list-map-keys": listKeys }),
     ...(preserveUnknown === true ? { "x-kubernetes-preserve-unknown-fields": true } : {}),

@@ -11,7 +11,7 @@ import { realApiServer } from "../../runtime/kube/testing/real-api-server.ts";
 import { systemRng } from "../../runtime/rng.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
 import { SECRETS } from "../adapters/kubernetes/user-secrets.ts";
-import { typeOf } from "../adapters/kubernetes/watched-kind.ts";
+import { watchedTypeOf } from "../adapters/kubernetes/watched-kind.ts";
 import { parseDeployment } from "../deployment/parse-deployment.ts";
 import { parseEnvironment } from "../environment/parse-environment.ts";
 import { parseRepositoryAddress } from "../repository-credential/repository-address.ts";
@@ -60,7 +60,8 @@ describe.runIf(kubeconfig !== undefined)("the examples for users, on a real API 
     const credentials = loadKubeconfig({ file: kubeconfig ?? "" });
     client = createKubeClient({ cluster: "real", credentials, clock: systemClock, rng: systemRng, metrics: noMetrics });
     for (const crd of renderCrds()) await client.apply(DEFINITIONS, crd, { fieldManager: "contract" }, never);
-    for (const kind of Object.values(USER_KINDS)) await vi.waitFor(() => client.listPage(typeOf(kind), {}, never), { timeout: 30_000 });
+    for (const kind of Object.values(USER_KINDS))
+      await vi.waitFor(() => client.listPage(watchedTypeOf(kind), {}, never), { timeout: 30_000 });
     await client.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE } }, never);
   });
   afterAll(async () => {
@@ -77,7 +78,12 @@ describe.runIf(kubeconfig !== undefined)("the examples for users, on a real API 
     for (const example of examples) {
       const kind = kinds.find((each) => each.kind === example.kind);
       const object = { ...example, metadata: { ...example.metadata, namespace: NAMESPACE } };
-      const stored = await client.apply<Example>(kind === undefined ? SECRETS : typeOf(kind), object, { fieldManager: "jane" }, never);
+      const stored = await client.apply<Example>(
+        kind === undefined ? SECRETS : watchedTypeOf(kind),
+        object,
+        { fieldManager: "jane" },
+        never,
+      );
       expect([example.kind, taken[example.kind]?.(example.spec), stored.spec]).toEqual([example.kind, true, example.spec]);
     }
   });

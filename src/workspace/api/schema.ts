@@ -12,26 +12,26 @@ import {
   mirror,
   ruled,
   type SchemaNotes,
-  text,
+  textSchema,
 } from "./parts/schema.ts";
 import { syncRunSpec, syncRunStatus } from "./sync-run/schema.ts";
 
 const source = z
   .object({
-    repoURL: text(LONGEST_URL, "Git repository: https, ssh or user@host:path."),
-    path: text(LONGEST_PATH, "Directory of the repository that holds the manifests."),
-    targetRevision: text(LONGEST_REVISION, "Branch, tag or commit; empty means HEAD.").optional(),
+    repoURL: textSchema(LONGEST_URL, "Git repository: https, ssh or user@host:path."),
+    path: textSchema(LONGEST_PATH, "Directory of the repository that holds the manifests."),
+    targetRevision: textSchema(LONGEST_REVISION, "Branch, tag or commit; empty means HEAD.").optional(),
   })
   .describe("What is deployed.");
 
 const destination = ruled(
   z
     .object({
-      environment: text(
+      environment: textSchema(
         LONGEST_NAME,
         "Name of a GitOpsDeploymentManagedEnvironment of this namespace; empty deploys into this namespace.",
       ).optional(),
-      namespace: ruled(text(LONGEST_NAME, "Namespace of the environment's cluster to deploy into."), [
+      namespace: ruled(textSchema(LONGEST_NAME, "Namespace of the environment's cluster to deploy into."), [
         {
           cel: `self == '' || (self.size() <= 63 && self.matches('${dnsLabel.source}'))`,
           message: "spec.destination.namespace must be the name of a namespace: at most 63 lower-case letters, digits and '-'",
@@ -50,35 +50,38 @@ const destination = ruled(
   ],
 );
 
-const syncOptions = ruled(z.array(text(256, "CreateNamespace=true or CreateNamespace=false.")).max(16).describe("Options of each sync."), [
-  {
-    cel: "self.all(option, option == 'CreateNamespace=true' || option == 'CreateNamespace=false')",
-    message: say.WRONG_SYNC_OPTION,
-    holds: (options) => options.every((option) => option === "CreateNamespace=true" || option === "CreateNamespace=false"),
-  },
-]);
+const syncOptions = ruled(
+  z.array(textSchema(256, "CreateNamespace=true or CreateNamespace=false.")).max(16).describe("Options of each sync."),
+  [
+    {
+      cel: "self.all(option, option == 'CreateNamespace=true' || option == 'CreateNamespace=false')",
+      message: say.WRONG_SYNC_OPTION,
+      holds: (options) => options.every((option) => option === "CreateNamespace=true" || option === "CreateNamespace=false"),
+    },
+  ],
+);
 
 const deploymentSpec = z.object({
   source,
   destination: destination.optional(),
   syncPolicy: z.object({ syncOptions: syncOptions.optional() }).describe("How it is deployed.").optional(),
-  type: ruled(text(256, "automated: follow Git; manual: deploy when a GitOpsDeploymentSyncRun says so."), [
+  type: ruled(textSchema(256, "automated: follow Git; manual: deploy when a GitOpsDeploymentSyncRun says so."), [
     { cel: "self == 'automated' || self == 'manual'", message: say.WRONG_TYPE, holds: (type) => type === "automated" || type === "manual" },
   ]),
 });
 
 const health = z.object({
-  status: text(64, "Healthy, Progressing, Degraded, Suspended, Missing or Unknown.").optional(),
-  message: text(LONGEST_MESSAGE, "Why.").optional(),
+  status: textSchema(64, "Healthy, Progressing, Degraded, Suspended, Missing or Unknown.").optional(),
+  message: textSchema(LONGEST_MESSAGE, "Why.").optional(),
 });
 
 const resource = z.object({
-  group: text(LONGEST_NAME, "API group.").optional(),
-  version: text(LONGEST_NAME, "API version.").optional(),
-  kind: text(LONGEST_NAME, "Kind.").optional(),
-  namespace: text(LONGEST_NAME, "Namespace.").optional(),
-  name: text(1024, "Name.").optional(),
-  status: text(64, "Synced, OutOfSync or Unknown.").optional(),
+  group: textSchema(LONGEST_NAME, "API group.").optional(),
+  version: textSchema(LONGEST_NAME, "API version.").optional(),
+  kind: textSchema(LONGEST_NAME, "Kind.").optional(),
+  namespace: textSchema(LONGEST_NAME, "Namespace.").optional(),
+  name: textSchema(1024, "Name.").optional(),
+  status: textSchema(64, "Synced, OutOfSync or Unknown.").optional(),
   health: health.describe("Health of this object.").optional(),
 });
 
@@ -86,13 +89,16 @@ const reconciledState = z
   .object({
     source: z
       .object({
-        path: text(LONGEST_PATH, "Path."),
-        repoURL: text(LONGEST_URL, "Repository."),
-        branch: text(LONGEST_REVISION, "Target revision."),
+        path: textSchema(LONGEST_PATH, "Path."),
+        repoURL: textSchema(LONGEST_URL, "Repository."),
+        branch: textSchema(LONGEST_REVISION, "Target revision."),
       })
       .describe("Source that was compared."),
     destination: z
-      .object({ name: text(LONGEST_NAME, "Environment; empty for the own namespace."), namespace: text(LONGEST_NAME, "Namespace.") })
+      .object({
+        name: textSchema(LONGEST_NAME, "Environment; empty for the own namespace."),
+        namespace: textSchema(LONGEST_NAME, "Namespace."),
+      })
       .describe("Destination that was compared."),
   })
   .describe("What the present sync status was compared with.");
@@ -101,7 +107,10 @@ const deploymentStatus = z.object({
   observedGeneration: count("Generation of the resource this status is about.").optional(),
   conditions: conditions.optional(),
   sync: z
-    .object({ status: text(64, "Synced, OutOfSync or Unknown."), revision: text(LONGEST_REVISION, "Revision compared with.").optional() })
+    .object({
+      status: textSchema(64, "Synced, OutOfSync or Unknown."),
+      revision: textSchema(LONGEST_REVISION, "Revision compared with.").optional(),
+    })
     .describe("Whether what is deployed is what Git says.")
     .optional(),
   health: health.describe("Health of what is deployed.").optional(),
@@ -115,18 +124,21 @@ const deploymentStatus = z.object({
 });
 
 const environmentSpec = z.object({
-  apiURL: ruled(text(LONGEST_URL, "URL of the cluster's API server."), [
+  apiURL: ruled(textSchema(LONGEST_URL, "URL of the cluster's API server."), [
     { cel: "self.startsWith('https://')", message: say.WRONG_API_URL, holds: (url) => url.startsWith("https://") },
     {
       cel: "!self.startsWith('https://') || isURL(self)",
       message: "cluster api url must be a valid URL",
     },
   ]),
-  credentialsSecret: text(LONGEST_NAME, "Secret of this namespace, type managed-gitops.redhat.com/managed-environment, key kubeconfig."),
+  credentialsSecret: textSchema(
+    LONGEST_NAME,
+    "Secret of this namespace, type managed-gitops.redhat.com/managed-environment, key kubeconfig.",
+  ),
   allowInsecureSkipTLSVerify: z.boolean().describe("Whether the cluster's certificate goes unchecked."),
   createNewServiceAccount: z.boolean().describe("Whether an account of its own is made on the cluster with these credentials.").optional(),
   namespaces: z
-    .array(text(LONGEST_NAME, "Namespace."))
+    .array(textSchema(LONGEST_NAME, "Namespace."))
     .max(1000)
     .describe("Namespaces the credentials may use; empty means all.")
     .optional(),
@@ -134,14 +146,14 @@ const environmentSpec = z.object({
 });
 
 const credentialSpec = z.object({
-  repository: ruled(text(LONGEST_URL, "Git repository: https, ssh or user@host:path."), [
+  repository: ruled(textSchema(LONGEST_URL, "Git repository: https, ssh or user@host:path."), [
     {
       // Plain http is a question for the administrator's rules, which no schema knows.
       cel: "self.matches('^(https|ssh|http)://') || self.matches('^[^/:@]+@[^/:@]+:[^/]?')",
       message: say.WRONG_REPOSITORY,
     },
   ]),
-  secret: text(LONGEST_NAME, "Secret of this namespace with username and password, sshPrivateKey or bearerToken."),
+  secret: textSchema(LONGEST_NAME, "Secret of this namespace with username and password, sshPrivateKey or bearerToken."),
 });
 
 const plainStatus = z.object({
@@ -154,13 +166,13 @@ export type DeploymentSpec = z.infer<typeof deploymentSpec>;
 type CredentialSpec = z.infer<typeof credentialSpec>;
 export type DeploymentStatus = z.infer<typeof deploymentStatus>;
 
-export type JsonSchema = Readonly<Record<string, unknown>>;
+export type CrdSchema = Readonly<Record<string, unknown>>;
 
 /** JSON Schema of spec and status of each kind, with {@link SchemaNotes} left in. */
 export function kindSchemas(): Readonly<
-  Record<"deployment" | "syncRun" | "environment" | "credential", { readonly spec: JsonSchema; readonly status: JsonSchema }>
+  Record<"deployment" | "syncRun" | "environment" | "credential", { readonly spec: CrdSchema; readonly status: CrdSchema }>
 > {
-  const render = (schema: z.ZodType): JsonSchema => z.toJSONSchema(schema, { io: "input", reused: "inline" }) as JsonSchema;
+  const render = (schema: z.ZodType): CrdSchema => z.toJSONSchema(schema, { io: "input", reused: "inline" }) as CrdSchema;
   return {
     deployment: { spec: render(deploymentSpec), status: render(deploymentStatus) },
     syncRun: { spec: render(syncRunSpec), status: render(syncRunStatus) },

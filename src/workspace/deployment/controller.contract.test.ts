@@ -3,7 +3,7 @@ import { millis } from "../../domain/clock.ts";
 import { USER_FINALIZER } from "../../domain/names.ts";
 import { NAMESPACES } from "../../runtime/kube/namespaces.ts";
 import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
-import { DEPLOYMENTS } from "../adapters/kubernetes/user-resources.ts";
+import { USER_DEPLOYMENTS } from "../adapters/kubernetes/user-resources.ts";
 import * as say from "../api/messages.ts";
 import { aSpec, REPOSITORY } from "../testing/builders.ts";
 import { EVERYTHING_IS_MINE, eventually, startWorld, type World } from "../testing/world.ts";
@@ -181,7 +181,7 @@ describe("a request", () => {
     await world.applyFleet({ workspaces: { selector: {}, quota: { deployments: 7, syncsPerMinute: 1 } } });
     world.startController();
     await Promise.all(Array.from({ length: 40 }, (_, index) => world.apply(`app-${index}`)));
-    const all = await world.hands.listPage<{ readonly metadata: { readonly name: string } }>(DEPLOYMENTS, {}, world.signal);
+    const all = await world.hands.listPage<{ readonly metadata: { readonly name: string } }>(USER_DEPLOYMENTS, {}, world.signal);
     const isOut = async (name: string) => (await world.said(name)).includes("Ready=False/QuotaExceeded");
     await eventually(
       "all but seven are told",

@@ -6,7 +6,7 @@ import type { WorkspaceId } from "../../domain/ids.ts";
  * How long what was deployed to other clusters may take to go once its namespace is gone, in ms. Objects that somebody's finalizer holds,
  * and clusters that are restarted, are done by then; a cluster that is gone for good never is.
  */
-export const TIMEOUT_MS = 30 * 60_000;
+export const GIVE_UP_AFTER_MS = 30 * 60_000;
 
 export interface Overdue {
   readonly name: string;
@@ -29,7 +29,7 @@ function decisionOf(group: readonly Overdue[], at: Millis): Decision {
   const deployments = group.map(({ name }) => name).toSorted();
   const count = deployments.length;
   const where = environment === undefined ? "in its own namespace" : `on the cluster of its environment ${environment}`;
-  const reason = `namespace ${namespace} is gone, and what ${count} of its deployments put ${where} could not be deleted in ${TIMEOUT_MS / 60_000} minutes: it stays there`;
+  const reason = `namespace ${namespace} is gone, and what ${count} of its deployments put ${where} could not be deleted in ${GIVE_UP_AFTER_MS / 60_000} minutes: it stays there`;
   const details = { namespace, environment: environment ?? null, count, deployments: deployments.slice(0, NAMED), reason };
   return { at, subject: workspaceId, kind: "deletion", verdict: "ORPHANED", rule: "PATIENCE", details };
 }

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import type { ApplicationId } from "../../domain/ids.ts";
 import { aResource } from "../testing/builders.ts";
-import { type KnownRow, planSweep, requestOf } from "./plan-sweep.ts";
+import { planSweep, requestOf, type SweptRow } from "./plan-sweep.ts";
 
-const aRow = (uid: string, over: Partial<KnownRow> = {}): KnownRow => ({
+const aRow = (uid: string, over: Partial<SweptRow> = {}): SweptRow => ({
   applicationId: `a-${uid}` as ApplicationId,
   uid,
   namespace: "jane",

@@ -3,7 +3,7 @@ import type { ApplicationId, WorkspaceId } from "../../domain/ids.ts";
 import type { ObservedDeployment } from "../../domain/user-resource.ts";
 import { resourceKey } from "../keys.ts";
 
-export interface KnownRow {
+export interface SweptRow {
   readonly applicationId: ApplicationId;
   readonly uid: string;
   readonly namespace: string;
@@ -13,7 +13,7 @@ export interface KnownRow {
 
 export interface SweepFacts {
   readonly cluster: string;
-  readonly rows: readonly KnownRow[];
+  readonly rows: readonly SweptRow[];
   readonly resources: readonly ObservedDeployment[];
   readonly isMine: (namespace: string) => boolean;
   /** Whether exactly what the resource asks for was recorded. */
@@ -22,7 +22,7 @@ export interface SweepFacts {
 
 export interface SweepPlan {
   /** Rows whose resource cannot be seen. A cache may be behind: each has to be asked for before it counts as gone. */
-  readonly suspects: readonly KnownRow[];
+  readonly suspects: readonly SweptRow[];
   /** Keys of resources to reconcile again: deletions in progress, and requests not recorded yet. */
   readonly keys: readonly string[];
 }

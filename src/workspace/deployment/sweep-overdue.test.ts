@@ -7,7 +7,7 @@ import { createMemoryStore } from "../../store/adapters/memory/memory-store.ts";
 import { aDecision, anInstance, anIntent, aSpec, WIDE } from "../../store/testing/builders.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
-import { givenUp, TIMEOUT_MS } from "./give-up.ts";
+import { GIVE_UP_AFTER_MS, givenUp } from "./give-up.ts";
 import { createOverdueSweep } from "./sweep-overdue.ts";
 
 const { signal } = new AbortController();
@@ -45,7 +45,7 @@ const CASCADING = ["home orphan", "b cascade", "a cascade"];
 it("what does not go in time once its namespace is gone stays, and is reported to SREs once", async () => {
   const { clock, sweep, endWorkspace, ends, reported } = await aWorld();
   await endWorkspace();
-  await clock.advance(TIMEOUT_MS);
+  await clock.advance(GIVE_UP_AFTER_MS);
   await sweep(signal);
   expect([await ends(), await reported()]).toEqual([CASCADING, []]);
   await clock.advance(1);
@@ -66,12 +66,12 @@ it("what does not go in time once its namespace is gone stays, and is reported t
 
 it("nothing is given up while the namespace is there, nor in another process's share", async () => {
   const there = await aWorld();
-  await there.clock.advance(2 * TIMEOUT_MS);
+  await there.clock.advance(2 * GIVE_UP_AFTER_MS);
   await there.sweep(signal);
   expect(await there.ends()).toEqual(CASCADING);
   const others = await aWorld({ ...EVERYTHING, isMine: () => false });
   await others.endWorkspace();
-  await others.clock.advance(2 * TIMEOUT_MS);
+  await others.clock.advance(2 * GIVE_UP_AFTER_MS);
   await others.sweep(signal);
   expect(await others.ends()).toEqual(CASCADING);
 });
@@ -79,7 +79,7 @@ it("nothing is given up while the namespace is there, nor in another process's s
 it("whoever dies between telling and giving up does both again", async () => {
   const { clock, store, sweep, endWorkspace, ends, reported } = await aWorld();
   await endWorkspace();
-  await clock.advance(2 * TIMEOUT_MS);
+  await clock.advance(2 * GIVE_UP_AFTER_MS);
   const { recordDeletions } = store.intents;
   Object.assign(store.intents, { recordDeletions: () => Promise.reject(new Error("killed")) });
   await expect(sweep(signal)).rejects.toThrow("killed");

@@ -5,7 +5,7 @@ import type { DecisionStore } from "../../store/decision/port.ts";
 import type { IntentStore } from "../../store/intent/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
-import { givenUp, TIMEOUT_MS } from "./give-up.ts";
+import { GIVE_UP_AFTER_MS, givenUp } from "./give-up.ts";
 
 export interface OverdueDeps {
   readonly apiCluster: string;
@@ -33,7 +33,7 @@ export function createOverdueSweep(deps: OverdueDeps): (signal: AbortSignal) => 
   );
   return async (signal) => {
     const now = clock.now();
-    const found = await intents.listOverdue({ apiCluster, before: millis(now - TIMEOUT_MS), limit: LIMIT }, signal);
+    const found = await intents.listOverdue({ apiCluster, before: millis(now - GIVE_UP_AFTER_MS), limit: LIMIT }, signal);
     const overdue = found.filter(({ namespace }) => partition.isMine(namespace));
     if (overdue.length === 0) return;
     const reported = givenUp(overdue, now);

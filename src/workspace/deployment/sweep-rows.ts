@@ -3,7 +3,7 @@ import type { Partition } from "../../domain/partition.ts";
 import type { IntentStore } from "../../store/intent/port.ts";
 import { parseKey, resourceKey } from "../keys.ts";
 import type { UserResources } from "../port.ts";
-import { type KnownRow, planSweep, requestOf, suspectWorkspaces } from "./plan-sweep.ts";
+import { planSweep, requestOf, type SweptRow, suspectWorkspaces } from "./plan-sweep.ts";
 import type { RowIndex } from "./row-index.ts";
 
 export interface SweepDeps {
@@ -27,7 +27,7 @@ export function createRowSweep({
 }: SweepDeps): (signal: AbortSignal) => Promise<readonly string[]> {
   const keyOf = (at: { readonly namespace: string; readonly name: string }): string => resourceKey(apiCluster, at);
 
-  async function findGone(suspects: readonly KnownRow[], signal: AbortSignal): Promise<readonly string[]> {
+  async function findGone(suspects: readonly SweptRow[], signal: AbortSignal): Promise<readonly string[]> {
     const gone: string[] = [];
     for (const row of suspects) {
       if ((await resources.readUid(row, signal)) === row.uid) continue;

@@ -130,7 +130,7 @@ const READING = [{ apiGroups: ["*"], resources: ["*"], verbs: ["get", "list", "w
 const EVERYTHING = [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }] as const;
 
 /** Who needs an account for a unit: its owner, if it has one. */
-export function holderOf({ id: unitId, owner: instanceId, epoch }: PlacementUnit): readonly AccountHolder[] {
+export function accountHolderOf({ id: unitId, owner: instanceId, epoch }: PlacementUnit): readonly AccountHolder[] {
   return instanceId === undefined ? [] : [{ unitId, instanceId, epoch }];
 }
 

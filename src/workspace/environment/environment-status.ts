@@ -1,7 +1,7 @@
 import { type Millis, rfc3339 } from "../../domain/clock.ts";
 import type { Condition, ObservedResource } from "../../domain/user-resource.ts";
-import { datedConditions, pausedStatements, type Statement, sortedStatements, verdictStatements } from "../status/conditions.ts";
-import { CONNECTION_CONDITION, type Finding } from "./finding.ts";
+import { type ConditionStatement, datedConditions, pausedStatements, sortedStatements, verdictStatements } from "../status/conditions.ts";
+import { CONNECTION_CONDITION, type EnvironmentFinding } from "./finding.ts";
 
 export interface EnvironmentStatus {
   /** Absent where none was probed yet. */
@@ -10,10 +10,10 @@ export interface EnvironmentStatus {
 }
 
 /** The whole status of an environment; `undefined` when its resource says just this already. */
-export function environmentStatus(resource: ObservedResource, finding: Finding, now: Millis): EnvironmentStatus | undefined {
+export function environmentStatus(resource: ObservedResource, finding: EnvironmentFinding, now: Millis): EnvironmentStatus | undefined {
   const { status, reason, message, kind } = finding;
   const sentence = message === "" ? "The cluster can be deployed to" : message;
-  const statements: readonly Statement[] = sortedStatements([
+  const statements: readonly ConditionStatement[] = sortedStatements([
     { type: CONNECTION_CONDITION, status, reason, message },
     ...verdictStatements({ kind, reason, message: sentence, generation: resource.generation }),
   ]);
@@ -35,7 +35,7 @@ export function pausedEnvironmentStatus(resource: ObservedResource, now: Millis)
 /** Types with their writer here; whatever else stands there is somebody else's. */
 const OWN: ReadonlySet<string> = new Set([CONNECTION_CONDITION, "Ready", "Reconciling", "Stalled", "Paused"]);
 
-function isShown(shown: readonly Condition[], statements: readonly Statement[]): boolean {
+function isShown(shown: readonly Condition[], statements: readonly ConditionStatement[]): boolean {
   if (shown.filter(({ type }) => OWN.has(type)).length !== statements.length) return false;
   return statements.every((statement) =>
     shown.some(

@@ -1,15 +1,15 @@
 import type { ReasonOf } from "../api/reasons.ts";
-import type { Verdict } from "../status/verdict.ts";
+import type { StatusVerdict } from "../status/verdict.ts";
 
 type Reason = ReasonOf<"environment">;
 
 /** What probing an environment has shown: one statement of the condition users know, and what follows from it. */
-export interface Finding {
+export interface EnvironmentFinding {
   readonly status: "True" | "False" | "Unknown";
   readonly reason: Reason;
   readonly message: string;
   /** `stuck`: only its user can mend it; `moving`: it is tried again by itself. */
-  readonly kind: Extract<Verdict["kind"], "ready" | "moving" | "stuck">;
+  readonly kind: Extract<StatusVerdict["kind"], "ready" | "moving" | "stuck">;
   /** Whether what worked before may go on: a cluster that is away for a while takes nothing from anybody. */
   readonly keepsLast: boolean;
 }
@@ -39,36 +39,37 @@ export type ProbeAnswer =
   /** It is a server that hosts instances. */
   | { readonly kind: "reserved" };
 
-const mustMend = (status: Finding["status"], reason: Reason, message: string): Finding => ({
+const mustMend = (status: EnvironmentFinding["status"], reason: Reason, message: string): EnvironmentFinding => ({
   ...{ status, reason, message },
   kind: "stuck",
   keepsLast: false,
 });
-const comesAgain = (status: Finding["status"], reason: Reason, message: string): Finding => ({
+const comesAgain = (status: EnvironmentFinding["status"], reason: Reason, message: string): EnvironmentFinding => ({
   ...{ status, reason, message },
   kind: "moving",
   keepsLast: true,
 });
 
-export const unsupportedUrl = (message: string): Finding => mustMend("Unknown", "UnsupportedAPIURL", message);
-export const wrongNamespaces = (message: string): Finding => mustMend("Unknown", "InvalidNamespaceList", message);
-export const wrongSpec = (message: string): Finding => mustMend("Unknown", "InvalidSpec", message);
+export const unsupportedUrl = (message: string): EnvironmentFinding => mustMend("Unknown", "UnsupportedAPIURL", message);
+export const wrongNamespaces = (message: string): EnvironmentFinding => mustMend("Unknown", "InvalidNamespaceList", message);
+export const wrongSpec = (message: string): EnvironmentFinding => mustMend("Unknown", "InvalidSpec", message);
 export const noSecretNamed = mustMend("False", "SecretNotSpecified", "spec.credentialsSecret must name a Secret of this namespace");
-export const noSecret = (name: string): Finding =>
+export const noSecret = (name: string): EnvironmentFinding =>
   mustMend("False", "SecretNotFound", `the Secret '${name}' named by spec.credentialsSecret does not exist in this namespace`);
 export const noSecretName = mustMend("False", "SecretNotFound", "spec.credentialsSecret is no name that a Secret could have");
-export const wrongSecretType = (type: string): Finding => mustMend("False", "InvalidSecretType", `the Secret must be of type ${type}`);
+export const wrongSecretType = (type: string): EnvironmentFinding =>
+  mustMend("False", "InvalidSecretType", `the Secret must be of type ${type}`);
 export const noKubeconfig = mustMend("False", "MissingKubeConfigField", "missing kubeconfig field in Secret");
-export const unusableKubeconfig = (why: string): Finding =>
+export const unusableKubeconfig = (why: string): EnvironmentFinding =>
   mustMend("False", "UnableToParseKubeconfigData", `unable to parse kubeconfig data: ${why}`);
 export const noContext = mustMend("False", "UnableToLocateContext", "the kubeconfig did not have a cluster entry that matched the API URL");
-export const overQuota = (limit: number): Finding =>
+export const overQuota = (limit: number): EnvironmentFinding =>
   mustMend("False", "QuotaExceeded", `This namespace may have at most ${limit} managed environments: delete another one`);
 
-export const notInstalled = (why: string): Finding => comesAgain("False", "UnableToInstallServiceAccount", why);
+export const notInstalled = (why: string): EnvironmentFinding => comesAgain("False", "UnableToInstallServiceAccount", why);
 
 /** What the answer of a server means for the user. */
-export function findingOf(answer: ProbeAnswer): Finding {
+export function findingOf(answer: ProbeAnswer): EnvironmentFinding {
   switch (answer.kind) {
     case "accepted":
       return { status: "True", reason: "Succeeded", message: "", kind: "ready", keepsLast: false };
@@ -91,7 +92,7 @@ export function findingOf(answer: ProbeAnswer): Finding {
 export const NO_ANSWER: Reason = "UnableToCreateClient";
 
 /** Whether the finding is of a visit, and not of what the resource or its Secret says. */
-export function wasVisited({ kind, keepsLast }: Finding): boolean {
+export function wasVisited({ kind, keepsLast }: EnvironmentFinding): boolean {
   return kind === "ready" || keepsLast;
 }
 

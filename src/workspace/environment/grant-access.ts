@@ -14,15 +14,15 @@ import type { PlacementStore } from "../../store/placement/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import {
   accountCredential,
+  accountHolderOf,
   clusterAccount,
   clusterAccountName,
   environmentOwnerBinding,
   hasOtherScope,
-  holderOf,
   newestOf,
   tracesOf,
 } from "./account-objects.ts";
-import { type Finding, findingOf, notInstalled } from "./finding.ts";
+import { type EnvironmentFinding, findingOf, notInstalled } from "./finding.ts";
 import type { EnvironmentRequest } from "./parse-environment.ts";
 import type { ClusterAccounts, InstallResult, ProbeTarget } from "./port.ts";
 import type { createAccountRemoval } from "./remove-account.ts";
@@ -50,7 +50,7 @@ export type Installed =
   | { readonly kind: "no-owner" }
   /** A unit is handed over at the moment: what stands there for it is the move's. */
   | { readonly kind: "moving" }
-  | { readonly kind: "waiting" | "failed"; readonly finding: Finding };
+  | { readonly kind: "waiting" | "failed"; readonly finding: EnvironmentFinding };
 
 /** What instances enter an environment with. */
 export interface EnvironmentAccess {
@@ -106,7 +106,7 @@ export function createAccountController({ environments, placements, accounts, lo
   const install = async (ask: AccountAsk, signal: AbortSignal): Promise<Installed> => {
     const { id, workspaceId, request, credential, egress } = ask;
     const units = await placements.readUnitsOf(workspaceId, signal);
-    const holders = units.flatMap(holderOf);
+    const holders = units.flatMap(accountHolderOf);
     if (holders.length === 0) return { kind: "no-owner" };
     if (units.some(({ phase }) => phase === "MOVING")) return { kind: "moving" };
     await environments.putCredential({ id, use: { purpose: OWNER_PURPOSE }, plaintext: canonicalJson(credential) }, signal);
@@ -147,7 +147,7 @@ function notYet(end: Exclude<InstallResult, { readonly kind: "installed" }>): In
   }
 }
 
-function failureOf(why: Parameters<typeof findingOf>[0]): Finding {
+function failureOf(why: Parameters<typeof findingOf>[0]): EnvironmentFinding {
   if (why.kind === "forbidden" || why.kind === "refused")
     return notInstalled("the credentials may not create a service account, a role and a role binding on the cluster");
   return findingOf(why);

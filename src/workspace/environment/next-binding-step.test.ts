@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
 import type { EnvironmentId, InstanceId, UnitId } from "../../domain/ids.ts";
 import { environmentOwnerBinding } from "./account-objects.ts";
-import { nextBindingStep, parseBinding } from "./next-binding-step.ts";
+import { nextBindingStep, parseClusterBinding } from "./next-binding-step.ts";
 
 const ENVIRONMENT = { id: "environment-1" as EnvironmentId, namespaces: [], clusterResources: false };
 const bindingOf = (epoch: number, to: string | undefined) =>
   environmentOwnerBinding(ENVIRONMENT, { unitId: "unit-1" as UnitId, epoch }, to as InstanceId | undefined).bindings[0]!;
 const seen = (epoch: number, to: string | undefined, over: Readonly<Record<string, unknown>> = {}) => {
   const { metadata, ...rest } = bindingOf(epoch, to);
-  return parseBinding({ ...rest, metadata: { ...metadata, uid: "u", resourceVersion: "5", ...over } });
+  return parseClusterBinding({ ...rest, metadata: { ...metadata, uid: "u", resourceVersion: "5", ...over } });
 };
 
 it.each([
@@ -41,5 +41,5 @@ it("tests in every patch the very object that was seen, and writes epoch and sub
 
 it("takes nothing for a binding that has no identity", () => {
   for (const raw of [null, 7, {}, { metadata: {} }, { metadata: { uid: 1, resourceVersion: "2" } }])
-    expect(parseBinding(raw)).toBeUndefined();
+    expect(parseClusterBinding(raw)).toBeUndefined();
 });

@@ -65,7 +65,7 @@ export function parseMark(raw: unknown): SeenMark | undefined {
   return { uid, resourceVersion, epoch: isEpoch ? Number(epoch) : undefined, isDeleting: deletionTimestamp !== undefined };
 }
 
-export function parseBinding(raw: unknown): SeenBinding | undefined {
+export function parseClusterBinding(raw: unknown): SeenBinding | undefined {
   const mark = parseMark(raw);
   if (mark === undefined) return undefined;
   const { subjects, roleRef, metadata } = asObject(raw);

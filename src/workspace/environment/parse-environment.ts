@@ -17,7 +17,7 @@ export interface EnvironmentRequest
 
 export type ParsedEnvironment =
   | { readonly ok: true; readonly request: EnvironmentRequest }
-  | { readonly ok: false; readonly finding: found.Finding };
+  | { readonly ok: false; readonly finding: found.EnvironmentFinding };
 
 /** Type of the Secret that holds an environment's kubeconfig. */
 export const SECRET_TYPE = "managed-gitops.redhat.com/managed-environment";
@@ -66,13 +66,13 @@ export function parseEnvironment(raw: unknown, egress: EgressSpec): ParsedEnviro
 }
 
 /** The reason users know for the field; for the others, that it is wrong. */
-function findingFor({ path, message }: Problem): found.Finding {
+function findingFor({ path, message }: Problem): found.EnvironmentFinding {
   if (path.startsWith("spec.credentialsSecret")) return found.noSecretNamed;
   if (path.startsWith("spec.namespaces")) return found.wrongNamespaces(message);
   return path.startsWith("spec.apiURL") ? found.unsupportedUrl(message) : found.wrongSpec(message);
 }
 
-function refuse(finding: found.Finding): ParsedEnvironment {
+function refuse(finding: found.EnvironmentFinding): ParsedEnvironment {
   return { ok: false, finding };
 }
 
@@ -95,7 +95,7 @@ export function secretNameOf(raw: unknown): string | undefined {
 export function kubeconfigOf(
   secret: UserSecret | undefined,
   name: string,
-): { readonly ok: true; readonly text: string } | { readonly ok: false; readonly finding: found.Finding } {
+): { readonly ok: true; readonly text: string } | { readonly ok: false; readonly finding: found.EnvironmentFinding } {
   if (secret === undefined) return { ok: false, finding: found.noSecret(name) };
   if (secret.type !== SECRET_TYPE) return { ok: false, finding: found.wrongSecretType(SECRET_TYPE) };
   const bytes = secret.data["kubeconfig"];

@@ -19,7 +19,7 @@ export interface ProbeTarget {
 }
 
 /** What an API server, or the way to it, said; see core's `ProbeAnswer` for what each means to a user. */
-export type ProbeResult =
+export type ClusterProbeResult =
   | { readonly kind: "accepted" | "forbidden" | "refused" | "untrusted" | "inside" | "reserved" }
   | { readonly kind: "unreachable"; readonly why: string };
 
@@ -31,7 +31,7 @@ export interface ShownServers {
 
 /** Tries credentials on clusters of strangers: within a deadline, bounded, and only at addresses that may be reached. */
 export interface ClusterProbe {
-  probe(target: ProbeTarget, signal: AbortSignal): Promise<ProbeResult>;
+  probe(target: ProbeTarget, signal: AbortSignal): Promise<ClusterProbeResult>;
 }
 
 /** What of ours is to go from a user's cluster: everything with this mark. */
@@ -55,7 +55,7 @@ export type InstallResult =
   | { readonly kind: "waiting" }
   /** The owner binding was written under a newer epoch. */
   | { readonly kind: "fenced" }
-  | { readonly kind: "failed"; readonly why: ProbeResult };
+  | { readonly kind: "failed"; readonly why: ClusterProbeResult };
 
 export type OwnerBindingResult = { readonly kind: "written" } | Exclude<InstallResult, { readonly kind: "installed" }>;
 
@@ -71,11 +71,11 @@ export interface ClusterAccounts {
   /** Asks as whoever the target's token belongs to, in each namespace. One that gives no answer is silent; never rejects for it. */
   ask(target: ProbeTarget, namespaces: readonly string[], signal: AbortSignal): Promise<readonly AccessAnswer[]>;
   /** Removes one account with what lets it read. `undefined`: nothing of it is left there, or a newer epoch made it anew. */
-  removeAccount(target: ProbeTarget, account: ClusterAccount, signal: AbortSignal): Promise<ProbeResult | undefined>;
+  removeAccount(target: ProbeTarget, account: ClusterAccount, signal: AbortSignal): Promise<ClusterProbeResult | undefined>;
   /** Removes accounts that nobody holds any more. `undefined`: none is left there. */
-  removeOthers(target: ProbeTarget, kept: AccountsKept, signal: AbortSignal): Promise<ProbeResult | undefined>;
+  removeOthers(target: ProbeTarget, kept: AccountsKept, signal: AbortSignal): Promise<ClusterProbeResult | undefined>;
   /** `undefined`: nothing of ours is left there. */
-  remove(target: ProbeTarget, traces: AccountTraces, signal: AbortSignal): Promise<ProbeResult | undefined>;
+  remove(target: ProbeTarget, traces: AccountTraces, signal: AbortSignal): Promise<ClusterProbeResult | undefined>;
 }
 
 /** How a visit to an environment for a unit's owner binding ended. `away`: nothing could be done there, and why, for people. */

@@ -9,7 +9,7 @@ import type { UserKindResources, UserResources, UserSecrets } from "../port.ts";
 import { isWithinQuota } from "../quota.ts";
 import { isWorkspace, type WorkspacePolicy } from "../workspace-policy.ts";
 import { environmentStatus, pausedEnvironmentStatus } from "./environment-status.ts";
-import { type Finding, NO_ANSWER, overQuota, wasVisited } from "./finding.ts";
+import { type EnvironmentFinding, NO_ANSWER, overQuota, wasVisited } from "./finding.ts";
 import { type AccessDeps, createEnvironmentAccess } from "./grant-access.ts";
 import type { ClusterProbe } from "./port.ts";
 import type { Teardown } from "./tear-down-environment.ts";
@@ -46,7 +46,7 @@ interface OwnNamespace {
 /** What connecting an environment that works has come to. */
 interface Followed {
   /** What to say instead of that it works. */
-  readonly finding?: Finding;
+  readonly finding?: EnvironmentFinding;
   /** The workspace that needs an owner before an account can be made. */
   readonly awaits?: WorkspaceId;
   /** Its account is being made. */

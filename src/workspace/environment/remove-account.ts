@@ -11,7 +11,7 @@ import type { CredentialStore } from "../../store/credential/port.ts";
 import type { EnvironmentStore } from "../../store/environment/port.ts";
 import type { PlacementStore } from "../../store/placement/port.ts";
 import type { Log } from "../../telemetry/log.ts";
-import { holderOf, newestOf, parseOwnerCredential, tracesOf } from "./account-objects.ts";
+import { accountHolderOf, newestOf, parseOwnerCredential, tracesOf } from "./account-objects.ts";
 import type { ClusterAccounts } from "./port.ts";
 
 export interface RemovalDeps {
@@ -35,7 +35,7 @@ export function createAccountRemoval({ environments, credentials, placements, ac
   /** What was stored to enter it with, of no use once its accounts are gone or nobody enters it as its user any more. */
   const forget = async ({ id, workspaceId }: Pick<Environment, "id" | "workspaceId">, which: "accounts" | "user", signal: AbortSignal) => {
     if (which === "user") return credentials.remove(environmentCredentialKey(id, workspaceId, { purpose: ENVIRONMENT_PURPOSE }), signal);
-    for (const account of (await placements.readUnitsOf(workspaceId, signal)).flatMap(holderOf))
+    for (const account of (await placements.readUnitsOf(workspaceId, signal)).flatMap(accountHolderOf))
       await credentials.remove(environmentCredentialKey(id, workspaceId, { purpose: ACCOUNT_PURPOSE, account }), signal);
   };
 

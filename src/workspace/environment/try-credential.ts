@@ -3,13 +3,13 @@ import type { EgressSpec } from "../../domain/fleet.ts";
 import type { ObservedResource } from "../../domain/user-resource.ts";
 import { parseUserKubeconfig, type UserAccess } from "../../runtime/kube/user-kubeconfig.ts";
 import type { UserSecrets } from "../port.ts";
-import { type Finding, findingOf, noContext, unusableKubeconfig } from "./finding.ts";
+import { type EnvironmentFinding, findingOf, noContext, unusableKubeconfig } from "./finding.ts";
 import { type EnvironmentRequest, kubeconfigOf, parseEnvironment } from "./parse-environment.ts";
 import type { ClusterProbe } from "./port.ts";
 
 /** What a probe of an environment found, with what was seen to work, if it does. */
 export interface Examined {
-  readonly finding: Finding;
+  readonly finding: EnvironmentFinding;
   readonly works: { readonly request: EnvironmentRequest; readonly credential: EnvironmentCredential } | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface ExaminationDeps {
 
 /** Reads an environment's Secret and tries what is in it on the cluster. */
 export function createExamination({ secrets, probe }: ExaminationDeps) {
-  const nothing = (finding: Finding): Examined => ({ finding, works: undefined });
+  const nothing = (finding: EnvironmentFinding): Examined => ({ finding, works: undefined });
 
   return async (resource: ObservedResource, egress: EgressSpec, signal: AbortSignal): Promise<Examined> => {
     const parsed = parseEnvironment(resource.spec, egress);

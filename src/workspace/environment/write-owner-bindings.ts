@@ -11,7 +11,7 @@ import type { EnvironmentStore } from "../../store/environment/port.ts";
 import type { FleetStore } from "../../store/fleet/port.ts";
 import { accountCredential, clusterAccount, clusterUser, environmentOwnerBinding, parseOwnerCredential } from "./account-objects.ts";
 import { whyAway } from "./finding.ts";
-import type { ClusterAccounts, EnvironmentOwnerBindings, ProbeResult, ProbeTarget, VisitEnd } from "./port.ts";
+import type { ClusterAccounts, ClusterProbeResult, EnvironmentOwnerBindings, ProbeTarget, VisitEnd } from "./port.ts";
 
 export interface EnvironmentOwnerBindingsDeps {
   readonly store: {
@@ -37,7 +37,11 @@ export function createEnvironmentOwnerBindings({ store, accounts }: EnvironmentO
     return { ...credential, isInsecure, namespace: undefined, egress };
   };
   /** Whoever asks for a move learns at once what this one found. */
-  const noting = async ({ uid, unreachableSince }: Environment, why: ProbeResult | undefined, signal: AbortSignal): Promise<VisitEnd> => {
+  const noting = async (
+    { uid, unreachableSince }: Environment,
+    why: ClusterProbeResult | undefined,
+    signal: AbortSignal,
+  ): Promise<VisitEnd> => {
     if (why !== undefined || unreachableSince !== undefined) await environments.noteReach(uid, why === undefined, signal);
     return why === undefined ? { kind: "done" } : { kind: "away", why: whyAway(why) };
   };

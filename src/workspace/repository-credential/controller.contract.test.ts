@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { eventually } from "../testing/world.ts";
-import type { Outcome } from "./outcome.ts";
+import type { CredentialOutcome } from "./outcome.ts";
 import { startWorld, URL, type World } from "./testing/world.ts";
 
 let world: World;
@@ -112,7 +112,7 @@ describe("a repository credential", () => {
     await isSaid("guestbook", said);
   });
 
-  it.each<[Outcome, readonly string[]]>([
+  it.each<[CredentialOutcome, readonly string[]]>([
     ["denied", INVALID],
     ["not-found", ["ErrorOccurred=True/InvalidRepositoryUrl", "ValidRepositoryURL=False/InvalidRepositoryUrl"]],
     ["moved", ["ErrorOccurred=True/InvalidRepositoryUrl"]],
@@ -125,7 +125,7 @@ describe("a repository credential", () => {
     await isSaid("guestbook", ...said);
   });
 
-  it.each<[Outcome, string]>([
+  it.each<[CredentialOutcome, string]>([
     ["unreachable", "RepositoryUnreachable"],
     ["unknown-identity", "RepositoryIdentityUnknown"],
     ["failed", "ValidationFailed"],
@@ -249,7 +249,7 @@ describe("a repository credential", () => {
 describe("a host that does not answer", () => {
   it("delays neither another workspace's credentials, nor what needs no probe, nor more than two probes of its own at once", async () => {
     let release = (): void => undefined;
-    const held = new Promise<Outcome>((resolve) => {
+    const held = new Promise<CredentialOutcome>((resolve) => {
       release = () => resolve("unreachable");
     });
     world.answerWith(({ url }) => (url.includes("silent") ? held : "readable"));

@@ -13,10 +13,10 @@ import { namespaceOf, resourceKey } from "../keys.ts";
 import type { ResourceAt, UserResources, UserSecrets, WatchedResources } from "../port.ts";
 import { createPolicySource } from "../read-policy.ts";
 import { isAboutFleet } from "../workspace-policy.ts";
-import { secretNameOf } from "./plan-review.ts";
+import { credentialSecretNameOf } from "./plan-review.ts";
 import type { RepositoryObserver } from "./port.ts";
 import { createCredentialWork } from "./reconcile-credential.ts";
-import { createProbes } from "./try-repositories.ts";
+import { createRepositoryProbes } from "./try-repositories.ts";
 
 export interface RepositoryCredentialControllerDeps {
   readonly store: Pick<Store, "repositoryCredentials" | "fleet" | "changes">;
@@ -54,7 +54,7 @@ export function createRepositoryCredentialController(deps: RepositoryCredentialC
   const reviewNamespace = (name: string): void => queue.add(resources.list(name).map(keyOf));
   const reviewAll = (): void => queue.add(resources.list().map(keyOf));
 
-  const probes = createProbes(deps);
+  const probes = createRepositoryProbes(deps);
   const queue = createPartitionedQueue({
     ...{ ...deps, name: "workspace-repository-credentials", concurrency: CONCURRENCY, groupOf: namespaceOf },
     work: createCredentialWork({ ...deps, store, probes, policy: policy.current, onChanged: reviewNamespace }),
@@ -74,7 +74,8 @@ export function createRepositoryCredentialController(deps: RepositoryCredentialC
     queue.add(suspects.map(keyOf));
   }
 
-  const namersOf = ({ namespace, name }: ResourceAt) => resources.list(namespace).filter(({ spec }) => secretNameOf(spec) === name);
+  const namersOf = ({ namespace, name }: ResourceAt) =>
+    resources.list(namespace).filter(({ spec }) => credentialSecretNameOf(spec) === name);
   const isNamed = (at: ResourceAt): boolean => partition.isMine(at.namespace) && namersOf(at).length > 0;
   const onChanges = (changes: readonly Change[] | "missed"): void => {
     if (changes === "missed" || changes.some(isAboutFleet)) sweeps.add("policy");

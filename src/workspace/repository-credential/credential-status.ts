@@ -1,7 +1,7 @@
 import { type Millis, rfc3339 } from "../../domain/clock.ts";
 import type { Condition, ObservedResource } from "../../domain/user-resource.ts";
-import { datedConditions, pausedStatements, type Statement, verdictStatements } from "../status/conditions.ts";
-import { type CredentialFacts, type Judgement, judgeCredential, type Said } from "./findings.ts";
+import { type ConditionStatement, datedConditions, pausedStatements, verdictStatements } from "../status/conditions.ts";
+import { type ConditionText, type CredentialFacts, type CredentialJudgement, judgeCredential } from "./findings.ts";
 
 /** A whole status, ready to be written. */
 export interface CredentialStatus {
@@ -32,7 +32,7 @@ export function statusToWrite(
 }
 
 /** What the user reads of a judgement about the resource as it is. */
-function statusOf(resource: ObservedResource, judgement: Judgement, now: Millis): CredentialStatus {
+function statusOf(resource: ObservedResource, judgement: CredentialJudgement, now: Millis): CredentialStatus {
   const { kind, reason, message, error, repository, credential } = judgement;
   const statements = [
     ...verdictStatements({ kind, reason, message, generation: resource.generation }),
@@ -61,6 +61,6 @@ function isSaid(resource: Pick<ObservedResource, "conditions" | "observedGenerat
   return resource.observedGeneration === status.observedGeneration && shown.toSorted().join("\n") === wanted.toSorted().join("\n");
 }
 
-function as(type: string, { status, reason, message }: Said): Statement {
+function as(type: string, { status, reason, message }: ConditionText): ConditionStatement {
   return { type, status, reason, message };
 }

@@ -1,16 +1,16 @@
 import type { ReasonOf } from "../api/reasons.ts";
-import type { Outcome } from "./outcome.ts";
+import type { CredentialOutcome } from "./outcome.ts";
 import type { SecretReason } from "./parse-secret.ts";
 
 type Reason = ReasonOf<"credential">;
 
 /** What is known about a credential so far. */
-export type Finding =
+export type CredentialFinding =
   /** Nobody need be asked to see that it cannot work. */
   | { readonly kind: "problem"; readonly reason: SecretReason | "InvalidRepositoryUrl" | "QuotaExceeded"; readonly message: string }
   /** It was not probed yet as it is now. */
   | { readonly kind: "pending" }
-  | { readonly kind: "looked"; readonly outcome: Outcome };
+  | { readonly kind: "looked"; readonly outcome: CredentialOutcome };
 
 /** What stands in the database for a credential. */
 export interface InEffect {
@@ -24,31 +24,31 @@ export interface InEffect {
 export interface CredentialFacts {
   readonly url: string;
   readonly secretName: string;
-  readonly finding: Finding;
+  readonly finding: CredentialFinding;
   /** Absent while there is no row. */
   readonly inEffect: InEffect | undefined;
 }
 
 /** The sentences of one finding, for the three conditions that are always said together. */
-export interface Judgement {
+export interface CredentialJudgement {
   readonly kind: "ready" | "moving" | "stuck";
   readonly reason: Reason;
   readonly message: string;
-  readonly error: Said;
-  readonly repository: Said;
-  readonly credential: Said;
+  readonly error: ConditionText;
+  readonly repository: ConditionText;
+  readonly credential: ConditionText;
 }
 
-export interface Said {
+export interface ConditionText {
   readonly status: "True" | "False" | "Unknown";
   readonly reason: Reason;
   readonly message: string;
 }
 
-const said = (status: Said["status"], reason: Reason, message: string): Said => ({ status, reason, message });
+const said = (status: ConditionText["status"], reason: Reason, message: string): ConditionText => ({ status, reason, message });
 
 /** Judges a credential; reasons and messages are those of the service before wherever it had some. */
-export function judgeCredential(facts: CredentialFacts): Judgement {
+export function judgeCredential(facts: CredentialFacts): CredentialJudgement {
   const { finding } = facts;
   switch (finding.kind) {
     case "problem":
@@ -60,7 +60,7 @@ export function judgeCredential(facts: CredentialFacts): Judgement {
   }
 }
 
-function judgeOutcome(facts: CredentialFacts, outcome: Outcome): Judgement {
+function judgeOutcome(facts: CredentialFacts, outcome: CredentialOutcome): CredentialJudgement {
   const { url, secretName } = facts;
   switch (outcome) {
     case "readable":
@@ -91,7 +91,7 @@ function judgeOutcome(facts: CredentialFacts, outcome: Outcome): Judgement {
   }
 }
 
-function judgeReadable({ url, secretName, inEffect }: CredentialFacts): Judgement {
+function judgeReadable({ url, secretName, inEffect }: CredentialFacts): CredentialJudgement {
   const upToDate = "RepositoryCredentialUpToDate";
   const fine = {
     error: said("False", upToDate, "RepositoryCredentials are Valid"),
@@ -112,18 +112,18 @@ function judgeReadable({ url, secretName, inEffect }: CredentialFacts): Judgemen
 }
 
 /** Nothing was learnt about the credential: what worked before stays in use, and it is tried again. */
-function unanswered({ inEffect }: CredentialFacts, reason: Reason, message: string): Judgement {
+function unanswered({ inEffect }: CredentialFacts, reason: Reason, message: string): CredentialJudgement {
   if (inEffect === undefined) return undecided("moving", reason, `${message}; it is tried again`);
   const isReady = inEffect.isCurrent && inEffect.supersededBy === undefined && inEffect.delivery === "delivered";
   return undecided(isReady ? "ready" : "moving", reason, `${message}; what was seen to work before stays in use, and it is tried again`);
 }
 
-function stuck(reason: Reason, message: string): Judgement {
+function stuck(reason: Reason, message: string): CredentialJudgement {
   const no = said("False", reason, message);
   return { kind: "stuck", reason, message, error: said("True", reason, message), repository: no, credential: no };
 }
 
-function undecided(kind: Judgement["kind"], reason: Reason, message: string): Judgement {
+function undecided(kind: CredentialJudgement["kind"], reason: Reason, message: string): CredentialJudgement {
   const open = said("Unknown", reason, message);
   return {
     kind,
@@ -135,6 +135,6 @@ function undecided(kind: Judgement["kind"], reason: Reason, message: string): Ju
   };
 }
 
-function exists(url: string): Said {
+function exists(url: string): ConditionText {
   return said("True", "ValidRepositoryUrl", `Repository ${url} exists`);
 }

@@ -6,10 +6,10 @@
  * probe itself went wrong. These do not.
  */
 export const OUTCOMES = ["readable", "denied", "not-found", "moved", "not-allowed", "unknown-identity", "unreachable", "failed"] as const;
-export type Outcome = (typeof OUTCOMES)[number];
+export type CredentialOutcome = (typeof OUTCOMES)[number];
 
 /** Whether an outcome takes a credential that worked before out of use: only one that is about the credential does. */
-export function isRevoking(outcome: Outcome): boolean {
+export function isRevoking(outcome: CredentialOutcome): boolean {
   return outcome === "denied" || outcome === "not-found" || outcome === "moved" || outcome === "not-allowed";
 }
 
@@ -30,7 +30,7 @@ interface Ended {
   readonly url: string;
 }
 
-const SIGNS: readonly (readonly [Exclude<Outcome, "readable" | "not-allowed" | "failed">, RegExp])[] = [
+const SIGNS: readonly (readonly [Exclude<CredentialOutcome, "readable" | "not-allowed" | "failed">, RegExp])[] = [
   [
     "unknown-identity",
     /SSL certificate problem|certificate verif|server certificate|host key verification failed|no matching host key|SSL: no alternative certificate/i,
@@ -54,7 +54,7 @@ const SIGNS: readonly (readonly [Exclude<Outcome, "readable" | "not-allowed" | "
  * Reads how `git ls-remote` ended. What the other side says itself (`remote:`) and the URL are no evidence. Anything that is not
  * understood is `failed`, never `denied`: a credential is not taken out of use for a reason nobody knows.
  */
-export function readEnd({ exitCode, stderr, url }: Ended): Outcome {
+export function readEnd({ exitCode, stderr, url }: Ended): CredentialOutcome {
   if (exitCode === 0) return "readable";
   if (exitCode === undefined) return "failed";
   const said = stderr

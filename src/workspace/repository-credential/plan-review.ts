@@ -11,8 +11,8 @@ import { checkCredentialSpec } from "../api/schema.ts";
 import { describeProblems } from "../problem.ts";
 import { isWithinQuota } from "../quota.ts";
 import { isWorkspace, type WorkspacePolicy } from "../workspace-policy.ts";
-import type { Finding, InEffect } from "./findings.ts";
-import { isRevoking, type Outcome } from "./outcome.ts";
+import type { CredentialFinding, InEffect } from "./findings.ts";
+import { type CredentialOutcome, isRevoking } from "./outcome.ts";
 import { parseSecretOf } from "./parse-secret.ts";
 import { parseRepositoryAddress, type RepositoryAddress } from "./repository-address.ts";
 
@@ -30,7 +30,7 @@ export interface RecordedCredential {
 export interface ObservationTaken {
   /** Of what was probed, see {@link ReviewPlan.wanted}. */
   readonly stamp: string;
-  readonly outcome: Outcome;
+  readonly outcome: CredentialOutcome;
 }
 
 export interface ReviewFacts {
@@ -52,16 +52,16 @@ export interface ReviewPlan {
   /** Uids of credentials to take out of use. */
   readonly revoke: readonly string[];
   /** To be put into use; absent where that is so already, or must not be. */
-  readonly record: Wanted | undefined;
+  readonly record: WantedCredential | undefined;
   /** To be probed, unless a probe of just this is recent enough. */
-  readonly wanted: Wanted | undefined;
-  readonly finding: Finding;
+  readonly wanted: WantedCredential | undefined;
+  readonly finding: CredentialFinding;
   readonly inEffect: InEffect | undefined;
   readonly url: string;
   readonly secretName: string;
 }
 
-export interface Wanted {
+export interface WantedCredential {
   readonly address: RepositoryAddress;
   readonly secret: RepositorySecret;
   /** Equal for equal URL and secret of one resource. */
@@ -69,7 +69,7 @@ export interface Wanted {
 }
 
 /** Name of the Secret that a resource, be it valid or not, asks for; empty where it asks for none, or for what no Secret can be called. */
-export function secretNameOf(spec: unknown): string {
+export function credentialSecretNameOf(spec: unknown): string {
   const raw = (spec as { readonly secret?: unknown } | null | undefined)?.secret;
   const name = typeof raw === "string" ? raw.trim() : "";
   return isObjectName(name) ? name : "";
@@ -110,16 +110,16 @@ export function planReview(facts: ReviewFacts): ReviewPlan {
 }
 
 type Request = { readonly url: string; readonly secretName: string } & (
-  | (Finding & { readonly kind: "problem" })
-  | { readonly kind: "wish"; readonly wanted: Wanted }
+  | (CredentialFinding & { readonly kind: "problem" })
+  | { readonly kind: "wish"; readonly wanted: WantedCredential }
 );
 
 function readRequest({ resource, siblings, policy, secret, recorded }: ReviewFacts, own: RecordedCredential | undefined): Request {
   const checked = checkCredentialSpec(resource.spec);
   const [url, asked] = checked.ok ? [checked.spec.repository.trim(), checked.spec.secret.trim()] : ["", ""];
   // What no Secret can be called may be anything, also a password in the wrong place: it is repeated nowhere, and no Secret stands for it.
-  const secretName = secretNameOf(resource.spec);
-  const problem = (reason: (Finding & { readonly kind: "problem" })["reason"], message: string): Request => ({
+  const secretName = credentialSecretNameOf(resource.spec);
+  const problem = (reason: (CredentialFinding & { readonly kind: "problem" })["reason"], message: string): Request => ({
     url,
     secretName,
     kind: "problem",
@@ -141,7 +141,7 @@ function readRequest({ resource, siblings, policy, secret, recorded }: ReviewFac
 }
 
 /** A row of just this Secret and URL stands for a probe that another process, or an earlier life of this one, has made. */
-function findingOf(facts: ReviewFacts, { stamp, address }: Wanted, own: RecordedCredential | undefined): Finding {
+function findingOf(facts: ReviewFacts, { stamp, address }: WantedCredential, own: RecordedCredential | undefined): CredentialFinding {
   if (facts.lastObservation?.stamp === stamp) return { kind: "looked", outcome: facts.lastObservation.outcome };
   return isCurrent(facts, own?.credential, address.url) ? { kind: "looked", outcome: "readable" } : { kind: "pending" };
 }

@@ -9,15 +9,15 @@ import { parseKey } from "../keys.ts";
 import type { ResourceAt, UserKindResources, UserResources, UserSecrets } from "../port.ts";
 import type { WorkspacePolicy } from "../workspace-policy.ts";
 import { statusToWrite } from "./credential-status.ts";
-import { planReview, type RecordedCredential, type ReviewPlan, secretNameOf, type Wanted } from "./plan-review.ts";
-import type { Probes } from "./try-repositories.ts";
+import { credentialSecretNameOf, planReview, type RecordedCredential, type ReviewPlan, type WantedCredential } from "./plan-review.ts";
+import type { RepositoryProbes } from "./try-repositories.ts";
 
 export interface CredentialWorkDeps {
   readonly store: RepositoryCredentialStore;
   readonly resources: UserKindResources;
   readonly secrets: UserSecrets;
   readonly namespaces: Pick<UserResources, "namespace" | "readNamespaceUid">;
-  readonly probes: Probes;
+  readonly probes: RepositoryProbes;
   readonly policy: () => WorkspacePolicy;
   /** What is in use changed: the other credentials of the namespace may have to say something else. */
   readonly onChanged: (namespace: string) => void;
@@ -44,7 +44,7 @@ export function createCredentialWork(deps: CredentialWorkDeps): (key: string, si
     const recorded = await store.listOfWorkspace({ plane: "kubernetes", apiCluster, namespaceUid: namespace.uid }, signal);
     const resource = resources.get(at);
     if (resource === undefined) return forget(key, at, recorded, signal);
-    const secretName = secretNameOf(resource.spec);
+    const secretName = credentialSecretNameOf(resource.spec);
     const secretAt = { namespace: at.namespace, name: secretName };
     // The version first: should the Secret change meanwhile, an older version is recorded, and the key runs again.
     const secretVersion = secrets.version(secretAt);
@@ -119,7 +119,7 @@ interface RecordFacts {
 }
 
 /** What is recorded of a credential that was seen to work; `undefined` while there is no place where it could be used. */
-function recordOf(wanted: Wanted | undefined, { resource, namespace, secretVersion, apiCluster, newUnit }: RecordFacts) {
+function recordOf(wanted: WantedCredential | undefined, { resource, namespace, secretVersion, apiCluster, newUnit }: RecordFacts) {
   if (wanted === undefined || secretVersion === undefined || newUnit === undefined) return undefined;
   const { name, uid, generation, createdAt } = resource;
   const plane = "kubernetes" as const;

@@ -5,22 +5,22 @@ import { createKeyedQueue, type WorkResult } from "../../runtime/keyed-queue.ts"
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { parseKey } from "../keys.ts";
-import { isRevoking, nextObservationAfterMs, OBSERVE_AGAIN_MS, type Outcome } from "./outcome.ts";
-import type { ObservationTaken, Wanted } from "./plan-review.ts";
+import { type CredentialOutcome, isRevoking, nextObservationAfterMs, OBSERVE_AGAIN_MS } from "./outcome.ts";
+import type { ObservationTaken, WantedCredential } from "./plan-review.ts";
 import type { RepositoryObserver } from "./port.ts";
 
 /**
  * Probes the repositories that credentials name, in a queue of its own: a host that does not answer must not delay
  * other credentials.
  */
-export interface Probes {
+export interface RepositoryProbes {
   /** The last probe of this key, made or assumed; `undefined`: none. */
   last(key: string): ObservationTaken | undefined;
   /**
    * Requests a probe of this address and secret, unless the last probe of just these is recent enough. Returns when to
    * ask again, in ms. A probe that ends meanwhile is reported to the listeners.
    */
-  ask(key: string, wanted: Wanted, egress: EgressSpec): number;
+  ask(key: string, wanted: WantedCredential, egress: EgressSpec): number;
   /**
    * Records that another process has probed just this and that it was readable. The time of that probe is chosen at
    * random within the last period, so that a process that has just started does not probe all repositories at once.
@@ -54,10 +54,10 @@ interface Taken extends ObservationTaken {
   readonly misses: number;
 }
 
-type Asked = Wanted & { readonly egress: EgressSpec };
+type Asked = WantedCredential & { readonly egress: EgressSpec };
 
 /** Creates the probes of one controller. Key: `cluster|namespace|name` of the credential; namespaces take turns. */
-export function createProbes(deps: ProbesDeps): Probes {
+export function createRepositoryProbes(deps: ProbesDeps): RepositoryProbes {
   const { observer, clock, rng } = deps;
   const taken = new Map<string, Taken>();
   const waiting = new Map<string, Asked>();
@@ -66,7 +66,7 @@ export function createProbes(deps: ProbesDeps): Probes {
     "outcome",
   ]);
 
-  const note = (key: string, stamp: string, outcome: Outcome): void => {
+  const note = (key: string, stamp: string, outcome: CredentialOutcome): void => {
     const isMiss = outcome !== "readable" && !isRevoking(outcome);
     taken.set(key, { stamp, outcome, at: clock.now(), misses: isMiss ? (taken.get(key)?.misses ?? 0) + 1 : 0 });
     observations.add(1, { outcome });

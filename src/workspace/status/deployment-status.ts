@@ -4,17 +4,17 @@ import type { EngineStatus, ResourceStatus } from "../../domain/status.ts";
 import type { Condition, ObservedDeployment } from "../../domain/user-resource.ts";
 import type { DeploymentStatus } from "../api/schema.ts";
 import {
+  type ConditionStatement,
   datedConditions,
   errorStatements,
   mirroredStatements,
   PAUSED,
-  type Statement,
   sortedStatements,
   verdictStatements,
 } from "./conditions.ts";
 import { NOT_YOURS } from "./engine-sentences.ts";
 import { plainMessages, plainText, type TextScope } from "./engine-text.ts";
-import { type DeploymentRecord, destinationOf, judge, type StatusFacts, type Verdict } from "./verdict.ts";
+import { type DeploymentRecord, destinationOf, judgeStatus, type StatusFacts, type StatusVerdict } from "./verdict.ts";
 
 /** A whole status, ready to be written. */
 type UserStatus = Omit<DeploymentStatus, "conditions"> & { readonly conditions: readonly Condition[] };
@@ -23,7 +23,7 @@ export interface ComposedStatus {
   readonly status: UserStatus;
   /** Of everything but times: equal hashes need not be written twice. */
   readonly hash: string;
-  readonly verdict: Verdict;
+  readonly verdict: StatusVerdict;
 }
 
 /**
@@ -34,7 +34,7 @@ export function composeStatus(facts: StatusFacts, now: Millis): ComposedStatus {
   const { resource, record } = facts;
   const scope = scopeOf(facts);
   const engine = record?.status === undefined ? undefined : plainEngine(record.status.status, scope);
-  const judged = judge(facts, now);
+  const judged = judgeStatus(facts, now);
   const verdict = { ...judged, message: judged.error === undefined ? plainText(judged.message, scope) : judged.message };
   const statements = sortedStatements([
     ...verdictStatements(verdict),
@@ -104,11 +104,11 @@ function plainEngine(status: EngineStatus, scope: TextScope): EngineStatus {
   };
 }
 
-function pauseStatements({ isPaused }: ObservedDeployment): readonly Statement[] {
+function pauseStatements({ isPaused }: ObservedDeployment): readonly ConditionStatement[] {
   return isPaused ? [PAUSED] : [];
 }
 
-function truncatedStatements(engine: EngineStatus | undefined): readonly Statement[] {
+function truncatedStatements(engine: EngineStatus | undefined): readonly ConditionStatement[] {
   if (engine === undefined || engine.resourceCount <= engine.resources.length) return [];
   const message = `Only ${engine.resources.length} of ${engine.resourceCount} objects are listed`;
   return [{ type: "ResourcesTruncated", status: "True", reason: "TooManyResources", message }];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { inUsersWords, isOurs, NOT_YOURS } from "./engine-sentences.ts";
+import { inUsersWords, isOurSentence, NOT_YOURS } from "./engine-sentences.ts";
 
 const OWN_NAMESPACE = { ownNamespace: "jane" };
 const PROD = { ownNamespace: "jane", environment: { name: "prod", namespaces: ["shop", "web"] } };
@@ -22,7 +22,7 @@ describe("what is neither a user's fault nor theirs to mend", () => {
     'configmap "argocd-cm" not found',
     "application destination server 'https://10.0.0.1' and namespace 'jane' do not match any of the allowed destinations in project 'ws-0'",
   ])("is that %s", (message) => {
-    expect(isOurs(message, OWN_NAMESPACE)).toBe(true);
+    expect(isOurSentence(message, OWN_NAMESPACE)).toBe(true);
     expect(inUsersWords(message, OWN_NAMESPACE)).toBe(NOT_YOURS);
   });
 
@@ -35,16 +35,16 @@ describe("what is neither a user's fault nor theirs to mend", () => {
     "one or more objects failed to apply, reason: secrets is forbidden: User cannot create resource",
     "pod web: signal: killed",
   ])("is not that %s", (message) => {
-    expect(isOurs(message, OWN_NAMESPACE)).toBe(false);
+    expect(isOurSentence(message, OWN_NAMESPACE)).toBe(false);
     expect(inUsersWords(message, OWN_NAMESPACE)).not.toBe(NOT_YOURS);
   });
 
   it("is an environment that lists the namespace, which the engine has not heard of yet; not one that is away", () => {
     const refused = (namespace: string) =>
       `application destination server 'https://x' and namespace '${namespace}' do not match any of the allowed destinations in project 'ws-0'`;
-    expect([isOurs(refused("shop"), PROD), isOurs(refused("other"), PROD)]).toEqual([true, false]);
-    expect(isOurs(refused("other"), { ...PROD, environment: { name: "prod", namespaces: [] } })).toBe(true);
-    expect(isOurs('Failed to load live state: failed to get cluster info for "https://x": no route to host', PROD)).toBe(false);
+    expect([isOurSentence(refused("shop"), PROD), isOurSentence(refused("other"), PROD)]).toEqual([true, false]);
+    expect(isOurSentence(refused("other"), { ...PROD, environment: { name: "prod", namespaces: [] } })).toBe(true);
+    expect(isOurSentence('Failed to load live state: failed to get cluster info for "https://x": no route to host', PROD)).toBe(false);
   });
 });
 

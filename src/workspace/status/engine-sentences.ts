@@ -35,7 +35,7 @@ const destinationRefused =
 const liveState = /\bFailed to load live state: |\bfailed to get cluster (?:info|version) for\b|\berror synchronizing cache state\b/;
 
 /** Whether what an engine complains of is neither the user's fault nor theirs to mend, and passes by itself. */
-export function isOurs(message: string, { environment }: ReportedDestination): boolean {
+export function isOurSentence(message: string, { environment }: ReportedDestination): boolean {
   if (OURS.some((each) => each.test(message))) return true;
   const refused = destinationRefused.exec(message);
   if (refused !== null) return environment === undefined || isListed(refused[1] ?? "", environment.namespaces);
@@ -71,7 +71,7 @@ const RENDERING: readonly (readonly [RegExp, string])[] = [
  * recognised stays as it is.
  */
 export function inUsersWords(message: string, destination: ReportedDestination): string {
-  if (isOurs(message, destination)) return NOT_YOURS;
+  if (isOurSentence(message, destination)) return NOT_YOURS;
   const bare = WRAPPING.reduce((text, wrapping) => text.replace(wrapping, ""), message);
   const rendered = RENDERING.reduce((text, [place, word]) => text.replace(place, word), bare);
   return withAdvice(withoutEnd(inUsersNames(rendered, destination)));

@@ -11,7 +11,7 @@ import { parseDeployment } from "../deployment/parse-deployment.ts";
 import { describeProblems } from "../problem.ts";
 import { isWithinQuota } from "../quota.ts";
 import type { WorkspacePolicy } from "../workspace-policy.ts";
-import { isOurs, NOT_YOURS, type ReportedDestination } from "./engine-sentences.ts";
+import { isOurSentence, NOT_YOURS, type ReportedDestination } from "./engine-sentences.ts";
 import { troubleText } from "./trouble-text.ts";
 import { worstObjectText } from "./worst-object.ts";
 
@@ -45,7 +45,7 @@ export interface StatusFacts {
  * `ready`: as Git wants it; `moving`: something is being done about it; `stuck`: nothing more happens until somebody
  * changes something; `resting`: not as Git wants it, and as it should be.
  */
-export interface Verdict<Reason extends string = ReasonOf<"deployment">> {
+export interface StatusVerdict<Reason extends string = ReasonOf<"deployment">> {
   readonly kind: "ready" | "moving" | "stuck" | "resting";
   readonly reason: Reason;
   readonly message: string;
@@ -58,10 +58,10 @@ export interface Verdict<Reason extends string = ReasonOf<"deployment">> {
 /** Argo CD's own complaints that stop a deployment, the gravest first. */
 const STOPPING = ["InvalidSpecError", "ComparisonError", "UnknownError", "SyncError"] as const;
 
-type Said = Omit<Verdict, "generation"> & { readonly generation?: number | undefined };
+type Said = Omit<StatusVerdict, "generation"> & { readonly generation?: number | undefined };
 
 /** Judges a deployment from its resource, its row and what the engine last said. */
-export function judge(facts: StatusFacts, now: Millis): Verdict {
+export function judgeStatus(facts: StatusFacts, now: Millis): StatusVerdict {
   const { resource, record } = facts;
   const said = resource.isDeleting ? judgeDeletion(resource, record, now) : (judgeResource(facts) ?? judgeRecord(facts));
   return { generation: resource.generation, ...said };
@@ -99,7 +99,7 @@ function judgeDeletion(resource: ObservedDeployment, record: DeploymentRecord | 
   const held = record?.blockage?.held ?? [];
   if (held.length > 0) return { kind: "stuck", reason: "DeletionBlocked", message: `What was deployed is not gone: ${heldText(held)}` };
   const complaint = record?.status?.status.conditions.find(({ type }) => type === "DeletionError");
-  if (complaint !== undefined && isOurs(complaint.message, destinationOf(resource, record)))
+  if (complaint !== undefined && isOurSentence(complaint.message, destinationOf(resource, record)))
     return { kind: "moving", reason: "Deleting", message: NOT_YOURS };
   if (complaint !== undefined) return { kind: "stuck", reason: "DeletionBlocked", message: complaint.message };
   const since = record?.application.deletedAt;
@@ -148,7 +148,7 @@ function judgeRecord({ resource, record, policy }: StatusFacts): Said {
 function judgeStale({ conditions }: EngineStatus, record: DeploymentRecord, resource: ObservedDeployment): Said {
   const { trouble } = record;
   const destination = destinationOf(resource, record);
-  const invalid = conditions.find(({ type, message }) => type === "InvalidSpecError" && !isOurs(message, destination));
+  const invalid = conditions.find(({ type, message }) => type === "InvalidSpecError" && !isOurSentence(message, destination));
   if (invalid !== undefined)
     return {
       kind: "stuck",
@@ -182,7 +182,7 @@ function judgeEngine(status: EngineStatus, record: DeploymentRecord, resource: O
   const destination = destinationOf(resource, record);
   const complaints = STOPPING.flatMap((type) => status.conditions.filter((condition) => condition.type === type).slice(0, 1));
   // Whatever else it says: without its parts it can judge nothing.
-  if (complaints.some(({ type, message }) => type === "UnknownError" || isOurs(message, destination))) return WAITING_FOR_US;
+  if (complaints.some(({ type, message }) => type === "UnknownError" || isOurSentence(message, destination))) return WAITING_FOR_US;
   const [complaint] = complaints;
   if (complaint !== undefined) {
     const type = complaint.type as (typeof STOPPING)[number];
@@ -197,7 +197,7 @@ function judgeSync(status: EngineStatus, record: DeploymentRecord, resource: Obs
   if (sync.status === "Unknown") return { kind: "moving", reason: "Reconciling", message: "Comparing with Git" };
   if (record.application.spec.type === "automated") {
     const attempt = judgeAttempt(status, resource);
-    return isOurs(attempt.message, destinationOf(resource, record)) ? WAITING_FOR_US : { kind: "moving", ...attempt };
+    return isOurSentence(attempt.message, destinationOf(resource, record)) ? WAITING_FOR_US : { kind: "moving", ...attempt };
   }
   return {
     kind: "resting",

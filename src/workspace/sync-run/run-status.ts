@@ -7,10 +7,10 @@ import * as say from "../api/messages.ts";
 import type { ReasonOf } from "../api/reasons.ts";
 import type { SyncRunStatus } from "../api/sync-run/schema.ts";
 import { describeProblems } from "../problem.ts";
-import { datedConditions, LONGEST_SAID, type Statement, sortedStatements, verdictStatements } from "../status/conditions.ts";
+import { type ConditionStatement, datedConditions, LONGEST_SAID, sortedStatements, verdictStatements } from "../status/conditions.ts";
 import { plainText, type TextScope } from "../status/engine-text.ts";
 import { oneLine } from "../status/one-line.ts";
-import type { Verdict } from "../status/verdict.ts";
+import type { StatusVerdict } from "../status/verdict.ts";
 import { parseRun } from "./parse-run.ts";
 
 /** What the database knows of a run, as far as its user's status goes. */
@@ -40,7 +40,7 @@ export interface ComposedRun {
   readonly hash: string;
 }
 
-type Said = Pick<Verdict<ReasonOf<"syncRun">>, "kind" | "reason" | "message" | "error">;
+type Said = Pick<StatusVerdict<ReasonOf<"syncRun">>, "kind" | "reason" | "message" | "error">;
 
 /** What the user of a GitOpsDeploymentSyncRun reads. */
 export function composeRun(facts: RunStatusFacts, now: Millis): ComposedRun {
@@ -145,7 +145,7 @@ function wrong(reason: ReasonOf<"syncRun">, error: string): Said {
 }
 
 /** As it was: `False`, without words, once a sync has taken place; otherwise only while something is wrong, or has gone wrong. */
-function errorStatements({ kind, reason, message, error }: Said): readonly Statement[] {
+function errorStatements({ kind, reason, message, error }: Said): readonly ConditionStatement[] {
   const type = "ErrorOccurred";
   if (error !== undefined || reason === "Failed") return [{ type, status: "True", reason: type, message: error ?? message }];
   return kind === "ready" ? [{ type, status: "False", reason: "", message: "" }] : [];

@@ -20,7 +20,7 @@ import type { UserView } from "../../store/intent/port.ts";
 import type { ChangeFeed } from "../../store/port.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
-import { createUserResources, DEPLOYMENTS } from "../adapters/kubernetes/user-resources.ts";
+import { createUserResources, USER_DEPLOYMENTS } from "../adapters/kubernetes/user-resources.ts";
 import type { DeploymentStatus } from "../api/schema.ts";
 import { createDeploymentController } from "../deployment/controller.ts";
 import { anEngineStatus, aSpec, REPOSITORY } from "./builders.ts";
@@ -184,10 +184,10 @@ export async function startWorld(): Promise<World> {
     async apply(name, { namespace, spec = aSpec(), finalizers, annotations } = {}) {
       const metadata = { ...at(name, namespace), ...(finalizers && { finalizers }), ...(annotations && { annotations }) };
       const resource = { apiVersion: "managed-gitops.redhat.com/v1alpha1", kind: "GitOpsDeployment", metadata, spec };
-      await hands.apply(DEPLOYMENTS, resource, { fieldManager: "jane" }, signal);
+      await hands.apply(USER_DEPLOYMENTS, resource, { fieldManager: "jane" }, signal);
     },
-    remove: (name, namespace) => hands.delete(DEPLOYMENTS, at(name, namespace), {}, signal),
-    read: (name, namespace) => hands.get<Deployment>(DEPLOYMENTS, at(name, namespace), signal),
+    remove: (name, namespace) => hands.delete(USER_DEPLOYMENTS, at(name, namespace), {}, signal),
+    read: (name, namespace) => hands.get<Deployment>(USER_DEPLOYMENTS, at(name, namespace), signal),
     async said(name, namespace) {
       const conditions = (await world.read(name, namespace))?.status?.conditions ?? [];
       return conditions.map(({ type, status, reason }) => `${type}=${status}/${reason}`);

@@ -12,7 +12,7 @@ import type { EngineClusterPort } from "../../port.ts";
 import { eventually } from "../../testing/eventually.ts";
 import { someParameters } from "../../testing/parameters.ts";
 import { createEngineCluster } from "./engine-cluster.ts";
-import { NAMESPACES, typeOf } from "./types.ts";
+import { INSTANCE_NAMESPACES, instanceTypeOf } from "./types.ts";
 
 const common = { clock: systemClock, rng: systemRng, log: silentLog, metrics: noMetrics };
 
@@ -32,7 +32,7 @@ const suite = (_name: string, connect: () => Promise<Subject>): void => {
     cluster = createEngineCluster({ ...common, client: subject.client }, () => undefined, signal);
   });
   afterAll(async () => {
-    await subject.client.delete(NAMESPACES, { namespace: "", name: namespace }, {}, signal);
+    await subject.client.delete(INSTANCE_NAMESPACES, { namespace: "", name: namespace }, {}, signal);
     abort.abort();
     await subject.close();
   });
@@ -58,7 +58,7 @@ const suite = (_name: string, connect: () => Promise<Subject>): void => {
     ["Service", "argocd-repo-server"],
     ["ResourceQuota", "argosy-instance"],
   ])("writes a deleted %s again, and nothing else", async (kind, name) => {
-    await subject.client.delete(typeOf(kind), { namespace, name }, {}, signal);
+    await subject.client.delete(instanceTypeOf(kind), { namespace, name }, {}, signal);
     let written: readonly string[] = [];
     await eventually("it is written", async () => {
       written = await cluster.applyObjects(objects, signal);

@@ -10,8 +10,8 @@ import type { EngineClusterPort, InstancePlace } from "../../port.ts";
 import { ensureDefinitions } from "./definitions.ts";
 import { podTroubles, type SeenPod } from "./pod-trouble.ts";
 import { seenObject } from "./seen-object.ts";
-import { APPLICATIONS, DEPLOYMENTS, NAMESPACES, PODS, QUOTAS, STATEFUL_SETS, typeOf } from "./types.ts";
-import { type WatchedObjects, type WatchOptions, watchObjects } from "./watched-objects.ts";
+import { DEPLOYMENTS, INSTANCE_APPLICATIONS, INSTANCE_NAMESPACES, instanceTypeOf, PODS, QUOTAS, STATEFUL_SETS } from "./types.ts";
+import { type WatchedInstanceObjects, type WatchOptions, watchObjects } from "./watched-objects.ts";
 
 const WORKLOADS = [
   { type: STATEFUL_SETS, name: CONTROLLER },
@@ -39,14 +39,14 @@ export function createEngineCluster(options: WatchOptions, onChange: (id: Instan
     },
     ensureCrds: (crds, abort) => ensureDefinitions(client, crds, abort),
     async deleteNamespace(instance, abort) {
-      const namespace = await client.get(NAMESPACES, { namespace: "", name: instance.namespace }, abort);
+      const namespace = await client.get(INSTANCE_NAMESPACES, { namespace: "", name: instance.namespace }, abort);
       // Not there, or another's: nothing to delete, and the next look will say so.
       if (namespace === undefined || seenObject(namespace).instanceId !== instance.id) return { kind: "deleting" };
       const applications = await countHeld(client, instance.namespace, abort);
       if (applications > 0) return { kind: "held", applications };
       const { uid } = namespace.metadata;
       await client.delete(
-        NAMESPACES,
+        INSTANCE_NAMESPACES,
         { namespace: "", name: instance.namespace },
         { ...(uid === undefined ? {} : { preconditions: { uid } }) },
         abort,
@@ -60,7 +60,10 @@ export function createEngineCluster(options: WatchOptions, onChange: (id: Instan
  * Writes an object unless it is as it was after it was last written here. What others set beside our fields then counts as
  * how it should be, so that two writers of different fields never take turns for ever.
  */
-function createObjectWriter(client: KubeClient, watched: WatchedObjects): (object: EngineObject, signal: AbortSignal) => Promise<boolean> {
+function createObjectWriter(
+  client: KubeClient,
+  watched: WatchedInstanceObjects,
+): (object: EngineObject, signal: AbortSignal) => Promise<boolean> {
   const left = new Map<string, { readonly sent: string; readonly fingerprint: string }>();
   return async (object, signal) => {
     const { name, namespace = "" } = object.metadata;
@@ -68,7 +71,7 @@ function createObjectWriter(client: KubeClient, watched: WatchedObjects): (objec
     const sent = contentHash(object);
     const before = left.get(key);
     if (before?.sent === sent && watched.get(object.kind, { namespace, name })?.fingerprint === before.fingerprint) return false;
-    const written = await client.apply<KubeObject>(typeOf(object.kind), object, { fieldManager: FIELD_MANAGER }, signal);
+    const written = await client.apply<KubeObject>(instanceTypeOf(object.kind), object, { fieldManager: FIELD_MANAGER }, signal);
     left.set(key, { sent, fingerprint: seenObject(written).fingerprint });
     return true;
   };
@@ -76,13 +79,13 @@ function createObjectWriter(client: KubeClient, watched: WatchedObjects): (objec
 
 async function observe(
   client: KubeClient,
-  watched: WatchedObjects,
+  watched: WatchedInstanceObjects,
   { id, namespace }: InstancePlace,
   signal: AbortSignal,
 ): Promise<ObservedInstance> {
   const at = { namespace: "", name: namespace };
   // One without our label is not watched, and still may be there.
-  const found = watched.get(NAMESPACES.kind, at) ?? (await observeObject(client, namespace, signal));
+  const found = watched.get(INSTANCE_NAMESPACES.kind, at) ?? (await observeObject(client, namespace, signal));
   if (found === undefined) return { namespace: "absent" };
   if (found.instanceId !== id) return { namespace: "foreign", owner: found.instanceId };
   if (found.isDeleting) return { namespace: "terminating" };
@@ -115,7 +118,7 @@ function withTrouble(component: ObservedComponent, trouble: string | undefined):
 }
 
 async function observeObject(client: KubeClient, name: string, signal: AbortSignal): Promise<ReturnType<typeof seenObject> | undefined> {
-  const found = await client.get(NAMESPACES, { namespace: "", name }, signal);
+  const found = await client.get(INSTANCE_NAMESPACES, { namespace: "", name }, signal);
   return found === undefined ? undefined : seenObject(found);
 }
 
@@ -126,7 +129,7 @@ async function countHeld(client: KubeClient, namespace: string, signal: AbortSig
   try {
     do {
       const page = await client.listPage<KubeObject>(
-        APPLICATIONS,
+        INSTANCE_APPLICATIONS,
         { namespace, limit: 200, ...(continueToken === undefined ? {} : { continueToken }) },
         signal,
       );

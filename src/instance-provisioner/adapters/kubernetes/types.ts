@@ -5,12 +5,12 @@ const CORE = { group: "", version: "v1" } as const;
 const APPS = { group: "apps", version: "v1" } as const;
 const RBAC = { group: "rbac.authorization.k8s.io", version: "v1" } as const;
 
-export const NAMESPACES: ResourceType = { ...CORE, plural: "namespaces", kind: "Namespace", namespaced: false };
+export const INSTANCE_NAMESPACES: ResourceType = { ...CORE, plural: "namespaces", kind: "Namespace", namespaced: false };
 export const DEPLOYMENTS: ResourceType = { ...APPS, plural: "deployments", kind: "Deployment", namespaced: true };
 export const STATEFUL_SETS: ResourceType = { ...APPS, plural: "statefulsets", kind: "StatefulSet", namespaced: true };
 export const QUOTAS: ResourceType = { ...CORE, plural: "resourcequotas", kind: "ResourceQuota", namespaced: true };
 export const PODS: ResourceType = { ...CORE, plural: "pods", kind: "Pod", namespaced: true };
-export const APPLICATIONS: ResourceType = {
+export const INSTANCE_APPLICATIONS: ResourceType = {
   group: "argoproj.io",
   version: "v1alpha1",
   plural: "applications",
@@ -27,7 +27,7 @@ export const DEFINITIONS: ResourceType = {
 
 /** Every kind an instance's manifests may have. */
 export const INSTANCE_TYPES: readonly ResourceType[] = [
-  NAMESPACES,
+  INSTANCE_NAMESPACES,
   QUOTAS,
   { ...CORE, plural: "limitranges", kind: "LimitRange", namespaced: true },
   { group: "networking.k8s.io", version: "v1", plural: "networkpolicies", kind: "NetworkPolicy", namespaced: true },
@@ -41,7 +41,7 @@ export const INSTANCE_TYPES: readonly ResourceType[] = [
   STATEFUL_SETS,
 ];
 
-export function typeOf(kind: string): ResourceType {
+export function instanceTypeOf(kind: string): ResourceType {
   const type = INSTANCE_TYPES.find((one) => one.kind === kind);
   if (type === undefined) throw new DefectError(`Writing an object of kind ${kind}`, { code: "instance.unknown-kind", context: { kind } });
   return type;

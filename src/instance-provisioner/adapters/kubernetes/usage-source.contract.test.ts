@@ -9,7 +9,7 @@ import type { UsageSource } from "../../port.ts";
 import { createUsageReader } from "../../read-usage.ts";
 import { anInstance } from "../../testing/instances.ts";
 import { readByAddress, readByProxy } from "./read-metrics.ts";
-import { PODS, typeOf } from "./types.ts";
+import { instanceTypeOf, PODS } from "./types.ts";
 import { createUsageSource } from "./usage-source.ts";
 
 const signal = AbortSignal.timeout(60_000);
@@ -92,7 +92,7 @@ describe("what an instance costs", () => {
   const other = anInstance({ id: "other" as InstanceId, engineCluster: "away" });
 
   it("is the number of its cluster entries and its controller's memory, and nothing where that cannot be read", async () => {
-    const secrets = typeOf("Secret");
+    const secrets = instanceTypeOf("Secret");
     const add = (name: string, labels: Readonly<Record<string, string>>) =>
       client.create(secrets, { apiVersion: "v1", kind: "Secret", metadata: { name, namespace: at.namespace, labels } }, signal);
     await add("shared", { "argocd.argoproj.io/secret-type": "cluster" });

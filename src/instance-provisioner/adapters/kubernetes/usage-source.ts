@@ -2,7 +2,7 @@ import type { KubeClient } from "../../../runtime/kube/client.ts";
 import { type KubeObject, resourcePath } from "../../../runtime/kube/resource.ts";
 import type { UsageSource } from "../../port.ts";
 import { readByAddress, readByProxy } from "./read-metrics.ts";
-import { PODS, typeOf } from "./types.ts";
+import { instanceTypeOf, PODS } from "./types.ts";
 
 /** Metadata alone: what a cluster entry holds is nobody's business here. */
 const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
@@ -15,7 +15,7 @@ export function createUsageSource(client: KubeClient, reach: "address" | "proxy"
     readMetrics: reach === "address" ? readByAddress(client) : readByProxy(client),
     async countClusterEntries({ namespace }, signal) {
       const query = { labelSelector: ENTRIES, limit: 1000 };
-      const path = resourcePath(typeOf("Secret"), { namespace });
+      const path = resourcePath(instanceTypeOf("Secret"), { namespace });
       const page = await client.request<EntryList>({ method: "GET", path, query, accept: METADATA_ONLY }, signal);
       return (page.items?.length ?? 0) + (page.metadata?.remainingItemCount ?? 0);
     },

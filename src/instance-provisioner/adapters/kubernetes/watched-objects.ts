@@ -20,13 +20,13 @@ export interface WatchOptions {
 }
 
 /** All objects of all instances on one cluster, as a watch of each kind sees them. */
-export interface WatchedObjects {
+export interface WatchedInstanceObjects {
   start(signal: AbortSignal): void;
   synced(signal: AbortSignal): Promise<void>;
   get(kind: string, at: ObjectName): SeenObject | undefined;
 }
 
-export function watchObjects(options: WatchOptions, onChange: (id: InstanceId) => void): WatchedObjects {
+export function watchObjects(options: WatchOptions, onChange: (id: InstanceId) => void): WatchedInstanceObjects {
   const tell = (seen: SeenObject | undefined): void => {
     if (seen?.instanceId !== undefined) onChange(seen.instanceId);
   };

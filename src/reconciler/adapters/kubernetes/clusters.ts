@@ -15,7 +15,7 @@ import { createDeployerRole } from "./deployer-role.ts";
 import { createHeldObjects } from "./held-objects.ts";
 import type { WatchedObjects } from "./managed-objects.ts";
 import { createManagedObjects } from "./managed-objects.ts";
-import { APPLICATIONS, CLUSTER_ROLE_BINDINGS, PROJECTS, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS } from "./types.ts";
+import { APPLICATIONS, CLUSTER_ROLE_BINDINGS, ENGINE_SECRETS, PROJECTS, ROLE_BINDINGS, ROLE_OBJECTS, SERVICE_ACCOUNTS } from "./types.ts";
 
 export interface ClusterOptions {
   readonly client: KubeClient;
@@ -43,7 +43,7 @@ export function createEngineShard(options: ClusterOptions): EngineShard & Watchi
     createManagedObjects({
       ...common,
       labelSelector: `${OURS},argocd.argoproj.io/secret-type=${type}`,
-      type: SECRETS,
+      type: ENGINE_SECRETS,
       parse: (raw) => parseObject(kind, raw),
     });
   const parts = { applications, projects, entries: secrets("cluster", "entry"), repositories: secrets("repository", "repository") };
@@ -57,8 +57,8 @@ export function createApiCluster(options: ClusterOptions & { readonly namespaces
   const accounts = { ...common, namespace: options.namespaces.accounts };
   const parts = {
     accounts: createManagedObjects({ ...accounts, type: SERVICE_ACCOUNTS, parse: (raw) => parseObject("account", raw) }),
-    tokens: createManagedObjects({ ...accounts, type: SECRETS, parse: parseToken }),
-    roles: createManagedObjects({ ...accounts, type: ROLES, parse: parseRole }),
+    tokens: createManagedObjects({ ...accounts, type: ENGINE_SECRETS, parse: parseToken }),
+    roles: createManagedObjects({ ...accounts, type: ROLE_OBJECTS, parse: parseRole }),
     bindings: createManagedObjects({ ...common, type: ROLE_BINDINGS, parse: parseBinding }),
     readers: createManagedObjects({ ...common, type: CLUSTER_ROLE_BINDINGS, parse: (raw) => parseObject("reader", raw) }),
   };

@@ -10,7 +10,7 @@ import { systemRng } from "../../../runtime/rng.ts";
 import { noMetrics } from "../../../telemetry/metrics.ts";
 import { createDeployerRole } from "./deployer-role.ts";
 import { createHeldObjects } from "./held-objects.ts";
-import { ROLE_BINDINGS, ROLES } from "./types.ts";
+import { ROLE_BINDINGS, ROLE_OBJECTS } from "./types.ts";
 
 const kubeconfig = await realApiServer();
 const never = new AbortController().signal;
@@ -28,7 +28,7 @@ describe.skipIf(kubeconfig === undefined)("what holds a deletion, on a real API 
     await client.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }, never);
     const metadata = { namespace, name: "deployer" };
     const rules = [{ apiGroups: ["", "apps"], resources: ["configmaps", "deployments"], verbs: ["list"] }];
-    await client.create(ROLES, { apiVersion: `${RBAC}/v1`, kind: "Role", metadata, rules } as object as never, never);
+    await client.create(ROLE_OBJECTS, { apiVersion: `${RBAC}/v1`, kind: "Role", metadata, rules } as object as never, never);
     const roleRef = { apiGroup: RBAC, kind: "Role", name: "deployer" };
     const subjects = [{ kind: "ServiceAccount", namespace: "argosy-accounts", name: "u-one" }];
     await client.create(

@@ -4,7 +4,7 @@ import { LABEL_CANARY } from "../../../domain/names.ts";
 import type { InstanceObservation, ObservationRequest } from "../../../domain/rollout.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
 import type { ResourceType } from "../../../runtime/kube/resource.ts";
-import { type Counted, countApplication, decidedSync, NOTHING_COUNTED } from "../../observation/count-application.ts";
+import { type CountedApplication, countApplication, decidedSync, NOTHING_COUNTED } from "../../observation/count-application.ts";
 import { type AskedAt, judgePods } from "../../observation/judge-pods.ts";
 import { type DecidedSync, NO_SYNCS, tallySyncs } from "../../observation/tally-syncs.ts";
 import type { InstanceObservations } from "../../port.ts";
@@ -42,7 +42,7 @@ export function createInstanceObservations({ clientOf, clock }: InstanceObservat
     const limited = () => AbortSignal.any([signal, AbortSignal.timeout(PAGE_MS)]);
     const pods = await client.listPage<unknown>(PODS, { namespace, limit: MOST_PODS }, limited());
     const now = clock.now();
-    let counted: Counted = NOTHING_COUNTED;
+    let counted: CountedApplication = NOTHING_COUNTED;
     const decided: DecidedSync[] = [];
     let continueToken: string | undefined;
     do {

@@ -3,17 +3,17 @@ import type { KubeObject } from "../../../runtime/kube/resource.ts";
 type Json = Readonly<Record<string, unknown>>;
 
 /** An Application as a controller of Argo CD reads it. */
-export interface Application extends KubeObject {
+export interface EngineApplication extends KubeObject {
   readonly spec: {
     readonly project: string;
     readonly source: Source;
     readonly destination: { readonly server: string; readonly namespace: string };
     readonly syncPolicy?: { readonly automated?: Json; readonly retry?: Retry; readonly syncOptions?: readonly string[] };
   };
-  readonly operation?: Operation;
+  readonly operation?: EngineOperation;
   readonly status?: {
     readonly sync?: { readonly status?: string; readonly revision?: string };
-    readonly operationState?: OperationState;
+    readonly operationState?: EngineOperationState;
     readonly reconciledAt?: string;
   };
 }
@@ -30,7 +30,7 @@ interface Retry {
   readonly refresh?: boolean;
 }
 
-export interface Operation {
+export interface EngineOperation {
   readonly initiatedBy?: Json;
   readonly info?: readonly Json[];
   readonly retry?: Retry;
@@ -43,9 +43,9 @@ export interface Operation {
   };
 }
 
-export interface OperationState {
+export interface EngineOperationState {
   readonly phase?: string;
-  readonly operation?: Operation;
+  readonly operation?: EngineOperation;
   readonly startedAt?: string;
   readonly finishedAt?: string;
   readonly retryCount?: number;
@@ -74,7 +74,7 @@ export const CASCADE = "resources-finalizer.argocd.argoproj.io";
 const SKIP = "argocd.argoproj.io/skip-reconcile";
 /** Annotations of a paused Application. */
 export const SKIPPED = { [SKIP]: "true" };
-export const REFRESH = "argocd.argoproj.io/refresh";
+export const REFRESH_ANNOTATION = "argocd.argoproj.io/refresh";
 export const TRACKING = "argocd.argoproj.io/tracking-id";
 
 /** `<application>:<group>/<kind>:<namespace>/<name>`; the instance is no part of it. */
@@ -82,15 +82,15 @@ export function trackingId(application: string, namespace: string, name: string)
   return `${application}:/ConfigMap:${namespace}/${name}`;
 }
 
-export function isPaused({ metadata }: Pick<Application, "metadata">): boolean {
+export function isPaused({ metadata }: Pick<EngineApplication, "metadata">): boolean {
   return metadata.annotations?.[SKIP] === "true";
 }
 
-export function isCascading({ metadata }: Pick<Application, "metadata">): boolean {
+export function isCascading({ metadata }: Pick<EngineApplication, "metadata">): boolean {
   return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).some((each) => each.startsWith(CASCADE));
 }
 
 /** An operation runs from being taken up until its last attempt; one that waits for a retry says `Running` with `finishedAt`. */
-export function isUnderWay({ operation, status }: Pick<Application, "operation" | "status">): boolean {
+export function isOperationUnderWay({ operation, status }: Pick<EngineApplication, "operation" | "status">): boolean {
   return operation !== undefined || status?.operationState?.phase === "Running" || status?.operationState?.phase === "Terminating";
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { REFRESH, SKIPPED } from "./application.ts";
+import { REFRESH_ANNOTATION, SKIPPED } from "./application.ts";
 import { aWorld } from "./testing/world.ts";
 
 /** Lets time pass in small steps until something holds. */
@@ -89,8 +89,8 @@ describe("the model of an instance's controller", () => {
     create();
     await world.run(20_000);
     git.push("folder", { "app-0": "second", "app-9": "new" });
-    patch({ metadata: { annotations: { [REFRESH]: "normal" } }, spec: { syncPolicy: { automated: null } } });
-    await until(world, () => application()?.metadata.annotations?.[REFRESH] === undefined);
+    patch({ metadata: { annotations: { [REFRESH_ANNOTATION]: "normal" } }, spec: { syncPolicy: { automated: null } } });
+    await until(world, () => application()?.metadata.annotations?.[REFRESH_ANNOTATION] === undefined);
     await world.run(60_000);
     expect(objects()).toEqual(["app-0"]);
   });

@@ -1,11 +1,11 @@
-import { APPLICATIONS, PROJECTS, SECRETS } from "../../../reconciler/adapters/kubernetes/types.ts";
+import { APPLICATIONS, ENGINE_SECRETS, PROJECTS } from "../../../reconciler/adapters/kubernetes/types.ts";
 import { createKeyedQueue, type KeyedQueue } from "../../../runtime/keyed-queue.ts";
 import { createReflector } from "../../../runtime/kube/reflector.ts";
 import type { KubeObject, ResourceType } from "../../../runtime/kube/resource.ts";
 import { silentLog } from "../../../telemetry/log.ts";
 import { noMetrics } from "../../../telemetry/metrics.ts";
 import type { Party } from "../../world/party.ts";
-import { type Application, isPaused, type Project } from "./application.ts";
+import { type EngineApplication, isPaused, type Project } from "./application.ts";
 import { createClusterCache } from "./cluster-cache.ts";
 import { finalize } from "./finalize.ts";
 import { operate } from "./operate.ts";
@@ -40,7 +40,7 @@ export function startEngine(options: EngineOptions): void {
   };
 
   // The pause is looked at here, when events become keys, and nowhere later: what is queued goes on.
-  const applications = watch<Application>(APPLICATIONS, (application) => {
+  const applications = watch<EngineApplication>(APPLICATIONS, (application) => {
     if (application === undefined || isPaused(application)) return;
     engine.requestRefresh(application.metadata.name);
     engine.requestOperation(application.metadata.name);
@@ -49,7 +49,7 @@ export function startEngine(options: EngineOptions): void {
     for (const { spec, metadata } of applications.list()) if (spec.project === project?.metadata.name) engine.requestRefresh(metadata.name);
   });
   const entries = watch<KubeObject & { readonly data?: { readonly server?: string } }>(
-    SECRETS,
+    ENGINE_SECRETS,
     () => {
       engine.cache.start();
       for (const { metadata } of applications.list()) engine.requestRefresh(metadata.name);

@@ -1,6 +1,6 @@
 import { APPLICATIONS } from "../../../reconciler/adapters/kubernetes/types.ts";
-import { type Application, CASCADE, isCascading } from "./application.ts";
-import { accountOf, remove } from "./operate.ts";
+import { CASCADE, type EngineApplication, isCascading } from "./application.ts";
+import { accountOfProject, removeObject } from "./operate.ts";
 import type { Engine } from "./parts.ts";
 import { ignoreGone } from "./refresh.ts";
 
@@ -11,15 +11,15 @@ import { ignoreGone } from "./refresh.ts";
 export async function finalize(engine: Engine, name: string): Promise<void> {
   const { own, namespace, signal } = engine;
   const at = { namespace, name };
-  const application = await own.get<Application>(APPLICATIONS, at, signal);
+  const application = await own.get<EngineApplication>(APPLICATIONS, at, signal);
   if (application === undefined || application.operation !== undefined || !isCascading(application)) return;
   const { spec, metadata } = application;
   if (engine.project(spec.project) === undefined) throw new Error(`the project ${spec.project} is not there`);
   if (engine.knowsServer(spec.destination.server)) {
     if (!engine.cache.isReady()) return engine.requestOperation(name, 1_000);
     const owned = engine.cache.owned(name);
-    const account = accountOf(engine, spec) ?? "";
-    for (const each of owned) if (!each.isDeleting) await remove(engine, account, each);
+    const account = accountOfProject(engine, spec) ?? "";
+    for (const each of owned) if (!each.isDeleting) await removeObject(engine, account, each);
     // The cache's own news ask for the next look; a look all the same, as a resync would.
     if (owned.length > 0) return engine.requestOperation(name, 10_000);
   }

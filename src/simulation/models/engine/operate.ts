@@ -3,7 +3,7 @@ import { RefusedError, UnavailableError } from "../../../domain/errors.ts";
 import { APPLICATIONS } from "../../../reconciler/adapters/kubernetes/types.ts";
 import { sleep } from "../../../runtime/clock.ts";
 import { IMPERSONATE } from "../authority.ts";
-import { type Application, type OperationState, type Source, TRACKING, trackingId } from "./application.ts";
+import { type EngineApplication, type EngineOperationState, type Source, TRACKING, trackingId } from "./application.ts";
 import { CONFIG_MAPS, type LiveObject } from "./cluster-cache.ts";
 import type { Engine } from "./parts.ts";
 import { ignoreGone } from "./refresh.ts";
@@ -23,7 +23,7 @@ const LONGEST_RETRY_MS = 180_000;
  */
 export async function operate(engine: Engine, name: string): Promise<void> {
   const { own, namespace, signal } = engine;
-  const application = await own.get<Application>(APPLICATIONS, { namespace, name }, signal);
+  const application = await own.get<EngineApplication>(APPLICATIONS, { namespace, name }, signal);
   if (application?.operation === undefined) return;
   const state = application.status?.operationState;
   if (state?.phase === "Terminating") return finish(engine, application, { ...state, phase: "Failed", message: "Operation terminated" });
@@ -35,7 +35,7 @@ export async function operate(engine: Engine, name: string): Promise<void> {
   if (wave.kind === "failed") return fail(engine, application, { ...running, message: wave.message });
   if (wave.left === 0) return finish(engine, application, { ...running, phase: "Succeeded", message: "successfully synced" });
   // As the real one: who wished its end meanwhile is not overruled.
-  const fresh = await own.get<Application>(APPLICATIONS, { namespace, name }, signal);
+  const fresh = await own.get<EngineApplication>(APPLICATIONS, { namespace, name }, signal);
   if (fresh?.status?.operationState?.phase === "Terminating") return engine.requestOperation(name);
   const { namespace: to } = application.spec.destination;
   const resources = wave.done.map((file) => ({ version: "v1", kind: "ConfigMap", namespace: to, name: file, status: "Synced" }));
@@ -43,12 +43,12 @@ export async function operate(engine: Engine, name: string): Promise<void> {
 }
 
 /** How long a failed attempt waits for the next one, in ms, from its end; 0 while none has failed. */
-function retryAfterMs(state: OperationState | undefined): number {
+function retryAfterMs(state: EngineOperationState | undefined): number {
   if (state?.finishedAt === undefined) return 0;
   return Math.min(RETRY_MS * 2 ** (state.retryCount ?? 0), LONGEST_RETRY_MS);
 }
 
-async function fail(engine: Engine, application: Application, running: OperationState): Promise<void> {
+async function fail(engine: Engine, application: EngineApplication, running: EngineOperationState): Promise<void> {
   const retryCount = (running.retryCount ?? 0) + 1;
   const limit = application.operation?.retry?.limit ?? 0;
   if (limit >= 0 && retryCount > limit) return finish(engine, application, { ...running, phase: "Failed" });
@@ -57,10 +57,10 @@ async function fail(engine: Engine, application: Application, running: Operation
   engine.requestOperation(application.metadata.name, Math.min(RETRY_MS * 2 ** retryCount, LONGEST_RETRY_MS));
 }
 
-async function begin(engine: Engine, { metadata, operation, status }: Application): Promise<OperationState> {
+async function begin(engine: Engine, { metadata, operation, status }: EngineApplication): Promise<EngineOperationState> {
   const before = status?.operationState;
   const { finishedAt: ended, ...rest } = before ?? {};
-  const state: OperationState =
+  const state: EngineOperationState =
     before?.phase === "Running" ? rest : { phase: "Running", ...(operation === undefined ? {} : { operation }), startedAt: now(engine) };
   const syncResult = before?.phase === "Running" ? {} : { syncResult: null };
   const patch = { status: { operationState: { ...state, ...syncResult, finishedAt: null } } };
@@ -73,9 +73,9 @@ type Wave =
   | { readonly kind: "done"; readonly done: readonly string[]; readonly left: number };
 
 /** Applies the first object that this attempt has not applied yet; with the last one goes what is too much. */
-async function nextWave(engine: Engine, application: Application, running: OperationState): Promise<Wave> {
+async function nextWave(engine: Engine, application: EngineApplication, running: EngineOperationState): Promise<Wave> {
   const { metadata, spec, operation } = application;
-  const account = accountOf(engine, spec);
+  const account = accountOfProject(engine, spec);
   if (account === undefined || !engine.knowsServer(spec.destination.server))
     return { kind: "failed", message: "the destination is not known" };
   const wanted = Object.entries(engine.git.files(sourceOf(application).path, revisionOf(operation, running)));
@@ -89,7 +89,7 @@ async function nextWave(engine: Engine, application: Application, running: Opera
       await apply(engine, { application: metadata.name, account, namespace: spec.destination.namespace, name, content });
       await sleep(engine.party.clock, engine.party.rng.next() * WAVE_MS, engine.signal);
     }
-    if (left.length === 0 && operation?.sync?.prune === true) for (const each of surplus) await remove(engine, account, each);
+    if (left.length === 0 && operation?.sync?.prune === true) for (const each of surplus) await removeObject(engine, account, each);
     return { kind: "done", done: [...before, ...(next === undefined ? [] : [next[0]])], left: left.length };
   } catch (error) {
     if (error instanceof RefusedError || error instanceof UnavailableError) return { kind: "failed", message: error.message };
@@ -118,7 +118,7 @@ async function apply({ managed, signal }: Engine, { application, account, namesp
 }
 
 /** Deletes an object as the unit's account; gone is as good. */
-export async function remove(
+export async function removeObject(
   { managed, signal }: Engine,
   account: string,
   { namespace, name }: Pick<LiveObject, "namespace" | "name">,
@@ -130,23 +130,23 @@ export async function remove(
 }
 
 /** The account the project says to act as in the destination, as API servers call it. */
-export function accountOf(engine: Engine, { project, destination }: Application["spec"]): string | undefined {
+export function accountOfProject(engine: Engine, { project, destination }: EngineApplication["spec"]): string | undefined {
   const accounts = engine.project(project)?.spec?.destinationServiceAccounts ?? [];
   const account = accounts.find(({ namespace }) => namespace === destination.namespace)?.defaultServiceAccount;
   return account === undefined ? undefined : `system:serviceaccount:${account}`;
 }
 
 /** `undefined`: the newest. */
-function revisionOf(operation: Application["operation"], { retryCount = 0 }: OperationState): string | undefined {
+function revisionOf(operation: EngineApplication["operation"], { retryCount = 0 }: EngineOperationState): string | undefined {
   return retryCount > 0 && operation?.retry?.refresh === true ? undefined : operation?.sync?.revision;
 }
 
 /** What an operation deploys: the source it was begun with. */
-function sourceOf({ operation, spec }: Pick<Application, "operation" | "spec">): Source {
+function sourceOf({ operation, spec }: Pick<EngineApplication, "operation" | "spec">): Source {
   return operation?.sync?.source ?? spec.source;
 }
 
-async function finish(engine: Engine, application: Application, state: OperationState): Promise<void> {
+async function finish(engine: Engine, application: EngineApplication, state: EngineOperationState): Promise<void> {
   const { metadata, operation } = application;
   const source = sourceOf(application);
   const syncResult = { revision: revisionOf(operation, state) ?? engine.git.head(source.path), source, resources: null };

@@ -1,7 +1,7 @@
 import type { KubeClient } from "../../../runtime/kube/client.ts";
 import type { Party } from "../../world/party.ts";
 import type { Git } from "../git.ts";
-import type { Application, Project } from "./application.ts";
+import type { EngineApplication, Project } from "./application.ts";
 import type { ClusterCache } from "./cluster-cache.ts";
 
 /** One application-controller of Argo CD, with its repo-server: what it holds in memory and what it does with it. */
@@ -16,7 +16,7 @@ export interface Engine {
   readonly cache: ClusterCache;
   /** What one comparison takes, in ms: from, to. */
   readonly comparisonMs: readonly [number, number];
-  application(name: string): Application | undefined;
+  application(name: string): EngineApplication | undefined;
   project(name: string): Project | undefined;
   /** Whether the entry of this server is there; applications cannot reach a cluster without it. */
   knowsServer(server: string): boolean;

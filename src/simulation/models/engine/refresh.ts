@@ -2,7 +2,7 @@ import { parseRfc3339, rfc3339 } from "../../../domain/clock.ts";
 import { GoneError } from "../../../domain/errors.ts";
 import { APPLICATIONS } from "../../../reconciler/adapters/kubernetes/types.ts";
 import { sleep } from "../../../runtime/clock.ts";
-import { type Application, isUnderWay, REFRESH, type Source } from "./application.ts";
+import { type EngineApplication, isOperationUnderWay, REFRESH_ANNOTATION, type Source } from "./application.ts";
 import type { LiveObject } from "./cluster-cache.ts";
 import type { Engine } from "./parts.ts";
 
@@ -32,7 +32,7 @@ export async function refresh(engine: Engine, name: string): Promise<void> {
   engine.resync(name, RECONCILIATION_MS * (1 + party.rng.next() / 2));
 }
 
-function compare(engine: Engine, { metadata, spec }: Application): Comparison {
+function compare(engine: Engine, { metadata, spec }: EngineApplication): Comparison {
   const unknown = (message: string): Comparison => ({
     ...{ sync: "Unknown", revision: "", isHealthy: false, resources: [] },
     conditions: [{ type: "InvalidSpecError", message }],
@@ -67,12 +67,12 @@ function isThere(live: readonly LiveObject[], name: string, content: string): bo
 }
 
 /** Sets an operation unless one is under way or this revision was just tried. */
-async function syncByItself(engine: Engine, { metadata, spec }: Application, revision: string): Promise<void> {
+async function syncByItself(engine: Engine, { metadata, spec }: EngineApplication, revision: string): Promise<void> {
   const { own, party, signal, namespace } = engine;
   if (spec.syncPolicy?.automated === undefined || metadata.deletionTimestamp !== undefined) return;
   const at = { namespace, name: metadata.name };
-  const fresh = await own.get<Application>(APPLICATIONS, at, signal);
-  if (fresh === undefined || isUnderWay(fresh)) return;
+  const fresh = await own.get<EngineApplication>(APPLICATIONS, at, signal);
+  if (fresh === undefined || isOperationUnderWay(fresh)) return;
   const { operationState } = fresh.status ?? {};
   // What was tried is known by its revision and its source; where nothing is said of the source, by the revision alone.
   const { revision: tried, source = spec.source } = operationState?.syncResult ?? {};
@@ -95,7 +95,11 @@ function isSameSource(one: Source, other: Source): boolean {
   return one.repoURL === other.repoURL && one.path === other.path && one.targetRevision === other.targetRevision;
 }
 
-async function say({ own, party, signal, namespace }: Engine, { metadata, spec }: Application, comparison: Comparison): Promise<void> {
+async function say(
+  { own, party, signal, namespace }: Engine,
+  { metadata, spec }: EngineApplication,
+  comparison: Comparison,
+): Promise<void> {
   const { sync, revision, isHealthy, resources, conditions } = comparison;
   const status = {
     sync: { status: sync, revision, comparedTo: { source: spec.source, destination: spec.destination } },
@@ -104,8 +108,8 @@ async function say({ own, party, signal, namespace }: Engine, { metadata, spec }
     conditions: conditions.length === 0 ? null : conditions,
     reconciledAt: rfc3339(party.clock.now()),
   };
-  const isAsked = metadata.annotations?.[REFRESH] !== undefined;
-  const patch = { status, ...(isAsked ? { metadata: { annotations: { [REFRESH]: null } } } : {}) };
+  const isAsked = metadata.annotations?.[REFRESH_ANNOTATION] !== undefined;
+  const patch = { status, ...(isAsked ? { metadata: { annotations: { [REFRESH_ANNOTATION]: null } } } : {}) };
   await own.mergePatch(APPLICATIONS, { namespace, name: metadata.name }, patch, signal).catch(ignoreGone);
 }
 

@@ -1,13 +1,13 @@
 import { sleep } from "../../../runtime/clock.ts";
 import type { KubeClient, KubeQuery, KubeRequest } from "../../../runtime/kube/client.ts";
-import { exchangeOf, watchExchange } from "../../../runtime/kube/exchange.ts";
+import { httpExchangeOf, watchExchange } from "../../../runtime/kube/exchange.ts";
 import { nextRetryMs } from "../../../runtime/kube/retry.ts";
 import { errorForAnswer } from "../../../runtime/kube/status.ts";
 import type { Answer } from "../../../runtime/kube/testing/resource-api.ts";
 import { createVerbs } from "../../../runtime/kube/verbs.ts";
 import { unreachable } from "../../world/network.ts";
 import type { SimulatedLink } from "./link.ts";
-import type { Request } from "./server.ts";
+import type { ServerRequest } from "./server.ts";
 import { openWatch } from "./watch.ts";
 
 /** How the party speaks to the server: as the production client does, with its retries and its errors, over the simulated network. */
@@ -39,7 +39,7 @@ export function createSimulatedClient(link: SimulatedLink): KubeClient {
 }
 
 async function sendOnce<T>(link: SimulatedLink, asked: KubeRequest, signal: AbortSignal): Promise<T> {
-  const exchange = exchangeOf(asked);
+  const exchange = httpExchangeOf(asked);
   const request = requestOf(link, exchange);
   const doing = `Sending ${exchange.method} ${exchange.path}`;
   const answer = await ask(link, request, signal, asked.timeoutMs);
@@ -49,12 +49,17 @@ async function sendOnce<T>(link: SimulatedLink, asked: KubeRequest, signal: Abor
   return (answer.kind === "json" ? answer.body : answer.body) as T;
 }
 
-function requestOf({ party }: SimulatedLink, exchange: ReturnType<typeof exchangeOf>): Request {
+function requestOf({ party }: SimulatedLink, exchange: ReturnType<typeof httpExchangeOf>): ServerRequest {
   const { method, path, search, headers, body } = exchange;
   return { by: party.name, method, target: path + search, contentType: headers["content-type"], headers, body: body ?? "" };
 }
 
-function ask({ world, network, party, server }: SimulatedLink, request: Request, signal: AbortSignal, timeoutMs?: number): Promise<Answer> {
+function ask(
+  { world, network, party, server }: SimulatedLink,
+  request: ServerRequest,
+  signal: AbortSignal,
+  timeoutMs?: number,
+): Promise<Answer> {
   const name = nameOf(server.name, request);
   const isWrite = request.method !== "GET";
   const effect = (): Answer | Promise<Answer> => {
@@ -66,7 +71,7 @@ function ask({ world, network, party, server }: SimulatedLink, request: Request,
 }
 
 /** `api.PATCH.rolebindings`: what failpoints are addressed by. */
-function nameOf(server: string, { method, target }: Request): string {
+function nameOf(server: string, { method, target }: ServerRequest): string {
   const [path = "", query = ""] = target.split("?");
   const segments = path.split("/").slice(path.startsWith("/apis/") ? 4 : 3);
   const plural = (segments[0] === "namespaces" && segments.length > 2 ? segments[2] : segments[0]) ?? "";

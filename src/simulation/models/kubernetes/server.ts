@@ -12,7 +12,7 @@ import type { World } from "../../world/world.ts";
 import { textAt } from "./text.ts";
 
 /** A request at the moment it is carried out. */
-export interface Request {
+export interface ServerRequest {
   readonly by: string;
   readonly method: string;
   readonly target: string;
@@ -22,13 +22,13 @@ export interface Request {
 }
 
 /** What stands before the API: answers itself, when and how it likes; `undefined` lets the request through. */
-export type Front = (request: Request, at: ApiTarget, carryOut: () => Answer) => Promise<Answer> | undefined;
+export type Front = (request: ServerRequest, at: ApiTarget, carryOut: () => Answer) => Promise<Answer> | undefined;
 
 /** An API server: its objects, its watches, who may do what. */
 export interface KubeServer {
   readonly name: string;
   readonly objects: ObjectStore;
-  answer(request: Request): Answer | Promise<Answer>;
+  answer(request: ServerRequest): Answer | Promise<Answer>;
   onChange(listener: (change: StoredChange) => void): void;
   setFront(front: Front): void;
   /** Forgets the past: watches that ask for it are told 410. */
@@ -118,7 +118,7 @@ function refused(message: string, details: JsonMap = {}): Answer {
 /** Nothing is made in a namespace that is not there, or that is ending. */
 function whyNoPlace(
   objects: ObjectStore,
-  { method, contentType }: Request,
+  { method, contentType }: ServerRequest,
   { namespace, name, subresource, type }: ApiTarget,
 ): Answer | undefined {
   const mayCreate = method === "POST" || (method === "PATCH" && contentType === "application/apply-patch+yaml" && subresource === "");

@@ -4,13 +4,13 @@ import { isFinished } from "../../../domain/sync-run.ts";
 import type { Application, Workspace } from "../../../domain/workspace.ts";
 import { LOAD_PER_APPLICATION } from "../../placement/planning-load.ts";
 import { completeOperations } from "./operations-log.ts";
-import type { ApplicationRow, Tables, Transaction, UnitRow } from "./tables.ts";
+import type { MemoryApplicationRow, MemoryUnitRow, Tables, Transaction } from "./tables.ts";
 
-export function unitRow(tables: Tables, id: UnitId): UnitRow {
+export function unitRow(tables: Tables, id: UnitId): MemoryUnitRow {
   return found(tables.units.get(id), "unit", id);
 }
 
-export function workspaceOf(tables: Tables, id: WorkspaceId): Workspace {
+export function workspaceOfTables(tables: Tables, id: WorkspaceId): Workspace {
   return found(tables.workspaces.get(id), "workspace", id);
 }
 
@@ -20,14 +20,15 @@ function found<Row>(row: Row | undefined, what: string, id: string): Row {
   return row;
 }
 
-export const applicationsOf = (tables: Tables, unitId: UnitId): readonly ApplicationRow[] => tables.applications.where("unit", unitId);
+export const applicationsOf = (tables: Tables, unitId: UnitId): readonly MemoryApplicationRow[] =>
+  tables.applications.where("unit", unitId);
 
 /** Repositories of the unit's applications, wanted or still being deleted; sorted, without duplicates. */
 export function repoUrlsOf(tables: Tables, unitId: UnitId): readonly string[] {
   return [...new Set(applicationsOf(tables, unitId).map(({ application }) => application.spec.source.repoUrl))].sort();
 }
 
-export function putUnit(tables: Tables, row: UnitRow): void {
+export function putUnit(tables: Tables, row: MemoryUnitRow): void {
   tables.units.put(row.unit.id, row);
 }
 

@@ -10,7 +10,7 @@ export interface MemoryChangeFeed extends ChangeFeed {
 
 type Listener = (changes: readonly Change[] | "missed") => void;
 
-export function createChangeFeed(): MemoryChangeFeed {
+export function createMemoryChangeFeed(): MemoryChangeFeed {
   const listeners = new Set<Listener>();
   let isAway = false;
   const tell = (listener: Listener, notifications: readonly Change[] | "missed"): void =>

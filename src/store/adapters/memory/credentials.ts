@@ -7,7 +7,7 @@ import type { CredentialRow, Tables, Transact } from "./tables.ts";
 /** What stands in for the name of a key. */
 const MEMORY = "memory";
 
-export function createCredentialStore(transact: Transact): CredentialStore {
+export function createMemoryCredentialStore(transact: Transact): CredentialStore {
   return {
     put: (key, plaintext, signal) => transact(signal, ({ tables }) => putCredential(tables, key, plaintext)),
     putIfAbsent: (key, plaintext, signal) =>

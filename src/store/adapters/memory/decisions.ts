@@ -3,7 +3,7 @@ import { parseDecision } from "../../../domain/parse-decision.ts";
 import type { DecisionFilter, DecisionStore } from "../../decision/port.ts";
 import type { Transact } from "./tables.ts";
 
-export function createDecisionStore(transact: Transact): DecisionStore {
+export function createMemoryDecisionStore(transact: Transact): DecisionStore {
   return {
     append: (decisions, signal) => transact(signal, ({ tables }) => void tables.decisions.push(...decisions)),
     list: (filter, limit, signal) =>

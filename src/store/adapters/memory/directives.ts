@@ -4,7 +4,7 @@ import type { DirectiveChange, DirectiveStore } from "../../port.ts";
 import { putUnit } from "./applications.ts";
 import type { Transact, Transaction } from "./tables.ts";
 
-export function createDirectiveStore(transact: Transact): DirectiveStore {
+export function createMemoryDirectiveStore(transact: Transact): DirectiveStore {
   return {
     direct: (change, signal) => transact(signal, (transaction) => direct(transaction, change)),
     read: (workspaceId, signal) => transact(signal, ({ tables }) => tables.directives.get(workspaceId) ?? NO_DIRECTIVE),

@@ -10,11 +10,11 @@ import { canonicalJson } from "../../../domain/hash.ts";
 import type { CredentialId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
 import type { PlacementUnit } from "../../../domain/workspace.ts";
 import type { Connection, EnvironmentClaim, EnvironmentEnd, EnvironmentStore, KnownEnvironment } from "../../environment/port.ts";
-import { applicationsOf, putUnit, unitRow, workspaceOf } from "./applications.ts";
+import { applicationsOf, putUnit, unitRow, workspaceOfTables } from "./applications.ts";
 import { putCredential } from "./credentials.ts";
-import { type ApplicationRow, type Tables, type Transact, type Transaction, workspaceIdentity } from "./tables.ts";
+import { type MemoryApplicationRow, type Tables, type Transact, type Transaction, workspaceIdentity } from "./tables.ts";
 
-export function createEnvironmentStore(transact: Transact): EnvironmentStore {
+export function createMemoryEnvironmentStore(transact: Transact): EnvironmentStore {
   return {
     claim: (claim, signal) => transact(signal, (transaction) => claimEnvironment(transaction, claim)),
     connect: (connection, signal) => transact(signal, (transaction) => connect(transaction, connection)),
@@ -42,7 +42,7 @@ export function createEnvironmentStore(transact: Transact): EnvironmentStore {
         const environment = tables.environments.get(id);
         if (environment === undefined || environment.hasAccount === hasAccount) return;
         tables.environments.put(id, { ...environment, hasAccount });
-        if (hasAccount || workspaceOf(tables, environment.workspaceId).state !== "deleting") return;
+        if (hasAccount || workspaceOfTables(tables, environment.workspaceId).state !== "deleting") return;
         for (const { unit } of tables.units.where("workspace", environment.workspaceId)) notify("unit", unit.id);
       }),
     noteReach: (uid, isReached, signal) =>
@@ -55,7 +55,7 @@ export function createEnvironmentStore(transact: Transact): EnvironmentStore {
     listWithoutAccount: (apiCluster, signal) =>
       transact(signal, ({ tables }) =>
         [...tables.environments.values()]
-          .filter(({ workspaceId }) => workspaceOf(tables, workspaceId).apiCluster === apiCluster)
+          .filter(({ workspaceId }) => workspaceOfTables(tables, workspaceId).apiCluster === apiCluster)
           .filter((environment) => environment.state === "connected" && environment.createsAccount && hasNoAccount(tables, environment))
           .map((environment) => known(tables, environment))
           .sort((a, b) => (a.id < b.id ? -1 : 1)),
@@ -63,7 +63,7 @@ export function createEnvironmentStore(transact: Transact): EnvironmentStore {
     listKnown: (apiCluster, signal) =>
       transact(signal, ({ tables }) =>
         [...tables.environments.values()]
-          .filter(({ workspaceId }) => workspaceOf(tables, workspaceId).apiCluster === apiCluster)
+          .filter(({ workspaceId }) => workspaceOfTables(tables, workspaceId).apiCluster === apiCluster)
           .map((environment) => known(tables, environment))
           .sort((a, b) => (a.id < b.id ? -1 : 1)),
       ),
@@ -107,7 +107,7 @@ function hasNoAccount(tables: Tables, { id, workspaceId }: Environment): boolean
 }
 
 function known(tables: Tables, { id, uid, name, state, generation, workspaceId }: Environment): KnownEnvironment {
-  return { id, uid, name, state, generation, namespace: workspaceOf(tables, workspaceId).namespace };
+  return { id, uid, name, state, generation, namespace: workspaceOfTables(tables, workspaceId).namespace };
 }
 
 function claimEnvironment(transaction: Transaction, { workspace, newIds, name, uid }: EnvironmentClaim) {
@@ -160,7 +160,7 @@ function end(transaction: Transaction, environment: Environment): EnvironmentEnd
   return "gone";
 }
 
-function usersOf(tables: Tables, { workspaceId, name }: Environment): readonly ApplicationRow[] {
+function usersOf(tables: Tables, { workspaceId, name }: Environment): readonly MemoryApplicationRow[] {
   return [...tables.applications.values()].filter(
     ({ application }) => application.workspaceId === workspaceId && application.spec.destination.environment === name,
   );

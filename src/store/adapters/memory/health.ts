@@ -1,9 +1,9 @@
 import type { InstanceId, UnitId } from "../../../domain/ids.ts";
 import type { HealthRecord, HealthStore, NeverCompared } from "../../health/port.ts";
-import { applicationsOf, workspaceOf } from "./applications.ts";
-import type { ApplicationRow, Tables, Transact, Transaction } from "./tables.ts";
+import { applicationsOf, workspaceOfTables } from "./applications.ts";
+import type { MemoryApplicationRow, Tables, Transact, Transaction } from "./tables.ts";
 
-export function createHealthStore(transact: Transact): HealthStore {
+export function createMemoryHealthStore(transact: Transact): HealthStore {
   return {
     record: (observation, signal) => transact(signal, (transaction) => record(transaction, observation)),
     readWindow: (instanceId, since, signal) =>
@@ -42,7 +42,7 @@ function neverCompared(tables: Tables, { instanceId, madeBefore, notMovedSince, 
     [...tables.moves.values()].some(
       ({ unitId, from, endedAt }) => unitId === id && from === instanceId && (endedAt === undefined || endedAt > notMovedSince),
     );
-  const isCompared = ({ status }: ApplicationRow): boolean => status !== undefined && status.status.sync.status !== "Unknown";
+  const isCompared = ({ status }: MemoryApplicationRow): boolean => status !== undefined && status.status.sync.status !== "Unknown";
   const meant = tables.units.where("owner", instanceId).filter(({ unit, createdAt }) => {
     const applications = applicationsOf(tables, unit.id);
     return createdAt <= madeBefore && applications.length > 0 && !applications.some(isCompared) && !isLeaving(unit.id);
@@ -56,7 +56,7 @@ function troublesOf(tables: Tables, instanceId: InstanceId) {
     const broken = applicationsOf(tables, unit.id).filter(({ status }) =>
       status?.status.conditions.some(({ type }) => type === "ComparisonError"),
     );
-    return { unitId: unit.id, namespace: workspaceOf(tables, unit.workspaceId).namespace, applications: broken.length };
+    return { unitId: unit.id, namespace: workspaceOfTables(tables, unit.workspaceId).namespace, applications: broken.length };
   });
   const troubled = units.filter(({ applications }) => applications > 0);
   return { units: units.length, troubled: troubled.sort((a, b) => b.applications - a.applications || (a.unitId < b.unitId ? -1 : 1)) };

@@ -8,7 +8,7 @@ import type { DeletionIntent, DeploymentIntent, IntentOutcome, IntentStore, Kept
 import { SUPERSEDED_BY_DELETION } from "../../operation/messages.ts";
 import { applicationsOf, dropApplications, dropWorkspace, putUnit, unitRow, withUnits } from "./applications.ts";
 import { completeOperations, openOperation } from "./operations-log.ts";
-import { type ApplicationRow, type Tables, type Transact, type Transaction, workspaceIdentity } from "./tables.ts";
+import { type MemoryApplicationRow, type Tables, type Transact, type Transaction, workspaceIdentity } from "./tables.ts";
 import { createUserViews } from "./user-views.ts";
 
 export function createIntentStore(transact: Transact): IntentStore {
@@ -163,7 +163,7 @@ function recordDeletions(transaction: Transaction, deletions: readonly DeletionI
   );
 }
 
-function markDeleted(transaction: Transaction, row: ApplicationRow, { deletion: asked, operationId }: DeletionIntent): void {
+function markDeleted(transaction: Transaction, row: MemoryApplicationRow, { deletion: asked, operationId }: DeletionIntent): void {
   const { tables, notify, now } = transaction;
   const { application } = row;
   const isElsewhere = application.spec.destination.environment !== undefined;
@@ -179,12 +179,12 @@ function markDeleted(transaction: Transaction, row: ApplicationRow, { deletion: 
   openOperation(transaction, after, { id: operationId, kind: "delete-application" });
 }
 
-function putApplication(tables: Tables, row: ApplicationRow, application: Application): void {
+function putApplication(tables: Tables, row: MemoryApplicationRow, application: Application): void {
   tables.applications.put(application.id, { ...row, application });
 }
 
 /** A cascade that had not ended when its namespace was gone finds nothing left there, and the right to read there is gone too. */
-function release({ tables, notify }: Transaction, row: ApplicationRow): void {
+function release({ tables, notify }: Transaction, row: MemoryApplicationRow): void {
   const { id, deletion, spec } = row.application;
   if (deletion !== "cascade" || spec.destination.environment !== undefined) return;
   putApplication(tables, row, { ...row.application, deletion: "orphan" });

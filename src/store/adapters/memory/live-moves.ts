@@ -24,7 +24,11 @@ export function unitsAt(tables: Tables, instanceId: InstanceId): number {
 type Entering = Omit<MoveAdvance, "from"> & { readonly to: MovePhase };
 
 /** Puts a move into a phase. */
-export function enter({ tables, notify, now }: Transaction, move: Move, { to, message, messageCode, baseline }: Entering): void {
+export function enterPhaseInMemory(
+  { tables, notify, now }: Transaction,
+  move: Move,
+  { to, message, messageCode, baseline }: Entering,
+): void {
   const at = now();
   tables.moves.set(move.id, {
     ...move,

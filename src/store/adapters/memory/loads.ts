@@ -1,9 +1,9 @@
 import { LOAD_DIMENSIONS } from "../../../domain/load.ts";
 import type { CountedDestination, CountedUnit, HeavyUnit, LoadSample, LoadStore } from "../../load/port.ts";
-import { applicationsOf, putUnit, workspaceOf } from "./applications.ts";
-import type { Tables, Transact, UnitRow } from "./tables.ts";
+import { applicationsOf, putUnit, workspaceOfTables } from "./applications.ts";
+import type { MemoryUnitRow, Tables, Transact } from "./tables.ts";
 
-export function createLoadStore(transact: Transact): LoadStore {
+export function createMemoryLoadStore(transact: Transact): LoadStore {
   return {
     countUnits: (instanceId, signal) =>
       transact(signal, ({ tables }) => tables.units.where("owner", instanceId).map((row) => countedOf(tables, row))),
@@ -20,7 +20,7 @@ export function createLoadStore(transact: Transact): LoadStore {
   };
 }
 
-function countedOf(tables: Tables, { unit, load }: UnitRow): CountedUnit {
+function countedOf(tables: Tables, { unit, load }: MemoryUnitRow): CountedUnit {
   const rows = applicationsOf(tables, unit.id);
   // Sorted as text: `sort` would put an absent name last.
   const names = [...new Set(rows.map(({ application }) => application.spec.destination.environment ?? ""))].sort();
@@ -34,7 +34,7 @@ function countedOf(tables: Tables, { unit, load }: UnitRow): CountedUnit {
   };
 }
 
-function destinationOf(tables: Tables, { id, workspaceId }: UnitRow["unit"], name: string | undefined): CountedDestination {
+function destinationOf(tables: Tables, { id, workspaceId }: MemoryUnitRow["unit"], name: string | undefined): CountedDestination {
   const rows = applicationsOf(tables, id).filter(({ application }) => application.spec.destination.environment === name);
   const named = name === undefined ? [] : tables.environments.where("workspace", workspaceId).filter((each) => each.name === name);
   return {
@@ -62,7 +62,7 @@ function heaviest(tables: Tables): readonly HeavyUnit[] {
   const held = [...tables.units.values()].flatMap(({ unit, load }): readonly HeavyUnit[] => {
     const instance = unit.owner === undefined ? undefined : tables.instances.get(unit.owner);
     if (instance === undefined) return [];
-    const { namespace } = workspaceOf(tables, unit.workspaceId);
+    const { namespace } = workspaceOfTables(tables, unit.workspaceId);
     const { bucket, load: planning } = unit;
     return [{ unitId: unit.id, namespace, bucket, instanceId: instance.id, planning, capacity: instance.capacity, known: load }];
   });

@@ -3,7 +3,7 @@ import type { MemberId } from "../../../domain/ids.ts";
 import type { Lease, MemberStore } from "../../member/port.ts";
 import type { Transact, Transaction } from "./tables.ts";
 
-export function createMemberStore(transact: Transact): MemberStore {
+export function createMemoryMemberStore(transact: Transact): MemberStore {
   return {
     heartbeat: (id, roles, ttlMs, signal) =>
       transact(signal, (transaction) => {

@@ -2,32 +2,32 @@ import type { Change } from "../../../domain/change.ts";
 import type { Clock } from "../../../domain/clock.ts";
 import { UnavailableError } from "../../../domain/errors.ts";
 import type { Store } from "../../port.ts";
-import { createChangeFeed, type MemoryChangeFeed } from "./change-feed.ts";
-import { createCredentialStore } from "./credentials.ts";
-import { createDecisionStore } from "./decisions.ts";
-import { createDirectiveStore } from "./directives.ts";
-import { createEnvironmentStore } from "./environments.ts";
+import { createMemoryChangeFeed, type MemoryChangeFeed } from "./change-feed.ts";
+import { createMemoryCredentialStore } from "./credentials.ts";
+import { createMemoryDecisionStore } from "./decisions.ts";
+import { createMemoryDirectiveStore } from "./directives.ts";
+import { createMemoryEnvironmentStore } from "./environments.ts";
 import { createFleetStore } from "./fleet.ts";
-import { createHealthStore } from "./health.ts";
+import { createMemoryHealthStore } from "./health.ts";
 import { createIntentStore } from "./intents.ts";
-import { createLoadStore } from "./loads.ts";
-import { createMemberStore } from "./members.ts";
-import { createMoveStore } from "./moves.ts";
-import { createOperationStore } from "./operations.ts";
-import { createOwnershipStore } from "./ownership.ts";
+import { createMemoryLoadStore } from "./loads.ts";
+import { createMemoryMemberStore } from "./members.ts";
+import { createMemoryMoveStore } from "./moves.ts";
+import { createMemoryOperationStore } from "./operations.ts";
+import { createMemoryOwnershipStore } from "./ownership.ts";
 import { createPlacementStore } from "./placements.ts";
-import { createPlanStore } from "./plans.ts";
-import { createRecoveryStore } from "./recovery.ts";
-import { createRepositoryCredentialStore } from "./repository-credentials.ts";
-import { createReservedServerStore } from "./reserved-servers.ts";
-import { createRetentionStore } from "./retention.ts";
-import { createRolloutStore } from "./rollouts.ts";
+import { createMemoryPlanStore } from "./plans.ts";
+import { createMemoryRecoveryStore } from "./recovery.ts";
+import { createMemoryRepositoryCredentialStore } from "./repository-credentials.ts";
+import { createMemoryReservedServerStore } from "./reserved-servers.ts";
+import { createMemoryRetentionStore } from "./retention.ts";
+import { createMemoryRolloutStore } from "./rollouts.ts";
 import { createShardStore } from "./shards.ts";
-import { createSplitStore } from "./splits.ts";
+import { createMemorySplitStore } from "./splits.ts";
 import { createStatusStore } from "./statuses.ts";
 import { createSyncRunStore } from "./sync-runs.ts";
 import { createTables, type Transact } from "./tables.ts";
-import { createTokenStore } from "./tokens.ts";
+import { createMemoryTokenStore } from "./tokens.ts";
 
 export interface MemoryStore extends Store {
   /** While it is away every method throws `UnavailableError`, and notifications are lost. */
@@ -39,7 +39,7 @@ export interface MemoryStore extends Store {
  * run on. Methods never interleave; notifications arrive later, as from a database.
  */
 export function createMemoryStore({ clock }: { readonly clock: Clock }): MemoryStore {
-  const feed = createChangeFeed();
+  const feed = createMemoryChangeFeed();
   let isAway = false;
   const transact = createTransact(clock, feed, () => isAway);
   return {
@@ -49,24 +49,24 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): MemoryS
     statuses: createStatusStore(transact),
     syncRuns: createSyncRunStore(transact),
     fleet: createFleetStore(transact),
-    operations: createOperationStore(transact),
-    decisions: createDecisionStore(transact),
-    directives: createDirectiveStore(transact),
-    credentials: createCredentialStore(transact),
-    environments: createEnvironmentStore(transact),
-    repositoryCredentials: createRepositoryCredentialStore(transact),
-    loads: createLoadStore(transact),
-    health: createHealthStore(transact),
-    members: createMemberStore(transact),
-    plans: createPlanStore(transact),
-    splits: createSplitStore(transact),
-    moves: createMoveStore(transact),
-    ownership: createOwnershipStore(transact),
-    recovery: createRecoveryStore(transact),
-    reservedServers: createReservedServerStore(transact),
-    retention: createRetentionStore(transact),
-    rollouts: createRolloutStore(transact),
-    tokens: createTokenStore(transact),
+    operations: createMemoryOperationStore(transact),
+    decisions: createMemoryDecisionStore(transact),
+    directives: createMemoryDirectiveStore(transact),
+    credentials: createMemoryCredentialStore(transact),
+    environments: createMemoryEnvironmentStore(transact),
+    repositoryCredentials: createMemoryRepositoryCredentialStore(transact),
+    loads: createMemoryLoadStore(transact),
+    health: createMemoryHealthStore(transact),
+    members: createMemoryMemberStore(transact),
+    plans: createMemoryPlanStore(transact),
+    splits: createMemorySplitStore(transact),
+    moves: createMemoryMoveStore(transact),
+    ownership: createMemoryOwnershipStore(transact),
+    recovery: createMemoryRecoveryStore(transact),
+    reservedServers: createMemoryReservedServerStore(transact),
+    retention: createMemoryRetentionStore(transact),
+    rollouts: createMemoryRolloutStore(transact),
+    tokens: createMemoryTokenStore(transact),
     changes: feed,
     ping: (signal) => transact(signal, () => ({ version: "memory", schema: 0, isDirect: true })),
     async close() {

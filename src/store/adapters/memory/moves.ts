@@ -4,13 +4,13 @@ import type { Move } from "../../../domain/move.ts";
 import { TAKEN_ON, TARGET_LEFT } from "../../../domain/move-messages.ts";
 import { PHASES } from "../../../domain/move-phases.ts";
 import type { MoveBeginning, MoveRequest, MoveRows, MoveStore, RequestedMove } from "../../move/port.ts";
-import { applicationsOf, putUnit, workspaceOf } from "./applications.ts";
+import { applicationsOf, putUnit, workspaceOfTables } from "./applications.ts";
 import { clustersOf, environmentNamed, environmentsOf } from "./environments.ts";
-import { enter, liveMoveOf } from "./live-moves.ts";
-import { deploy, loadOf, siblingsOf } from "./placements.ts";
+import { enterPhaseInMemory, liveMoveOf } from "./live-moves.ts";
+import { deploy, loadOfInstance, siblingsOf } from "./placements.ts";
 import type { Tables, Transact, Transaction } from "./tables.ts";
 
-export function createMoveStore(transact: Transact): MoveStore {
+export function createMemoryMoveStore(transact: Transact): MoveStore {
   return {
     request: (requestedMove, signal) => transact(signal, (transaction) => request(transaction, requestedMove)),
     begin: (id, signal) => transact(signal, (transaction) => begin(transaction, id)),
@@ -34,7 +34,7 @@ export function createMoveStore(transact: Transact): MoveStore {
         const unit = deploy(transaction, unitId, { owner: to, epoch: toEpoch });
         transaction.tables.unitMoves.push({ unit: unitId, class: unit?.class ?? "", from, to, reason, at: decision.at });
         transaction.tables.decisions.push(decision);
-        enter(transaction, move, { to: "GRANT", message: "" });
+        enterPhaseInMemory(transaction, move, { to: "GRANT", message: "" });
         return true;
       }),
     abort: (id, { decision, ...said }, signal) =>
@@ -48,7 +48,7 @@ export function createMoveStore(transact: Transact): MoveStore {
           deploy(transaction, move.unitId, { owner: move.from, epoch: tables.lastEpoch, phase: "IDLE" });
           tables.decisions.push(decision);
         }
-        enter(transaction, move, { to: isWaiting ? "ABORTED" : "ABORT", ...said });
+        enterPhaseInMemory(transaction, move, { to: isWaiting ? "ABORTED" : "ABORT", ...said });
         return true;
       }),
     read: (id, signal) => transact(signal, ({ tables }) => tables.moves.get(id)),
@@ -84,7 +84,7 @@ function readRows(tables: Tables, id: MoveId): MoveRows | undefined {
     move,
     source: tables.instances.get(move.from),
     target: tables.instances.get(move.to),
-    unit: { unit, workspace: workspaceOf(tables, unit.workspaceId), environments: environmentsOf(tables, unit), applications },
+    unit: { unit, workspace: workspaceOfTables(tables, unit.workspaceId), environments: environmentsOf(tables, unit), applications },
   };
 }
 
@@ -102,7 +102,7 @@ function request(transaction: Transaction, requestedMove: RequestedMove): MoveRe
     requestedMove.isFailOver && !isStale && live?.toEpoch === requestedMove.epoch && PHASES[live.phase].next.includes("REDIRECTED");
   if (live !== undefined && !isTakenOn) return { kind: "moving", id: live.id };
   if (unit.owner === undefined || isStale) return { kind: "stale" };
-  const load = addLoad(loadOf(tables, requestedMove.to), unit.load);
+  const load = addLoad(loadOfInstance(tables, requestedMove.to), unit.load);
   const fits = LOAD_DIMENSIONS.every((dimension) => load[dimension] <= requestedMove.ceiling[dimension]);
   if (target.state !== "ACTIVE" || !fits || siblingsOf(tables, unit).includes(requestedMove.to)) return { kind: "full" };
   if (live !== undefined) enterAndFree(transaction, live, { to: "REDIRECTED", message: TAKEN_ON });
@@ -141,25 +141,25 @@ function begin(transaction: Transaction, id: MoveId): MoveBeginning {
   if (move?.phase !== "WAITING") return "stale";
   const row = tables.units.get(move.unitId);
   if (row?.unit.owner !== move.from || row.unit.epoch !== move.fromEpoch || row.unit.phase !== "IDLE") {
-    enter(transaction, move, { to: "ABORTED", message: "the unit was moved or changed before its turn came" });
+    enterPhaseInMemory(transaction, move, { to: "ABORTED", message: "the unit was moved or changed before its turn came" });
     return "dropped";
   }
   const isLeaving = applicationsOf(tables, move.unitId).some(({ application }) => application.deletedAt !== undefined);
   if (isLeaving && !move.isFailOver) return "leaving";
   if (tables.instances.get(move.to)?.state !== "ACTIVE") {
-    enter(transaction, move, { to: "ABORTED", message: TARGET_LEFT });
+    enterPhaseInMemory(transaction, move, { to: "ABORTED", message: TARGET_LEFT });
     return "dropped";
   }
   tables.lastEpoch += 1;
-  enter(transaction, { ...move, toEpoch: tables.lastEpoch }, { to: "PREPARE", message: "" });
+  enterPhaseInMemory(transaction, { ...move, toEpoch: tables.lastEpoch }, { to: "PREPARE", message: "" });
   putUnit(tables, { ...row, unit: { ...row.unit, phase: "MOVING", rowVersion: row.unit.rowVersion + 1 } });
   notify("unit", move.unitId);
   return "begun";
 }
 
 /** Puts a move into a phase, and gives its unit back where it holds that no longer. */
-function enterAndFree(transaction: Transaction, move: Move, entering: Parameters<typeof enter>[2]): void {
-  enter(transaction, move, entering);
+function enterAndFree(transaction: Transaction, move: Move, entering: Parameters<typeof enterPhaseInMemory>[2]): void {
+  enterPhaseInMemory(transaction, move, entering);
   if (PHASES[move.phase].holdsUnit && !PHASES[entering.to].holdsUnit) free(transaction, move.unitId);
 }
 

@@ -7,8 +7,8 @@ import type { OperationRow, Tables, Transaction } from "./tables.ts";
 
 const isOpen = ({ operation }: OperationRow): boolean => operation.state !== "Completed";
 
-function put(tables: Tables, operation: Operation, revision: number): void {
-  tables.operations.put(operation.id, { operation, revision });
+function put(tables: Tables, operation: Operation, revision: number, isTrouble = false): void {
+  tables.operations.put(operation.id, { operation, revision, isTrouble });
 }
 
 /** Records that an application changed, together with a change of the same kind that is still open. */
@@ -57,15 +57,16 @@ export function completeOperations(
   }
 }
 
-/** Changes what is open for an application: where it is to be carried out, or why it is not yet. */
+/** Changes what is open for an application: where it is to be carried out, or why it is not yet. A `trouble` was met with after so many more attempts. */
 export function amendOpen(
   { tables, now }: Transaction,
   subject: ApplicationId,
   change: Partial<Pick<Operation, "instanceId" | "message" | "state">>,
-  attempts = 0,
+  trouble?: { readonly attempts: number },
 ): void {
   for (const row of tables.operations.where("subject", subject).filter(isOpen)) {
     const { operation, revision } = row;
-    put(tables, { ...operation, ...change, attempts: operation.attempts + attempts, updatedAt: now() }, revision);
+    const attempts = operation.attempts + (trouble?.attempts ?? 0);
+    put(tables, { ...operation, ...change, attempts, updatedAt: now() }, revision, trouble !== undefined);
   }
 }

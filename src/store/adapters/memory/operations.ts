@@ -1,9 +1,9 @@
 import type { Operation } from "../../../domain/operation.ts";
 import type { ApplicationSummary, OperationStore, Page, WorkspaceSummary } from "../../operation/port.ts";
-import { applicationsOf, unitRow, workspaceOf } from "./applications.ts";
-import type { ApplicationRow, Tables, Transact } from "./tables.ts";
+import { applicationsOf, unitRow, workspaceOfTables } from "./applications.ts";
+import type { MemoryApplicationRow, Tables, Transact } from "./tables.ts";
 
-export function createOperationStore(transact: Transact): OperationStore {
+export function createMemoryOperationStore(transact: Transact): OperationStore {
   return {
     listOperations: (filter, page, signal) => transact(signal, ({ tables }) => listOperations(tables, filter, page)),
     listWorkspaces: (filter, page, signal) => transact(signal, ({ tables }) => listWorkspaces(tables, filter, page)),
@@ -48,9 +48,9 @@ function listApplications(
   { namespace, name }: Parameters<OperationStore["listApplications"]>[0],
   page: Page,
 ): readonly ApplicationSummary[] {
-  const isWanted = ({ application }: ApplicationRow): boolean =>
+  const isWanted = ({ application }: MemoryApplicationRow): boolean =>
     (name === undefined || application.name === name) &&
-    (namespace === undefined || workspaceOf(tables, application.workspaceId).namespace === namespace);
+    (namespace === undefined || workspaceOfTables(tables, application.workspaceId).namespace === namespace);
   const wanted = pageOf([...tables.applications.values()].filter(isWanted), ({ application }) => application.id, page);
   return wanted.map((row) => summaryOf(tables, row));
 }
@@ -62,7 +62,7 @@ function listSyncs(
   { workspaceId, owner }: Parameters<OperationStore["listSyncs"]>[0],
   page: Page,
 ): readonly ApplicationSummary[] {
-  const isWanted = ({ application, status }: ApplicationRow): boolean =>
+  const isWanted = ({ application, status }: MemoryApplicationRow): boolean =>
     (workspaceId === undefined || application.workspaceId === workspaceId) &&
     (owner === undefined || unitRow(tables, application.unitId).unit.owner === owner) &&
     (UNFINISHED.includes(status?.status.operationState?.["phase"]) ||
@@ -72,10 +72,10 @@ function listSyncs(
   );
 }
 
-function summaryOf(tables: Tables, { application, status }: ApplicationRow): ApplicationSummary {
+function summaryOf(tables: Tables, { application, status }: MemoryApplicationRow): ApplicationSummary {
   return {
     application,
-    workspace: workspaceOf(tables, application.workspaceId),
+    workspace: workspaceOfTables(tables, application.workspaceId),
     unit: unitRow(tables, application.unitId).unit,
     status,
   };

@@ -1,8 +1,8 @@
 import type { OwnedApplication, OwnershipStore } from "../../port.ts";
 import { environmentNamed } from "./environments.ts";
-import type { ApplicationRow, Tables, Transact } from "./tables.ts";
+import type { MemoryApplicationRow, Tables, Transact } from "./tables.ts";
 
-export function createOwnershipStore(transact: Transact): OwnershipStore {
+export function createMemoryOwnershipStore(transact: Transact): OwnershipStore {
   return {
     listOwned: ({ after, limit }, signal) =>
       transact(signal, ({ tables }) => {
@@ -13,7 +13,7 @@ export function createOwnershipStore(transact: Transact): OwnershipStore {
   };
 }
 
-function ownedOf(tables: Tables, { application, status }: ApplicationRow): OwnedApplication | undefined {
+function ownedOf(tables: Tables, { application, status }: MemoryApplicationRow): OwnedApplication | undefined {
   const { id, argoName, unitId, workspaceId, deletedAt, spec } = application;
   const unit = tables.units.get(unitId)?.unit;
   if (unit?.owner === undefined) return undefined;

@@ -13,10 +13,10 @@ import type {
   PlacementRefusal,
   PlacementStore,
 } from "../../placement/port.ts";
-import { applicationsOf, objectKey, putUnit, workspaceOf } from "./applications.ts";
+import { applicationsOf, objectKey, putUnit, workspaceOfTables } from "./applications.ts";
 import { arrivingAt, liveMoveOf } from "./live-moves.ts";
 import { amendOpen } from "./operations-log.ts";
-import type { Tables, Transact, Transaction, UnitRow } from "./tables.ts";
+import type { MemoryUnitRow, Tables, Transact, Transaction } from "./tables.ts";
 
 export function createPlacementStore(transact: Transact): PlacementStore {
   return {
@@ -25,7 +25,7 @@ export function createPlacementStore(transact: Transact): PlacementStore {
         const unit = tables.units.get(id)?.unit;
         if (unit === undefined) return undefined;
         const directive = tables.directives.get(unit.workspaceId) ?? NO_DIRECTIVE;
-        return { unit, workspace: workspaceOf(tables, unit.workspaceId), directive, siblings: siblingsOf(tables, unit) };
+        return { unit, workspace: workspaceOfTables(tables, unit.workspaceId), directive, siblings: siblingsOf(tables, unit) };
       }),
     readUnitsOf: (workspaceId, signal) =>
       transact(signal, ({ tables }) => tables.units.where("workspace", workspaceId).map(({ unit }) => unit)),
@@ -43,7 +43,7 @@ export function siblingsOf(tables: Tables, { id, workspaceId }: PlacementUnit): 
   return [...new Set(instances)].sort();
 }
 
-export function loadOf(tables: Tables, instanceId: InstanceId): LoadVector {
+export function loadOfInstance(tables: Tables, instanceId: InstanceId): LoadVector {
   const held = tables.units.where("owner", instanceId).map(({ unit }) => unit);
   const arriving = arrivingAt(tables, instanceId).flatMap((id) => tables.units.get(id)?.unit ?? []);
   return [...new Set([...held, ...arriving])].reduce((sum, { load }) => addLoad(sum, load), ZERO_LOAD);
@@ -57,7 +57,7 @@ function readFleet(tables: Tables, className: string): FleetSnapshot {
     floor: instances.length === 0 ? undefined : tables.fleet?.spec.versions.floor,
     instances: instances.map((instance) => ({
       instance,
-      load: loadOf(tables, instance.id),
+      load: loadOfInstance(tables, instance.id),
       units: tables.units.where("owner", instance.id).length,
       verdict: verdictOn(tables, instance.id),
     })),
@@ -74,7 +74,7 @@ function commit(transaction: Transaction, { unitId, rowVersion, instanceId, ceil
   const row = tables.units.get(unitId);
   if (row === undefined || row.unit.owner !== undefined || row.unit.rowVersion !== rowVersion) return { kind: "stale" };
   const { unit } = row;
-  const load = addLoad(loadOf(tables, instanceId), unit.load);
+  const load = addLoad(loadOfInstance(tables, instanceId), unit.load);
   const isRoomy = LOAD_DIMENSIONS.every((dimension) => load[dimension] <= ceiling[dimension]);
   const fits = isRoomy && !siblingsOf(tables, unit).includes(instanceId);
   if (tables.instances.get(instanceId)?.state !== "ACTIVE" || !fits) return { kind: "full" };
@@ -119,9 +119,9 @@ export function changeViews(
 function listUnplaced(tables: Tables, { limit, after }: Page): readonly UnitId[] {
   const last = after === "" ? undefined : tables.units.get(after as UnitId);
   if (after !== "" && last === undefined) return [];
-  const isBehind = ({ createdAt, unit }: UnitRow): boolean =>
+  const isBehind = ({ createdAt, unit }: MemoryUnitRow): boolean =>
     last === undefined || createdAt > last.createdAt || (createdAt === last.createdAt && unit.id > last.unit.id);
-  const byAge = (a: UnitRow, b: UnitRow): number => a.createdAt - b.createdAt || (a.unit.id < b.unit.id ? -1 : 1);
+  const byAge = (a: MemoryUnitRow, b: MemoryUnitRow): number => a.createdAt - b.createdAt || (a.unit.id < b.unit.id ? -1 : 1);
   const found = [...tables.units.where("owner", "")].filter(isBehind).toSorted(byAge);
   return found.slice(0, limit).map(({ unit }) => unit.id);
 }

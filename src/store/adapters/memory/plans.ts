@@ -6,14 +6,14 @@ import { freezeOfRollout } from "../../../domain/rollout.ts";
 import type { PlacementUnit } from "../../../domain/workspace.ts";
 import { WAITING_FOR_INSTANCE } from "../../operation/messages.ts";
 import type { FailedMove, MoveOutcome, PlanFacts, PlanStore, StepsOf, UnitFacts, UnitMove } from "../../plan/port.ts";
-import { applicationsOf, objectKey, putUnit, workspaceOf } from "./applications.ts";
+import { applicationsOf, objectKey, putUnit, workspaceOfTables } from "./applications.ts";
 import { clustersOf } from "./environments.ts";
 import { liveMoveOf } from "./live-moves.ts";
-import { changeViews, loadOf } from "./placements.ts";
+import { changeViews, loadOfInstance } from "./placements.ts";
 import { liveOf } from "./rollouts.ts";
-import type { Tables, Transact, Transaction, UnitRow } from "./tables.ts";
+import type { MemoryUnitRow, Tables, Transact, Transaction } from "./tables.ts";
 
-export function createPlanStore(transact: Transact): PlanStore {
+export function createMemoryPlanStore(transact: Transact): PlanStore {
   return {
     listClasses: (signal) =>
       transact(signal, ({ tables }) => {
@@ -88,12 +88,12 @@ function failuresOf(tables: Tables, className: string, since: number): readonly 
     .sort((a, b) => b.at - a.at);
 }
 
-function unitFacts(tables: Tables, row: UnitRow): UnitFacts {
+function unitFacts(tables: Tables, row: MemoryUnitRow): UnitFacts {
   const { unit, load } = row;
   return {
     unit,
-    namespace: workspaceOf(tables, unit.workspaceId).namespace,
-    trustClass: workspaceOf(tables, unit.workspaceId).trustClass,
+    namespace: workspaceOfTables(tables, unit.workspaceId).namespace,
+    trustClass: workspaceOfTables(tables, unit.workspaceId).trustClass,
     known: load,
     directive: tables.directives.get(unit.workspaceId) ?? NO_DIRECTIVE,
     clusters: clustersOf(tables, unit.id),
@@ -108,7 +108,7 @@ function movingTo(tables: Tables, { id, owner }: PlacementUnit): InstanceId | un
   return to === owner ? undefined : to;
 }
 
-function isDeployed(tables: Tables, { unit }: UnitRow): boolean {
+function isDeployed(tables: Tables, { unit }: MemoryUnitRow): boolean {
   const stands = (subject: string): boolean => tables.objects.where("subject", subject).some(({ instanceId }) => instanceId === unit.owner);
   const applications = applicationsOf(tables, unit.id);
   const isHeld = applications.some(
@@ -127,7 +127,7 @@ function commitMove(transaction: Transaction, move: UnitMove): MoveOutcome {
   const { unit } = row;
   if (unit.owner !== move.from || unit.epoch !== move.epoch || liveMoveOf(tables, unit.id) !== undefined) return { kind: "stale" };
   if (isDeployed(tables, row)) return { kind: "deployed" };
-  const load = addLoad(loadOf(tables, move.to), unit.load);
+  const load = addLoad(loadOfInstance(tables, move.to), unit.load);
   const fits = LOAD_DIMENSIONS.every((dimension) => load[dimension] <= move.ceiling[dimension]);
   if (target.state !== "ACTIVE" || !fits) return { kind: "full" };
   const epoch = ++tables.lastEpoch;

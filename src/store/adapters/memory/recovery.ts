@@ -1,9 +1,9 @@
-import type { PlacedUnit, RecoveryStore, Reseating } from "../../recovery/port.ts";
-import { enter, liveMoveOf } from "./live-moves.ts";
+import type { RecoveryStore, Reseating, UnitToRecover } from "../../recovery/port.ts";
+import { enterPhaseInMemory, liveMoveOf } from "./live-moves.ts";
 import { deploy } from "./placements.ts";
 import type { Tables, Transact, Transaction } from "./tables.ts";
 
-export function createRecoveryStore(transact: Transact): RecoveryStore {
+export function createMemoryRecoveryStore(transact: Transact): RecoveryStore {
   return {
     readLastEpoch: (signal) => transact(signal, ({ tables }) => tables.lastEpoch),
     raiseEpochs: (above, signal) =>
@@ -19,7 +19,7 @@ export function createRecoveryStore(transact: Transact): RecoveryStore {
   };
 }
 
-function placed(tables: Tables): PlacedUnit[] {
+function placed(tables: Tables): UnitToRecover[] {
   return [...tables.units.values()].flatMap(({ unit: { id, workspaceId, bucket, owner, epoch, phase } }) => {
     const namespace = tables.workspaces.get(workspaceId)?.namespace;
     return owner === undefined || namespace === undefined ? [] : [{ id, namespace, bucket, owner, epoch, phase }];
@@ -31,7 +31,7 @@ function reseat(transaction: Transaction, { unit, owner, message, decision }: Re
   const now = tables.units.get(unit.id)?.unit;
   if (now?.owner !== unit.owner || now.epoch !== unit.epoch || now.phase !== unit.phase) return false;
   const move = liveMoveOf(tables, unit.id);
-  if (move !== undefined) enter(transaction, move, { to: "ABORTED", message });
+  if (move !== undefined) enterPhaseInMemory(transaction, move, { to: "ABORTED", message });
   tables.lastEpoch += 1;
   deploy(transaction, unit.id, { owner, epoch: tables.lastEpoch, phase: "IDLE" });
   tables.decisions.push(decision);

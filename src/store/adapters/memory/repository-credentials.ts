@@ -6,12 +6,12 @@ import type {
   RepositoryCredentialStore,
   RepositoryCredentialView,
 } from "../../repository-credential/port.ts";
-import { putUnit, workspaceOf } from "./applications.ts";
+import { putUnit, workspaceOfTables } from "./applications.ts";
 import { ensureUnit } from "./intents.ts";
 import { unitAppliedRevision } from "./shards.ts";
 import { type Tables, type Transact, type Transaction, workspaceIdentity } from "./tables.ts";
 
-export function createRepositoryCredentialStore(transact: Transact): RepositoryCredentialStore {
+export function createMemoryRepositoryCredentialStore(transact: Transact): RepositoryCredentialStore {
   return {
     record: (intent, signal) => transact(signal, (transaction) => record(transaction, intent)),
     revoke: (uids, signal) => transact(signal, (transaction) => revoke(transaction, uids)),
@@ -75,14 +75,14 @@ function viewOf(tables: Tables, credential: RepositoryCredential): RepositoryCre
 
 function listKnown(tables: Tables, apiCluster: string): readonly KnownRepositoryCredential[] {
   return [...tables.repositoryCredentials.values()]
-    .filter(({ workspaceId }) => workspaceOf(tables, workspaceId).apiCluster === apiCluster)
+    .filter(({ workspaceId }) => workspaceOfTables(tables, workspaceId).apiCluster === apiCluster)
     .map(({ uid, generation, workspaceId, name, url, secretVersion }) => ({
       uid,
       generation,
       name,
       url,
       secretVersion,
-      namespace: workspaceOf(tables, workspaceId).namespace,
+      namespace: workspaceOfTables(tables, workspaceId).namespace,
     }))
     .sort((a, b) => (a.uid < b.uid ? -1 : 1));
 }

@@ -11,7 +11,7 @@ import { REPOSITORY_PURPOSE } from "../../../domain/repository-credential.ts";
 import type { RetentionStore } from "../../retention/port.ts";
 import type { CredentialRow, Tables, Transact } from "./tables.ts";
 
-export function createRetentionStore(transact: Transact): RetentionStore {
+export function createMemoryRetentionStore(transact: Transact): RetentionStore {
   return {
     forgetOperations: (before, limit, signal) =>
       transact(signal, ({ tables }) => {

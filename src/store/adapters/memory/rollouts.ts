@@ -3,7 +3,7 @@ import { isLiveRollout, type Rollout } from "../../../domain/rollout.ts";
 import type { RolloutStore } from "../../port.ts";
 import type { Tables, Transact } from "./tables.ts";
 
-export function createRolloutStore(transact: Transact): RolloutStore {
+export function createMemoryRolloutStore(transact: Transact): RolloutStore {
   return {
     create: (rollout, decision, signal) =>
       transact(signal, ({ tables, notify }) => {

@@ -5,11 +5,11 @@ import type { ShardKind, ShardObject } from "../../../domain/shard-object.ts";
 import type { PlacementUnit } from "../../../domain/workspace.ts";
 import type { DesiredApplication, DesiredUnit, EndedApplication, Lagging, ProgressNote, ShardStore } from "../../shard/port.ts";
 import { UNIT_OBJECT_KINDS } from "../../shard/unit-object-kinds.ts";
-import { applicationsOf, dropApplications, dropWorkspace, objectKey, repoUrlsOf, unitRow, workspaceOf } from "./applications.ts";
+import { applicationsOf, dropApplications, dropWorkspace, objectKey, repoUrlsOf, unitRow, workspaceOfTables } from "./applications.ts";
 import { environmentNamed, environmentsOf } from "./environments.ts";
 import { liveMoveOf } from "./live-moves.ts";
 import { amendOpen, completeOperations } from "./operations-log.ts";
-import type { ApplicationRow, Tables, Transact, Transaction } from "./tables.ts";
+import type { MemoryApplicationRow, Tables, Transact, Transaction } from "./tables.ts";
 
 export function createShardStore(transact: Transact): ShardStore {
   return {
@@ -87,7 +87,7 @@ function readApplication(tables: Tables, id: ApplicationId): DesiredApplication 
   return {
     application,
     unit,
-    workspace: workspaceOf(tables, application.workspaceId),
+    workspace: workspaceOfTables(tables, application.workspaceId),
     unitAppliedRevision: unitAppliedRevision(tables, unit),
     environment: environmentNamed(tables, application.workspaceId, application.spec.destination.environment),
     acknowledged: acknowledged(tables, unit, { kind: "application", subject: id }),
@@ -99,7 +99,7 @@ function readUnit(tables: Tables, id: UnitId): DesiredUnit | undefined {
   if (unit === undefined) return undefined;
   return {
     unit,
-    workspace: workspaceOf(tables, unit.workspaceId),
+    workspace: workspaceOfTables(tables, unit.workspaceId),
     repoUrls: repoUrlsOf(tables, id),
     applications: applicationsOf(tables, id).length,
     repositoryCredentials: tables.repositoryCredentials.where("workspace", unit.workspaceId),
@@ -117,12 +117,12 @@ function hasAccounts(tables: Tables, id: WorkspaceId): boolean {
 
 function listLagging(tables: Tables, instanceId: InstanceId, limit: number): Lagging {
   const units = ownedBy(tables, instanceId);
-  const isBehind = (unit: PlacementUnit, { application }: ApplicationRow): boolean =>
+  const isBehind = (unit: PlacementUnit, { application }: MemoryApplicationRow): boolean =>
     application.deletedAt !== undefined ||
     (acknowledged(tables, unit, { kind: "application", subject: application.id })?.appliedRevision ?? 0) < application.desiredRevision;
   const applications = units.flatMap((unit) => applicationsOf(tables, unit.id).filter((row) => isBehind(unit, row)));
   const behind = units.filter(
-    (unit) => unitAppliedRevision(tables, unit) < unit.desiredRevision || workspaceOf(tables, unit.workspaceId).state === "deleting",
+    (unit) => unitAppliedRevision(tables, unit) < unit.desiredRevision || workspaceOfTables(tables, unit.workspaceId).state === "deleting",
   );
   return {
     applications: applications
@@ -153,7 +153,7 @@ function recordProgress(transaction: Transaction, { applicationId, blockage, att
   const { tables, notify } = transaction;
   const open = tables.operations.where("subject", applicationId).filter(({ operation }) => operation.state !== "Completed");
   const isChange = open.some(({ operation }) => operation.message !== message);
-  amendOpen(transaction, applicationId, { state, message }, attempts);
+  amendOpen(transaction, applicationId, { state, message }, { attempts });
   const row = tables.applications.get(applicationId);
   const isSameBlockage = canonicalJson(row?.blockage ?? null) === canonicalJson(blockage ?? null);
   if (row === undefined || (isSameBlockage && !isChange)) return;

@@ -4,9 +4,9 @@ import { addLoad, LOAD_DIMENSIONS, type LoadVector, ZERO_LOAD } from "../../../d
 import { LOAD_PER_APPLICATION } from "../../placement/planning-load.ts";
 import type { SplitChange, SplitRow, SplitStore } from "../../split/port.ts";
 import { applicationsOf, dropUnit, putUnit } from "./applications.ts";
-import type { Tables, Transact, Transaction, UnitRow } from "./tables.ts";
+import type { MemoryUnitRow, Tables, Transact, Transaction } from "./tables.ts";
 
-export function createSplitStore(transact: Transact): SplitStore {
+export function createMemorySplitStore(transact: Transact): SplitStore {
   return {
     list: (className, beyond, signal) => transact(signal, ({ tables }) => list(tables, className, beyond)),
     commit: (change, signal) => transact(signal, (transaction) => commit(transaction, change)),
@@ -14,7 +14,7 @@ export function createSplitStore(transact: Transact): SplitStore {
 }
 
 /** By number of the part. */
-function partsOf(tables: Tables, id: WorkspaceId): readonly UnitRow[] {
+function partsOf(tables: Tables, id: WorkspaceId): readonly MemoryUnitRow[] {
   return tables.units.where("workspace", id).toSorted((a, b) => a.unit.bucket - b.unit.bucket);
 }
 
@@ -33,7 +33,7 @@ function list(tables: Tables, className: string, beyond: LoadVector): readonly S
 const UNSPLIT = { parts: 1, openPart: 0, roomySince: undefined, deal: {} } as const;
 const byId = (a: { readonly id: string }, b: { readonly id: string }): number => (a.id < b.id ? -1 : 1);
 
-function rowsOf(tables: Tables, { id, bucket }: UnitRow["unit"]): SplitRow["applications"] {
+function rowsOf(tables: Tables, { id, bucket }: MemoryUnitRow["unit"]): SplitRow["applications"] {
   return applicationsOf(tables, id).map(({ application, status }) => ({
     id: application.id,
     part: bucket,
@@ -44,7 +44,7 @@ function rowsOf(tables: Tables, { id, bucket }: UnitRow["unit"]): SplitRow["appl
   }));
 }
 
-const isLoose = ({ unit }: UnitRow): boolean => unit.epoch === 0 && unit.owner === undefined;
+const isLoose = ({ unit }: MemoryUnitRow): boolean => unit.epoch === 0 && unit.owner === undefined;
 
 function commit(transaction: Transaction, change: SplitChange): boolean {
   const { tables, notify, now } = transaction;

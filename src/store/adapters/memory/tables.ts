@@ -38,7 +38,7 @@ import type { SplitRow } from "../../split/port.ts";
 import type { ApiToken } from "../../token/port.ts";
 import { createIndexedTable, type IndexedTable } from "./indexed-table.ts";
 
-export interface UnitRow {
+export interface MemoryUnitRow {
   readonly unit: PlacementUnit;
   /** Hash of the facts on which no candidate was found for it last; absent while no search has failed. */
   readonly unplaceable: string | undefined;
@@ -47,7 +47,7 @@ export interface UnitRow {
   readonly createdAt: Millis;
 }
 
-export interface ApplicationRow {
+export interface MemoryApplicationRow {
   readonly application: Application;
   readonly status: RecordedStatus | undefined;
   readonly blockage: Blockage | undefined;
@@ -60,6 +60,8 @@ export interface OperationRow {
   readonly operation: Operation;
   /** Revision of the application whose acknowledgement completes it. */
   readonly revision: number;
+  /** Its message says what its instance met with, and not what it waits for before that: its user is told. */
+  readonly isTrouble: boolean;
 }
 
 export interface SyncRunRow {
@@ -89,8 +91,8 @@ export interface EndedRow {
 /** Everything the store holds. Rows are replaced, never changed, so that what was handed out stays as it was. */
 export interface Tables {
   readonly workspaces: IndexedTable<WorkspaceId, Workspace, "identity">;
-  readonly units: IndexedTable<UnitId, UnitRow, "workspace" | "owner">;
-  readonly applications: IndexedTable<ApplicationId, ApplicationRow, "unit" | "uid">;
+  readonly units: IndexedTable<UnitId, MemoryUnitRow, "workspace" | "owner">;
+  readonly applications: IndexedTable<ApplicationId, MemoryApplicationRow, "unit" | "uid">;
   readonly endedApplications: IndexedTable<ApplicationId, EndedRow, "unit" | "uid">;
   readonly objects: IndexedTable<string, ShardObject, "subject">;
   readonly operations: IndexedTable<OperationId, OperationRow, "subject">;

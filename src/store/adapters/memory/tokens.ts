@@ -1,7 +1,7 @@
 import type { TokenStore } from "../../token/port.ts";
 import type { Transact } from "./tables.ts";
 
-export function createTokenStore(transact: Transact): TokenStore {
+export function createMemoryTokenStore(transact: Transact): TokenStore {
   return {
     put: ({ name, role }, hash, signal) => transact(signal, ({ tables }) => void tables.tokens.set(name, { name, role, hash })),
     readHashes: (signal) =>

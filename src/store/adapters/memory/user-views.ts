@@ -1,9 +1,8 @@
 import type { ApplicationId } from "../../../domain/ids.ts";
 import type { IntentStore, KnownApplication, Publication, UserView } from "../../intent/port.ts";
-import { UNTROUBLED } from "../../operation/messages.ts";
-import { unitRow, workspaceOf } from "./applications.ts";
+import { unitRow, workspaceOfTables } from "./applications.ts";
 import { environmentNamed } from "./environments.ts";
-import type { ApplicationRow, Tables, Transact } from "./tables.ts";
+import type { MemoryApplicationRow, Tables, Transact } from "./tables.ts";
 
 type Views = Pick<
   IntentStore,
@@ -21,7 +20,7 @@ export function createUserViews(transact: Transact): Views {
     listOverdue: ({ apiCluster, before, limit }, signal) =>
       transact(signal, ({ tables }) => {
         const overdue = rowsOf(tables, apiCluster)
-          .map(({ application }) => ({ application, workspace: workspaceOf(tables, application.workspaceId) }))
+          .map(({ application }) => ({ application, workspace: workspaceOfTables(tables, application.workspaceId) }))
           .filter(({ application, workspace }) => workspace.state === "deleting" && application.deletion === "cascade")
           .filter(({ application: { deletedAt } }) => deletedAt !== undefined && deletedAt < before)
           .toSorted((a, b) => (a.application.uid < b.application.uid ? -1 : 1));
@@ -50,17 +49,17 @@ export function createUserViews(transact: Transact): Views {
   };
 }
 
-function rowsOf(tables: Tables, apiCluster: string): readonly ApplicationRow[] {
+function rowsOf(tables: Tables, apiCluster: string): readonly MemoryApplicationRow[] {
   const own = [...tables.applications.values()].filter(
-    ({ application }) => workspaceOf(tables, application.workspaceId).apiCluster === apiCluster,
+    ({ application }) => workspaceOfTables(tables, application.workspaceId).apiCluster === apiCluster,
   );
   return own.sort((a, b) => (a.application.id < b.application.id ? -1 : 1));
 }
 
-function view(tables: Tables, { application, status, blockage, publishedHash, viewRevision }: ApplicationRow): UserView {
+function view(tables: Tables, { application, status, blockage, publishedHash, viewRevision }: MemoryApplicationRow): UserView {
   const { unit, unplaceable } = unitRow(tables, application.unitId);
   const { owner, epoch, phase } = unit;
-  const workspace = workspaceOf(tables, application.workspaceId);
+  const workspace = workspaceOfTables(tables, application.workspaceId);
   return {
     application,
     workspace,
@@ -71,15 +70,14 @@ function view(tables: Tables, { application, status, blockage, publishedHash, vi
     blockage,
     trouble: tables.operations
       .where("subject", application.id)
-      .map(({ operation }) => operation)
-      .find(({ state, message }) => state !== "Completed" && !UNTROUBLED.includes(message))?.message,
+      .find(({ operation, isTrouble }) => operation.state !== "Completed" && isTrouble)?.operation.message,
     publishedHash,
     viewRevision,
   };
 }
 
-function known(tables: Tables, { application: { id, uid, name, workspaceId, deletedAt } }: ApplicationRow): KnownApplication {
-  return { applicationId: id, uid, namespace: workspaceOf(tables, workspaceId).namespace, name, deletedAt };
+function known(tables: Tables, { application: { id, uid, name, workspaceId, deletedAt } }: MemoryApplicationRow): KnownApplication {
+  return { applicationId: id, uid, namespace: workspaceOfTables(tables, workspaceId).namespace, name, deletedAt };
 }
 
 function recordPublished(tables: Tables, { applicationId, hash, viewRevision }: Publication): void {

@@ -5,7 +5,7 @@ import { parseDecision } from "../../../domain/parse-decision.ts";
 import type { DecisionStore } from "../../decision/port.ts";
 import type { Database, Statement } from "./database.ts";
 import { build } from "./query-builder.ts";
-import { instant, instants, text, texts } from "./sql-values.ts";
+import { instant, instants, sqlText, texts } from "./sql-values.ts";
 
 /** Where the journal's entries get their ids from; they sort in the order they were made. */
 export type DecisionIds = Ids;
@@ -18,7 +18,7 @@ export const NO_DECISION: readonly null[] = [null, null, null, null, null, null,
 
 export function decisionValues(ids: DecisionIds, decision: Decision): readonly string[] {
   const { at, subject, kind, verdict, rule, details } = decision;
-  return [ids.next(), instant(at), text(subject), kind, verdict, rule, JSON.stringify(details)];
+  return [ids.next(), instant(at), sqlText(subject), kind, verdict, rule, JSON.stringify(details)];
 }
 
 const APPEND: Statement = {
@@ -50,7 +50,7 @@ export function createDecisionStore(database: Database, ids: DecisionIds): Decis
       const decisions = build("decision").select("at", "subject", "kind", "verdict", "rule", "details");
       if (subjects !== undefined) decisions.whereRaw("subject = any (?::text[])", [texts(subjects)]);
       if (kind !== undefined) decisions.where({ kind });
-      if (verdict !== undefined) decisions.where({ verdict: text(verdict) });
+      if (verdict !== undefined) decisions.where({ verdict: sqlText(verdict) });
       if (since !== undefined) decisions.where("at", ">=", instant(since));
       decisions.orderByRaw("at desc, id desc").limit(limit);
       const name = subjects === undefined ? "list_decisions" : "list_decisions_of_subjects";

@@ -4,7 +4,7 @@ import { GoneError } from "../../../domain/errors.ts";
 import type { DirectiveChange, DirectiveStore } from "../../port.ts";
 import type { Database, Statement } from "./database.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "./decisions.ts";
-import { instant, text } from "./sql-values.ts";
+import { instant, sqlText } from "./sql-values.ts";
 
 /** Units are locked in the order of their ids, as by everybody who changes several of them. */
 const DIRECT: Statement = {
@@ -86,11 +86,18 @@ export function createDirectiveStore(database: Database, ids: DecisionIds): Dire
     direct: (change, signal) => direct(database, ids, change, signal),
     read: async (workspaceId, signal) => directiveOf((await database.run<DirectiveRow>(READ, [workspaceId], signal))[0]),
     async putFreeze({ name, schedule, durationMs, actor, reason, at }, decision, signal) {
-      const row = [text(name), schedule === undefined ? null : text(schedule), durationMs, text(actor), text(reason), instant(at)];
+      const row = [
+        sqlText(name),
+        schedule === undefined ? null : sqlText(schedule),
+        durationMs,
+        sqlText(actor),
+        sqlText(reason),
+        instant(at),
+      ];
       await database.run(PUT_FREEZE, [...row, ...decisionValues(ids, decision)], signal);
     },
     dropFreeze: async (name, decision, signal) =>
-      (await database.run(DROP_FREEZE, [text(name), ...decisionValues(ids, decision)], signal)).length > 0,
+      (await database.run(DROP_FREEZE, [sqlText(name), ...decisionValues(ids, decision)], signal)).length > 0,
     listFreezes: async (signal) => (await database.run<FreezeRow>(FREEZES, [], signal)).map(freezeOf),
   };
 }

@@ -4,7 +4,7 @@ import type { InstanceId, UnitId } from "../../../domain/ids.ts";
 import type { HealthStore, TroubledUnit } from "../../health/port.ts";
 import type { Database, Statement } from "./database.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues, NO_DECISION } from "./decisions.ts";
-import { instant, text } from "./sql-values.ts";
+import { instant, sqlText } from "./sql-values.ts";
 
 const RECORD: Statement = {
   name: "record_health",
@@ -86,7 +86,7 @@ export function createHealthStore(database: Database, ids: DecisionIds): HealthS
   return {
     async record({ sample, verdict, keepSince, decision }, signal) {
       const { instanceId, at, since, state, cause, component, evidence, baseline } = verdict;
-      const said = [state, cause, component ?? null, text(verdict.text), JSON.stringify(evidence), JSON.stringify(baseline ?? null)];
+      const said = [state, cause, component ?? null, sqlText(verdict.text), JSON.stringify(evidence), JSON.stringify(baseline ?? null)];
       const seen = [instant(sample.at), JSON.stringify(sample.signals), instant(keepSince)];
       const journal = decision === undefined ? NO_DECISION : decisionValues(ids, decision);
       await database.run(RECORD, [instanceId, instant(at), instant(since), ...said, ...seen, ...journal], signal);

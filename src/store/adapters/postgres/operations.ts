@@ -8,16 +8,16 @@ import { build } from "./query-builder.ts";
 import {
   APPLICATION,
   type ApplicationRow,
-  applicationOf,
+  applicationOfRow,
   STATUS,
   type StatusRow,
   statusOf,
   UNIT,
   type UnitRow,
-  unitOf,
+  unitOfRow,
   WORKSPACE,
   type WorkspaceRow,
-  workspaceOf,
+  workspaceOfRow,
 } from "./rows.ts";
 import { instant } from "./sql-values.ts";
 
@@ -119,12 +119,12 @@ async function listWorkspaces(
 function workspaceSummary(rows: readonly SummaryRow[]): readonly WorkspaceSummary[] {
   const [first] = rows;
   if (first === undefined) return [];
-  const units = rows.flatMap((row) => (row.u_id === null ? [] : unitOf(row)));
-  return [{ workspace: workspaceOf(first), units, applications: rows.reduce((sum, row) => sum + row.applications, 0) }];
+  const units = rows.flatMap((row) => (row.u_id === null ? [] : unitOfRow(row)));
+  return [{ workspace: workspaceOfRow(first), units, applications: rows.reduce((sum, row) => sum + row.applications, 0) }];
 }
 
 function applicationSummary(row: SummaryOfApplication): ApplicationSummary {
-  return { application: applicationOf(row), workspace: workspaceOf(row), unit: unitOf(row), status: statusOf(row) };
+  return { application: applicationOfRow(row), workspace: workspaceOfRow(row), unit: unitOfRow(row), status: statusOf(row) };
 }
 
 /** Parameters of an operation that is opened: now, its deadline, and what it says without and with an instance. */

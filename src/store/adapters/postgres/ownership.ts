@@ -1,6 +1,6 @@
 import type { OwnedApplication, OwnershipStore } from "../../port.ts";
 import type { Database, Statement } from "./database.ts";
-import { text } from "./sql-values.ts";
+import { sqlText } from "./sql-values.ts";
 
 const OWNED: Statement = {
   name: "list_owned_applications",
@@ -19,6 +19,6 @@ select a.id, a.argo_name as "argoName", a.unit as "unitId", u.owner, u.phase = '
 
 export function createOwnershipStore(database: Database): OwnershipStore {
   return {
-    listOwned: ({ after, limit }, signal) => database.run<OwnedApplication>(OWNED, [text(after), limit], signal),
+    listOwned: ({ after, limit }, signal) => database.run<OwnedApplication>(OWNED, [sqlText(after), limit], signal),
   };
 }

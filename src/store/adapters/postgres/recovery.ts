@@ -1,12 +1,12 @@
 import type { Clock } from "../../../domain/clock.ts";
 import type { MoveId } from "../../../domain/ids.ts";
 import { WAITING_FOR_INSTANCE } from "../../operation/messages.ts";
-import type { PlacedUnit, RecoveryStore, Reseating } from "../../recovery/port.ts";
+import type { RecoveryStore, Reseating, UnitToRecover } from "../../recovery/port.ts";
 import type { Database, Run, Statement } from "./database.ts";
 import { type DecisionIds, decisionValues } from "./decisions.ts";
-import { enter } from "./moves/enter-phase.ts";
+import { enterPhase } from "./moves/enter-phase.ts";
 import { PLACED_UNITS } from "./placements/placed-units.ts";
-import { text } from "./sql-values.ts";
+import { sqlText } from "./sql-values.ts";
 
 const LAST_EPOCH: Statement = {
   name: "read_last_epoch",
@@ -59,7 +59,7 @@ export function createRecoveryStore(database: Database, clock: Clock, ids: Decis
       return row?.last ?? 0;
     },
     raiseEpochs: async (above, signal) => void (await database.run(RAISE, [above], signal)),
-    listPlaced: ({ after, limit }, signal) => database.run<PlacedUnit>(PLACED, [text(after), limit], signal),
+    listPlaced: ({ after, limit }, signal) => database.run<UnitToRecover>(PLACED, [sqlText(after), limit], signal),
     reseat: (change, signal) => database.transaction("reseat_unit", (run) => reseat(run, { change, clock, ids }), signal),
   };
 }
@@ -73,7 +73,7 @@ interface Work {
 async function reseat(run: Run, { change: { unit, owner, message, decision }, clock, ids }: Work): Promise<boolean> {
   if ((await run(LOCK, [unit.id, unit.epoch, unit.owner, unit.phase])).length === 0) return false;
   const [move] = await run<{ readonly id: MoveId }>(LIVE_MOVE, [unit.id]);
-  if (move !== undefined) await enter(run, move.id, { to: "ABORTED", message }, clock.now());
+  if (move !== undefined) await enterPhase(run, move.id, { to: "ABORTED", message }, clock.now());
   await run(RESEAT, [owner, unit.id, unit.epoch, unit.owner, unit.phase, ...decisionValues(ids, decision), WAITING_FOR_INSTANCE]);
   return true;
 }

@@ -1,6 +1,6 @@
 import type { ReservedServerStore } from "../../port.ts";
 import type { Database, Statement } from "./database.ts";
-import { text, texts } from "./sql-values.ts";
+import { sqlText, texts } from "./sql-values.ts";
 
 const READ: Statement = { name: "read_reserved_server", text: "select listeners, certificate from reserved_server where server = $1" };
 const KEEP: Statement = {
@@ -19,10 +19,10 @@ interface Row {
 export function createReservedServerStore(database: Database): ReservedServerStore {
   return {
     async read(server, signal) {
-      const [row] = await database.run<Row>(READ, [text(server)], signal);
+      const [row] = await database.run<Row>(READ, [sqlText(server)], signal);
       return row === undefined ? undefined : { server, listeners: row.listeners, certificate: row.certificate ?? undefined };
     },
     keep: async ({ server, listeners, certificate }, signal) =>
-      void (await database.run(KEEP, [text(server), texts(listeners), certificate ?? null], signal)),
+      void (await database.run(KEEP, [sqlText(server), texts(listeners), certificate ?? null], signal)),
   };
 }

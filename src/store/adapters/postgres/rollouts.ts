@@ -4,7 +4,7 @@ import type { FrozenVersion, Rollout } from "../../../domain/rollout.ts";
 import type { RolloutChange, RolloutStore } from "../../port.ts";
 import type { Database, Statement } from "./database.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues, NO_DECISION } from "./decisions.ts";
-import { instant, text } from "./sql-values.ts";
+import { instant, sqlText } from "./sql-values.ts";
 
 /** The index over live ones lets one in, whoever else asks at this moment. */
 const CREATE: Statement = {
@@ -68,7 +68,7 @@ export function createRolloutStore(database: Database, clock: Clock, ids: Decisi
   return {
     async create(rollout, decision, signal) {
       const { id, state, version, createdAt, revision } = rollout;
-      const values = [id, state, text(version), instant(createdAt), JSON.stringify(rollout), revision, ...decisionValues(ids, decision)];
+      const values = [id, state, sqlText(version), instant(createdAt), JSON.stringify(rollout), revision, ...decisionValues(ids, decision)];
       if ((await database.run(CREATE, values, signal)).length > 0) return undefined;
       const live = await one(LIVE_ROLLOUT, [], signal);
       return live?.id === id ? undefined : live;
@@ -79,7 +79,7 @@ export function createRolloutStore(database: Database, clock: Clock, ids: Decisi
     list: async (limit, signal) => (await database.run<RolloutRow>(LIST, [limit], signal)).map(rolloutOf),
     listFrozen: (signal) => database.run<FrozenVersion>(FROZEN, [], signal),
     unfreeze: async (version, decision, signal) =>
-      (await database.run(UNFREEZE, [text(version), ...decisionValues(ids, decision)], signal)).length > 0,
+      (await database.run(UNFREEZE, [sqlText(version), ...decisionValues(ids, decision)], signal)).length > 0,
   };
 }
 
@@ -90,7 +90,7 @@ async function changeRollout(
 ): Promise<Rollout> {
   const { id, revision, state, ending } = rollout;
   const journal = decision === undefined ? NO_DECISION : decisionValues(ids, decision);
-  const frozen = [freezes ?? null, text(ending?.reason ?? ""), instant(clock.now())];
+  const frozen = [freezes ?? null, sqlText(ending?.reason ?? ""), instant(clock.now())];
   const [row] = await database.run<RolloutRow>(CHANGE, [id, revision, state, JSON.stringify(rollout), ...frozen, ...journal], signal);
   if (row !== undefined) return rolloutOf(row);
   throw new StaleError("changing a rollout that has changed meanwhile", {

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
-import type { RolloutId } from "../../../domain/ids.ts";
+import type { ApplicationId, RolloutId } from "../../../domain/ids.ts";
 import type { Instance, InstanceState } from "../../../domain/instance.ts";
 import type { MoveMessageCode } from "../../../domain/move.ts";
+import type { OperationState } from "../../../domain/operation.ts";
 import { systemClock } from "../../../runtime/clock.ts";
 import { silentLog } from "../../../telemetry/log.ts";
 import { noMetrics } from "../../../telemetry/metrics.ts";
@@ -33,6 +34,11 @@ async function upgraded(file: string, rows: string): Promise<Store> {
   return createPostgresStore({ url, clock: systemClock, log: silentLog, metrics: noMetrics, poolSize: 2 });
 }
 
+const UNIT_ROWS = `
+  insert into workspace (id, plane, api_cluster, namespace, namespace_uid, trust_class, state)
+  values ('w', 'kubernetes', 'api', 'team', 'uid', 'standard', 'active');
+  insert into placement_unit (id, workspace, bucket, class, created_at) values ('u', 'w', 0, 'c', now())`;
+
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 const MESSAGES: readonly (readonly [message: string, code: MoveMessageCode | undefined])[] = [
@@ -53,9 +59,7 @@ it("gives the messages of moves their codes, so that what a person gave up is no
   );
   const store = await upgraded(
     "0002",
-    `insert into workspace (id, plane, api_cluster, namespace, namespace_uid, trust_class, state)
-     values ('w', 'kubernetes', 'api', 'team', 'uid', 'standard', 'active');
-     insert into placement_unit (id, workspace, bucket, class, created_at) values ('u', 'w', 0, 'c', now());
+    `${UNIT_ROWS};
      insert into move (id, unit, from_instance, to_instance, from_epoch, to_epoch, phase, phase_since, kind, reason, actor, created_at, ended_at, message)
      values ${moves.join(", ")}`,
   );
@@ -109,6 +113,41 @@ it("gives instances the cause of what they say of themselves, so that who cordon
     (await store.fleet.listInstances(soon())).map(({ id, state, reason, cause }) => [id as string, [state, reason, cause]]),
   );
   expect(REASONS.map((_, index) => found.get(`i-${index}`))).toEqual(REASONS);
+  await store.close();
+});
+
+const SAID: readonly (readonly [state: OperationState, message: string, trouble: string | undefined])[] = [
+  ["Waiting", "Waiting: for an instance", undefined],
+  ["Waiting", "Waiting: for its instance to take it", undefined],
+  ["Waiting", "Waiting: no instance has room", undefined],
+  ["In_Progress", "Trying again: no answer", "Trying again: no answer"],
+  [
+    "Failed",
+    "Refused: the instance's cluster does not take the Application: quota",
+    "Refused: the instance's cluster does not take the Application: quota",
+  ],
+  ["Completed", "Superseded: the application was deleted", undefined],
+];
+
+it("tells users of the trouble that operations have met with, and of no wait before that", async () => {
+  const applications = SAID.map(
+    (_, index) =>
+      `('a-${index}', 'w', 'u', 'a-${index}', 'uid-${index}', 1, '{"source": {}, "destination": {}}', 'https://git.example/x', 'argo-${index}', 1)`,
+  );
+  const operations = SAID.map(
+    ([state, message], index) =>
+      `('o-${index}', 'w', 'a-${index}', 'apply-application', '${state}', 1, now(), now(), now(), ${quoted(message)})`,
+  );
+  const store = await upgraded(
+    "0006",
+    `${UNIT_ROWS};
+     insert into application (id, workspace, unit, name, uid, generation, spec, repo_url, argo_name, desired_revision) values ${applications.join(", ")};
+     insert into application_status (application, unit) select id, unit from application;
+     insert into operation (id, workspace, subject, kind, state, revision, created_at, updated_at, deadline, message) values ${operations.join(", ")}`,
+  );
+  const ids = SAID.map((_, index) => `a-${index}` as ApplicationId);
+  const views = await store.intents.readByIds(ids, soon());
+  expect(views.map(({ trouble }) => trouble)).toEqual(SAID.map(([, , trouble]) => trouble));
   await store.close();
 });
 

@@ -5,7 +5,7 @@ import type { ShardKind, ShardObject } from "../../../domain/shard-object.ts";
 import type { EngineStatus, RecordedStatus } from "../../../domain/status.ts";
 import type { Application, ApplicationSpec, Deletion, PlacementUnit, UnitPhase, Workspace } from "../../../domain/workspace.ts";
 
-/** Columns of a workspace `w`, as {@link workspaceOf} reads them. */
+/** Columns of a workspace `w`, as {@link workspaceOfRow} reads them. */
 export const WORKSPACE = `w.id as w_id, w.plane as w_plane, w.api_cluster as w_api_cluster, w.namespace as w_namespace,
        w.namespace_uid as w_namespace_uid, w.trust_class as w_trust_class, w.state as w_state`;
 
@@ -19,7 +19,7 @@ export interface WorkspaceRow {
   readonly w_state: Workspace["state"];
 }
 
-export function workspaceOf(row: WorkspaceRow): Workspace {
+export function workspaceOfRow(row: WorkspaceRow): Workspace {
   return {
     id: row.w_id,
     plane: row.w_plane,
@@ -31,7 +31,7 @@ export function workspaceOf(row: WorkspaceRow): Workspace {
   };
 }
 
-/** Columns of a placement unit `u`, as {@link unitOf} reads them. */
+/** Columns of a placement unit `u`, as {@link unitOfRow} reads them. */
 export const UNIT = `u.id as u_id, u.workspace as u_workspace, u.bucket as u_bucket, u.class as u_class, u.owner as u_owner, u.epoch as u_epoch,
        u.phase as u_phase, u.load as u_load, u.desired_revision as u_desired_revision, u.row_version as u_row_version`;
 
@@ -48,7 +48,7 @@ export interface UnitRow {
   readonly u_row_version: number;
 }
 
-export function unitOf(row: UnitRow): PlacementUnit {
+export function unitOfRow(row: UnitRow): PlacementUnit {
   return {
     id: row.u_id,
     workspaceId: row.u_workspace,
@@ -57,13 +57,13 @@ export function unitOf(row: UnitRow): PlacementUnit {
     owner: row.u_owner ?? undefined,
     epoch: row.u_epoch,
     phase: row.u_phase,
-    load: loadOf(row.u_load),
+    load: loadOfRow(row.u_load),
     desiredRevision: row.u_desired_revision,
     rowVersion: row.u_row_version,
   };
 }
 
-/** Columns of an application `a`, as {@link applicationOf} reads them. */
+/** Columns of an application `a`, as {@link applicationOfRow} reads them. */
 export const APPLICATION = `a.id as a_id, a.workspace as a_workspace, a.unit as a_unit, a.name as a_name, a.uid as a_uid, a.generation as a_generation,
        a.spec as a_spec, a.argo_name as a_argo_name, a.desired_revision as a_desired_revision,
        a.deletion as a_deletion, a.deleted_at as a_deleted_at`;
@@ -82,7 +82,7 @@ export interface ApplicationRow {
   readonly a_deleted_at: Millis | null;
 }
 
-export function applicationOf(row: ApplicationRow): Application {
+export function applicationOfRow(row: ApplicationRow): Application {
   return {
     id: row.a_id,
     workspaceId: row.a_workspace,
@@ -137,7 +137,7 @@ export function statusOf(row: StatusRow): RecordedStatus | undefined {
   return { applicationId, instanceId, epoch, status, reconciledAt: row.s_reconciled_at ?? undefined, hash };
 }
 
-/** Columns of what an instance has acknowledged `o`, as {@link objectOf} reads them. */
+/** Columns of what an instance has acknowledged `o`, as {@link objectOfRow} reads them. */
 export const OBJECT = `o.instance as o_instance, o.kind as o_kind, o.subject as o_subject, o.applied_revision as o_applied_revision, o.epoch as o_epoch,
        o.uid as o_uid, o.hash as o_hash`;
 
@@ -153,14 +153,14 @@ export interface ObjectRow {
 }
 
 /** `undefined` for a row that only says what should be there. */
-export function objectOf(row: ObjectRow): ShardObject | undefined {
+export function objectOfRow(row: ObjectRow): ShardObject | undefined {
   if (row.o_applied_revision === null || row.o_applied_revision === 0) return undefined;
   const { o_instance: instanceId, o_kind: kind, o_subject: subject, o_applied_revision: appliedRevision, o_epoch: epoch } = row;
   return { instanceId, kind, subject, appliedRevision, epoch, uid: row.o_uid, hash: row.o_hash };
 }
 
 /** A load or capacity from its numbers in the order of {@link LOAD_DIMENSIONS}. */
-export function loadOf(values: readonly number[]): LoadVector {
+export function loadOfRow(values: readonly number[]): LoadVector {
   return Object.fromEntries(LOAD_DIMENSIONS.map((dimension, index) => [dimension, values[index] ?? 0])) as LoadVector;
 }
 

@@ -5,7 +5,7 @@ import type { Millis } from "../../../domain/clock.ts";
  * in `json` columns need no such care to be kept: there it stands escaped. Whoever reads in them with operators wants
  * {@link readable}.)
  */
-export function text(value: string): string {
+export function sqlText(value: string): string {
   return value.includes("\0") ? value.replaceAll("\0", "\u{fffd}") : value;
 }
 
@@ -25,7 +25,7 @@ export function isSameRepository(application: string, url: string): string {
 
 /** An array parameter of texts, to be unnested; absent entries become null. */
 export function texts(values: readonly (string | undefined)[]): string {
-  return `{${values.map((value) => (value === undefined ? "null" : `"${text(value).replace(/["\\]/g, "\\$&")}"`)).join(",")}}`;
+  return `{${values.map((value) => (value === undefined ? "null" : `"${sqlText(value).replace(/["\\]/g, "\\$&")}"`)).join(",")}}`;
 }
 
 export function numbers(values: readonly (number | undefined)[]): string {

@@ -450,6 +450,23 @@ export function describeMoves(world: () => World): void {
   });
 
   describe("the commit of a move", () => {
+    it("forgets the trouble that the source has met with: the target has not tried yet", async () => {
+      const { store } = world();
+      const { deployed, id } = await begun();
+      const note = {
+        applicationId: deployed.applicationId,
+        state: "In_Progress",
+        attempts: 1,
+        message: "Trying again: no answer",
+      } as const;
+      await store.shards.recordProgress([{ ...note, blockage: undefined }], soon());
+      const trouble = async () => (await store.intents.readByIds([deployed.applicationId], soon()))[0]?.trouble;
+      expect(await trouble()).toBe(note.message);
+      await reach(id, "COMMIT");
+      await store.moves.commit(id, aDecision(), soon());
+      expect(await trouble()).toBeUndefined();
+    });
+
     it("gives the unit to the target under the move's epoch, and what is wanted with it, in one", async () => {
       const { store, unit, notificationsOf, acknowledgeUnit } = world();
       const { deployed, to, id, toEpoch } = await begun();

@@ -3,6 +3,7 @@ import type { Blockage } from "../../../domain/blockage.ts";
 import { type Millis, millis } from "../../../domain/clock.ts";
 import type { ApplicationId } from "../../../domain/ids.ts";
 import { OPERATION_DUE_MS } from "../../../domain/operation.ts";
+import { WAITING_FOR_INSTANCE } from "../../operation/messages.ts";
 import type { ProgressNote } from "../../shard/port.ts";
 import { AT, anObject, aSpec } from "../builders.ts";
 import { soon, type World } from "../world.ts";
@@ -73,6 +74,8 @@ export function describeProgress(world: () => World): void {
       expect(await note({ state: "Waiting", message: "Waiting: for it" })).toEqual([`status:${applicationId}`]);
       expect(await view()).toMatchObject({ trouble: "Waiting: for it", viewRevision: viewRevision + 1 });
       expect(await store.intents.listUnpublished("main", page, soon())).toContain(applicationId);
+      await note({ state: "Waiting", message: WAITING_FOR_INSTANCE });
+      expect((await view()).trouble).toBe(WAITING_FOR_INSTANCE);
       await store.shards.acknowledge([anObject({ instanceId, subject: applicationId, epoch })], soon());
       expect((await view()).trouble).toBeUndefined();
       expect(await note({})).toEqual([]);
@@ -84,6 +87,7 @@ export function describeProgress(world: () => World): void {
       await store.shards.recordProgress([aNote(applicationId, { state: "Failed", message: "Refused: no" })], soon());
       await again(intent, { generation: 2, spec: aSpec({ path: "elsewhere" }) });
       expect(await list()).toMatchObject([{ state: "Waiting", message: "Waiting: for its instance to take it" }]);
+      expect((await store.intents.readByIds([applicationId], soon()))[0]?.trouble).toBeUndefined();
     });
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { InstanceId, MoveId, UnitId } from "../../../domain/ids.ts";
-import type { PlacedUnit } from "../../recovery/port.ts";
+import type { UnitToRecover } from "../../recovery/port.ts";
 import { aDecision, anObject, WIDE } from "../builders.ts";
 import { soon, type World } from "../world.ts";
 
@@ -8,12 +8,12 @@ export function describeRecovery(world: () => World): void {
   describe("a database that is older than what it wrote", () => {
     const store = () => world().store.recovery;
     const list = (after = "", limit = 100) => store().listPlaced({ after, limit }, soon());
-    const placed = async (id: UnitId): Promise<PlacedUnit> => {
+    const placed = async (id: UnitId): Promise<UnitToRecover> => {
       const found = (await list()).find((unit) => unit.id === id);
       if (found === undefined) throw new Error(`${id} is not placed`);
       return found;
     };
-    const reseat = (unit: PlacedUnit, owner: InstanceId) =>
+    const reseat = (unit: UnitToRecover, owner: InstanceId) =>
       store().reseat({ unit, owner, message: "restored", decision: aDecision({ subject: unit.id, verdict: "RECOVERED" }) }, soon());
 
     it("raises all epochs from now on above a given one, and never lowers them", async () => {

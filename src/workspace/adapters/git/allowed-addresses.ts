@@ -7,14 +7,14 @@ import { isAddressAllowed } from "../../egress.ts";
 /** More are of no use to one probe. */
 const ADDRESSES_AT_MOST = 8;
 
-export interface Asked {
+export interface AskedAddress {
   readonly host: string;
   readonly egress: EgressSpec;
 }
 
 /** The addresses of a host that may be reached, or why there is none. Whoever connects must use these, and ask nobody again. */
 export async function allowedAddresses(
-  { host, egress }: Asked,
+  { host, egress }: AskedAddress,
   resolve: ResolveHost,
   signal: AbortSignal,
 ): Promise<readonly string[] | "unreachable" | "not-allowed"> {

@@ -121,7 +121,7 @@ export interface ProcessMark {
 export const directoryPrefix = ({ pid, startedAtMs }: ProcessMark): string => `look-${pid}-${startedAtMs}-`;
 
 /** The process a directory belongs to; `undefined` for what is none of ours. */
-export function ownerOf(directory: string): ProcessMark | undefined {
+export function repositoryOwnerOf(directory: string): ProcessMark | undefined {
   const [, pid, startedAtMs] = /^look-(\d{1,10})-(?:(\d{1,15})-)?/.exec(basename(directory)) ?? [];
   return pid === undefined ? undefined : { pid: Number(pid), startedAtMs: Number(startedAtMs ?? 0) };
 }

@@ -3,10 +3,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { resolve as absolute, join } from "node:path";
 import { type ResolveHost, resolveHost } from "../../../runtime/resolve-host.ts";
 import type { Log } from "../../../telemetry/log.ts";
-import { type Outcome, readEnd } from "../../repository-credential/outcome.ts";
+import { type CredentialOutcome, readEnd } from "../../repository-credential/outcome.ts";
 import type { Observation, RepositoryObserver } from "../../repository-credential/port.ts";
 import { allowedAddresses } from "./allowed-addresses.ts";
-import { directoryPrefix, gitCommand, ownerOf, type ProcessMark } from "./command.ts";
+import { directoryPrefix, gitCommand, type ProcessMark, repositoryOwnerOf } from "./command.ts";
 import { runGit } from "./run-git.ts";
 
 export interface GitObserverOptions {
@@ -43,7 +43,7 @@ export function createGitObserver(options: GitObserverOptions): RepositoryObserv
     return false;
   };
 
-  const ask = async (observe: Observation, addresses: readonly string[], signal: AbortSignal): Promise<Outcome> => {
+  const ask = async (observe: Observation, addresses: readonly string[], signal: AbortSignal): Promise<CredentialOutcome> => {
     const directory = await mkdtemp(join(base, directoryPrefix(SELF)));
     try {
       const { args, env, files } = gitCommand(observe, addresses, { directory, path });
@@ -89,7 +89,7 @@ async function hasGit(cwd: string, path: string, signal: AbortSignal): Promise<b
 /** A process that was killed leaves its directories, and keys in them. */
 function removeLeftovers(base: string): void {
   for (const name of readdirSync(base)) {
-    const owner = ownerOf(name);
+    const owner = repositoryOwnerOf(name);
     if (owner !== undefined && !isAlive(owner)) rmSync(join(base, name), { recursive: true, force: true });
   }
 }

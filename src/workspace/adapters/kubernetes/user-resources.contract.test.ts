@@ -13,7 +13,7 @@ import { renderCrds } from "../../api/crd.ts";
 import type { ResourceChange, UserResources } from "../../port.ts";
 import { aSpec } from "../../testing/builders.ts";
 import { eventually } from "../../testing/world.ts";
-import { createUserResources, DEPLOYMENTS } from "./user-resources.ts";
+import { createUserResources, USER_DEPLOYMENTS } from "./user-resources.ts";
 
 const definitions: ResourceType = {
   group: "apiextensions.k8s.io",
@@ -27,7 +27,7 @@ const never = new AbortController().signal;
 
 async function prepare(client: KubeClient): Promise<void> {
   for (const crd of renderCrds()) await client.apply(definitions, crd, { fieldManager: "contract" }, never);
-  await vi.waitFor(() => client.listPage(DEPLOYMENTS, {}, never), { timeout: 30_000 });
+  await vi.waitFor(() => client.listPage(USER_DEPLOYMENTS, {}, never), { timeout: 30_000 });
 }
 
 const suite = (_: string, start: () => Promise<Subject>): void => {
@@ -52,7 +52,7 @@ const suite = (_: string, start: () => Promise<Subject>): void => {
   });
   afterEach(async () => {
     for (const resource of resources.deployments(namespace))
-      await subject.client.mergePatch(DEPLOYMENTS, resource, { metadata: { finalizers: null } }, never).catch(() => {});
+      await subject.client.mergePatch(USER_DEPLOYMENTS, resource, { metadata: { finalizers: null } }, never).catch(() => {});
     await subject.client.delete(NAMESPACES, { namespace: "", name: namespace }, {}, never);
   });
 
@@ -60,7 +60,8 @@ const suite = (_: string, start: () => Promise<Subject>): void => {
   const seen = (name = "guestbook") => resources.deployment(at(name));
   const changesOf = (name = "guestbook") =>
     changes.filter((change) => change.kind === "deployment" && change.at.namespace === namespace && change.at.name === name);
-  const read = () => subject.client.get<KubeObject & { readonly status?: Readonly<Record<string, unknown>> }>(DEPLOYMENTS, at(), never);
+  const read = () =>
+    subject.client.get<KubeObject & { readonly status?: Readonly<Record<string, unknown>> }>(USER_DEPLOYMENTS, at(), never);
 
   async function apply(over: Readonly<Record<string, unknown>> = {}, metadata: Readonly<Record<string, unknown>> = {}) {
     const resource = {
@@ -69,7 +70,7 @@ const suite = (_: string, start: () => Promise<Subject>): void => {
       metadata: { ...at(), ...metadata },
       spec: aSpec(over),
     };
-    return subject.client.apply<KubeObject>(DEPLOYMENTS, resource, { fieldManager: "jane" }, never);
+    return subject.client.apply<KubeObject>(USER_DEPLOYMENTS, resource, { fieldManager: "jane" }, never);
   }
   async function created(metadata: Readonly<Record<string, unknown>> = {}) {
     count += 1;
@@ -161,10 +162,10 @@ const suite = (_: string, start: () => Promise<Subject>): void => {
     const resource = await created();
     await expect(resources.patchStatus({ ...resource, uid: "another" }, aStatus("X"), never)).rejects.toThrow(StaleError);
     const held = seen();
-    await subject.client.mergePatch(DEPLOYMENTS, at(), { metadata: { labels: { changed: "yes" } } }, never);
+    await subject.client.mergePatch(USER_DEPLOYMENTS, at(), { metadata: { labels: { changed: "yes" } } }, never);
     // Either the watch was faster than we are here, or the version is refused.
     await resources.patchStatus(resource, aStatus("X"), never).catch((error: unknown) => expect(error).toBeInstanceOf(StaleError));
-    await subject.client.delete(DEPLOYMENTS, at(), {}, never);
+    await subject.client.delete(USER_DEPLOYMENTS, at(), {}, never);
     const refusal = resources.patchStatus({ ...resource, uid: held?.uid ?? "" }, aStatus("X"), never);
     await expect(
       refusal.catch((error: unknown) => (error instanceof GoneError || error instanceof StaleError ? "refused" : error)),
@@ -173,7 +174,7 @@ const suite = (_: string, start: () => Promise<Subject>): void => {
 
   it("are let go by their finalizer, others' stay, and doing it twice does no harm", async () => {
     const resource = await created({ finalizers: ["example.com/first", USER_FINALIZER] });
-    await subject.client.delete(DEPLOYMENTS, at(), {}, never);
+    await subject.client.delete(USER_DEPLOYMENTS, at(), {}, never);
     await eventually("the deletion is seen", () => seen()?.isDeleting === true);
     await resources.removeFinalizer({ ...resource, uid: "another" }, never);
     expect((await read())?.metadata.finalizers).toEqual(["example.com/first", USER_FINALIZER]);
@@ -181,7 +182,7 @@ const suite = (_: string, start: () => Promise<Subject>): void => {
     await resources.removeFinalizer(resource, never);
     expect((await read())?.metadata.finalizers).toEqual(["example.com/first"]);
     await eventually("it is seen", () => seen()?.isHeld === false);
-    await subject.client.mergePatch(DEPLOYMENTS, at(), { metadata: { finalizers: null } }, never);
+    await subject.client.mergePatch(USER_DEPLOYMENTS, at(), { metadata: { finalizers: null } }, never);
     await eventually("its end is seen", () => seen() === undefined);
     expect(changesOf().at(-1)).toMatchObject({ uids: [resource.uid] });
     await resources.removeFinalizer(resource, never);
@@ -189,7 +190,7 @@ const suite = (_: string, start: () => Promise<Subject>): void => {
 
   it("that come back under their name name both uids, or each on its own", async () => {
     const resource = await created();
-    await subject.client.delete(DEPLOYMENTS, at(), {}, never);
+    await subject.client.delete(USER_DEPLOYMENTS, at(), {}, never);
     const next = await apply();
     await eventually("the new one is seen", () => seen()?.uid === next.metadata.uid);
     const uids = changesOf().flatMap((change) => (change.kind === "deployment" ? change.uids : []));

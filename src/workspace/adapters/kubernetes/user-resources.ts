@@ -10,9 +10,9 @@ import type { Metrics } from "../../../telemetry/metrics.ts";
 import { USER_KINDS } from "../../api/names.ts";
 import { parseNamespace } from "../../parse-resource.ts";
 import type { ResourceChange, UserResources } from "../../port.ts";
-import { createWatchedKind, typeOf } from "./watched-kind.ts";
+import { createWatchedKind, watchedTypeOf } from "./watched-kind.ts";
 
-export const DEPLOYMENTS: ResourceType = typeOf(USER_KINDS.deployment);
+export const USER_DEPLOYMENTS: ResourceType = watchedTypeOf(USER_KINDS.deployment);
 
 export interface UserResourcesOptions {
   readonly client: KubeClient;

@@ -7,7 +7,7 @@ import type { KubeObject, ResourceType } from "../../../runtime/kube/resource.ts
 import type { Log } from "../../../telemetry/log.ts";
 import type { Metrics } from "../../../telemetry/metrics.ts";
 import { API_GROUP, API_VERSION, STATUS_MANAGER, type UserKind } from "../../api/names.ts";
-import { differsInRequest, parseResource } from "../../parse-resource.ts";
+import { parseResource, resourceDiffersInRequest } from "../../parse-resource.ts";
 import { byAge } from "../../quota.ts";
 
 export interface WatchedKindOptions {
@@ -25,7 +25,7 @@ interface Versioned extends ObservedResource {
 
 export type WatchedKind = CustomResources<Versioned>;
 
-export function typeOf({ kind, plural }: UserKind): ResourceType {
+export function watchedTypeOf({ kind, plural }: UserKind): ResourceType {
   return { group: API_GROUP, version: API_VERSION, plural, kind, namespaced: true };
 }
 
@@ -33,11 +33,11 @@ export function typeOf({ kind, plural }: UserKind): ResourceType {
 export function createWatchedKind({ kind, ...options }: WatchedKindOptions): WatchedKind {
   return createCustomResources<Versioned>({
     ...options,
-    type: typeOf(kind),
+    type: watchedTypeOf(kind),
     rng: options.rng.fork(kind.plural),
     project: parseVersioned,
     order: byAge,
-    isChange: differsInRequest,
+    isChange: resourceDiffersInRequest,
     statusManager: STATUS_MANAGER,
     withStatus: (seen, { resourceVersion, conditions, observedGeneration }) => ({
       ...seen,

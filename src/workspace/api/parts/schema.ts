@@ -24,7 +24,7 @@ export function ruled<S extends z.ZodType>(schema: S, rules: readonly Rule<z.out
   return checked.meta({ ...schema.meta(), rules: rules.map(({ cel, message }) => ({ rule: cel, message })) } satisfies SchemaNotes);
 }
 
-export const text = (longest: number, description: string) => z.string().max(longest).describe(description);
+export const textSchema = (longest: number, description: string) => z.string().max(longest).describe(description);
 export const time = (description: string) => z.string().max(64).meta({ format: "date-time", description });
 export const count = (description: string) => z.int().min(0).describe(description);
 export const mirror = (description: string) =>
@@ -45,10 +45,10 @@ export function isObjectName(text: string): boolean {
 }
 
 const condition = z.object({
-  type: text(316, "What is said."),
-  status: text(7, "True, False or Unknown.").regex(/^(True|False|Unknown)$/),
-  reason: text(1024, "Why, in one word.").optional(),
-  message: text(LONGEST_MESSAGE, "Why, for people.").optional(),
+  type: textSchema(316, "What is said."),
+  status: textSchema(7, "True, False or Unknown.").regex(/^(True|False|Unknown)$/),
+  reason: textSchema(1024, "Why, in one word.").optional(),
+  message: textSchema(LONGEST_MESSAGE, "Why, for people.").optional(),
   lastTransitionTime: time("When the status last changed.").optional(),
   lastProbeTime: time("When anything of the condition last changed.").optional(),
   observedGeneration: count("Generation of the resource that was looked at.").optional(),

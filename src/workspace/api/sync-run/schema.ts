@@ -8,16 +8,16 @@ import {
   LONGEST_REVISION,
   ruled,
   type SchemaNotes,
-  text,
+  textSchema,
   time,
 } from "../parts/schema.ts";
 
 export const syncRunSpec = ruled(
   z.object({
-    gitopsDeploymentName: ruled(text(LONGEST_NAME, "Name of a manual GitOpsDeployment of this namespace."), [
+    gitopsDeploymentName: ruled(textSchema(LONGEST_NAME, "Name of a manual GitOpsDeployment of this namespace."), [
       { cel: "self == oldSelf", message: say.DEPLOYMENT_NAME_CHANGED },
     ]),
-    revisionID: text(LONGEST_REVISION, "Revision to deploy; empty means the deployment's own.").optional(),
+    revisionID: textSchema(LONGEST_REVISION, "Revision to deploy; empty means the deployment's own.").optional(),
     prune: z.boolean().describe("Whether objects that left Git are deleted; absent means no.").optional(),
     ttlSecondsAfterFinished: z
       .int()
@@ -37,20 +37,20 @@ export const syncRunSpec = ruled(
 export const syncRunStatus = z.object({
   observedGeneration: count("Generation of the resource this status is about.").optional(),
   conditions: conditions.optional(),
-  phase: text(64, "Pending, Running, Succeeded, Failed or Terminated.").optional(),
-  revision: text(LONGEST_REVISION, "Revision that was deployed.").optional(),
+  phase: textSchema(64, "Pending, Running, Succeeded, Failed or Terminated.").optional(),
+  revision: textSchema(LONGEST_REVISION, "Revision that was deployed.").optional(),
   startedAt: time("When the sync began.").optional(),
   finishedAt: time("When the sync ended.").optional(),
-  message: text(LONGEST_MESSAGE, "How it went.").optional(),
+  message: textSchema(LONGEST_MESSAGE, "How it went.").optional(),
   hooks: z
     .array(
       z.object({
-        kind: text(LONGEST_NAME, "Kind.").optional(),
-        namespace: text(LONGEST_NAME, "Namespace.").optional(),
-        name: text(LONGEST_NAME, "Name.").optional(),
-        type: text(LONGEST_NAME, "PreSync, Sync, PostSync or SyncFail.").optional(),
-        phase: text(LONGEST_NAME, "Running, Succeeded, Failed, Error or Terminating.").optional(),
-        message: text(LONGEST_MESSAGE, "How it went.").optional(),
+        kind: textSchema(LONGEST_NAME, "Kind.").optional(),
+        namespace: textSchema(LONGEST_NAME, "Namespace.").optional(),
+        name: textSchema(LONGEST_NAME, "Name.").optional(),
+        type: textSchema(LONGEST_NAME, "PreSync, Sync, PostSync or SyncFail.").optional(),
+        phase: textSchema(LONGEST_NAME, "Running, Succeeded, Failed, Error or Terminating.").optional(),
+        message: textSchema(LONGEST_MESSAGE, "How it went.").optional(),
       }),
     )
     .meta({ listType: "atomic", description: "Results of the sync's hooks, at most 50." } satisfies SchemaNotes & { description: string })

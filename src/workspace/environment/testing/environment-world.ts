@@ -10,7 +10,7 @@ import { silentLog } from "../../../telemetry/log.ts";
 import { noMetrics } from "../../../telemetry/metrics.ts";
 import { createUserResources } from "../../adapters/kubernetes/user-resources.ts";
 import { createUserSecrets, SECRETS } from "../../adapters/kubernetes/user-secrets.ts";
-import { createWatchedKind, typeOf } from "../../adapters/kubernetes/watched-kind.ts";
+import { createWatchedKind, watchedTypeOf } from "../../adapters/kubernetes/watched-kind.ts";
 import { USER_KINDS } from "../../api/names.ts";
 import type { DeploymentStatus } from "../../api/schema.ts";
 import type { UserSecrets, WatchedResources } from "../../port.ts";
@@ -19,7 +19,7 @@ import { createEnvironmentController } from "../controller.ts";
 import type { ClusterAccounts, ClusterProbe } from "../port.ts";
 import { createTargetClusters, type TargetClusters } from "./target-clusters.ts";
 
-const ENVIRONMENTS = typeOf(USER_KINDS.environment);
+const ENVIRONMENTS = watchedTypeOf(USER_KINDS.environment);
 export const SERVER = "https://prod.example:6443";
 
 /** Ports of a controller, for tests that come between. */

@@ -1,6 +1,6 @@
 import type { EnvironmentOwnerBinding } from "../../../domain/environment.ts";
 import { ACCOUNTS_NAMESPACE } from "../../../domain/names.ts";
-import type { ClusterAccounts, ClusterProbe, ProbeResult, ProbeTarget } from "../port.ts";
+import type { ClusterAccounts, ClusterProbe, ClusterProbeResult, ProbeTarget } from "../port.ts";
 
 /** Clusters of users in this process: what a probe of each would say. */
 export interface TargetClusters extends ClusterProbe, ClusterAccounts {
@@ -32,7 +32,7 @@ export function createTargetClusters(): TargetClusters {
   let removals = 0;
   let gate: { readonly open: Promise<void>; release(): void } | undefined;
 
-  const answer = ({ server, token }: ProbeTarget): ProbeResult => {
+  const answer = ({ server, token }: ProbeTarget): ClusterProbeResult => {
     const taken = tokens.get(server);
     if (taken === undefined || taken === "away") return { kind: "unreachable", why: taken === undefined ? "no such host" : "no answer" };
     return { kind: taken === token ? "accepted" : "refused" };

@@ -9,14 +9,14 @@ import { silentLog } from "../../../telemetry/log.ts";
 import { noMetrics } from "../../../telemetry/metrics.ts";
 import { createUserResources } from "../../adapters/kubernetes/user-resources.ts";
 import { createUserSecrets, SECRETS } from "../../adapters/kubernetes/user-secrets.ts";
-import { createWatchedKind, typeOf } from "../../adapters/kubernetes/watched-kind.ts";
+import { createWatchedKind, watchedTypeOf } from "../../adapters/kubernetes/watched-kind.ts";
 import { USER_KINDS } from "../../api/names.ts";
 import { type World as DeploymentWorld, startWorld as startDeploymentWorld } from "../../testing/world.ts";
 import { createRepositoryCredentialController } from "../controller.ts";
-import type { Outcome } from "../outcome.ts";
+import type { CredentialOutcome } from "../outcome.ts";
 import type { Observation } from "../port.ts";
 
-const CREDENTIALS = typeOf(USER_KINDS.credential);
+const CREDENTIALS = watchedTypeOf(USER_KINDS.credential);
 export const URL = "https://git.example/jane/guestbook";
 
 type Credential = KubeObject & {
@@ -28,7 +28,7 @@ export interface World extends DeploymentWorld {
   /** `wrap`: what stands between the controller and each of its ports. */
   startCredentialController(partition?: Partition, wrap?: <T extends object>(port: T) => T): void;
   /** How probes end from now on; a promise keeps them waiting. */
-  answerWith(answer: (observe: Observation) => Outcome | Promise<Outcome>): void;
+  answerWith(answer: (observe: Observation) => CredentialOutcome | Promise<CredentialOutcome>): void;
   observations(): readonly Observation[];
   putSecret(
     name: string,
@@ -60,7 +60,7 @@ export async function startWorld(): Promise<World> {
   const { server, store, hands, signal } = base;
   const controllers: { stop(): Promise<void> }[] = [];
   const taken: Observation[] = [];
-  let answer: (observe: Observation) => Outcome | Promise<Outcome> = () => "readable";
+  let answer: (observe: Observation) => CredentialOutcome | Promise<CredentialOutcome> = () => "readable";
   const at = (name: string, namespace = "jane") => ({ namespace, name });
   const recorded = async (namespace = "jane") => {
     const namespaceUid = (await hands.get(NAMESPACES, { namespace: "", name: namespace }, signal))?.metadata.uid ?? "";

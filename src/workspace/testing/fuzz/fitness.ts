@@ -1,9 +1,9 @@
 import type { SchemaNotes } from "../../api/parts/schema.ts";
-import type { JsonSchema } from "../../api/schema.ts";
+import type { CrdSchema } from "../../api/schema.ts";
 import { MARK } from "./texts.ts";
 
 /** What speaks against showing a status to its user; empty: nothing. */
-export function whyUnfit(schema: JsonSchema, status: unknown): readonly string[] {
+export function whyUnfit(schema: CrdSchema, status: unknown): readonly string[] {
   // As it comes back from an API server.
   const stored: unknown = JSON.parse(JSON.stringify(status));
   return [...violations(schema, stored, "status"), ...improprieties(JSON.stringify(stored))];
@@ -21,13 +21,13 @@ export function improprieties(text: string): readonly string[] {
 }
 
 /** What an API server would say: types, lengths, patterns, fields it would drop. */
-function violations(schema: JsonSchema, value: unknown, path: string): readonly string[] {
+function violations(schema: CrdSchema, value: unknown, path: string): readonly string[] {
   switch (schema["type"]) {
     case "object":
       return objectViolations(schema, value, path);
     case "array":
       if (!Array.isArray(value)) return [`${path} is no list`];
-      return value.flatMap((each, index) => violations(schema["items"] as JsonSchema, each, `${path}[${index}]`));
+      return value.flatMap((each, index) => violations(schema["items"] as CrdSchema, each, `${path}[${index}]`));
     case "string":
       return textViolations(schema, value, path);
     case "integer":
@@ -37,10 +37,10 @@ function violations(schema: JsonSchema, value: unknown, path: string): readonly 
   }
 }
 
-function objectViolations(schema: JsonSchema, value: unknown, path: string): readonly string[] {
+function objectViolations(schema: CrdSchema, value: unknown, path: string): readonly string[] {
   if (value === null || typeof value !== "object" || Array.isArray(value)) return [`${path} is no object`];
   if ((schema as SchemaNotes).preserveUnknown === true) return [];
-  const properties = (schema["properties"] ?? {}) as Readonly<Record<string, JsonSchema>>;
+  const properties = (schema["properties"] ?? {}) as Readonly<Record<string, CrdSchema>>;
   const missing = ((schema["required"] ?? []) as readonly string[]).filter((name) => !Object.hasOwn(value, name));
   return [
     ...missing.map((name) => `${path}.${name} is missing`),
@@ -51,7 +51,7 @@ function objectViolations(schema: JsonSchema, value: unknown, path: string): rea
   ];
 }
 
-function textViolations(schema: JsonSchema, value: unknown, path: string): readonly string[] {
+function textViolations(schema: CrdSchema, value: unknown, path: string): readonly string[] {
   if (typeof value !== "string") return [`${path} is no text`];
   const longest = (schema["maxLength"] ?? Number.POSITIVE_INFINITY) as number;
   if ([...value].length > longest) return [`${path} is longer than ${longest}`];

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { type JsonSchema, kindSchemas } from "../../api/schema.ts";
+import { type CrdSchema, kindSchemas } from "../../api/schema.ts";
 import { hostileText, hostileValue } from "./texts.ts";
 
 export type Kind = keyof ReturnType<typeof kindSchemas>;
@@ -56,15 +56,15 @@ function goodText(path: string): fc.Arbitrary<string> {
   return fc.constantFrom(...((found?.[1] ?? ["text"]) as readonly string[]));
 }
 
-function madeOf(schema: JsonSchema, path: string, textAt: (path: string) => fc.Arbitrary<string>): fc.Arbitrary<unknown> {
-  const properties = schema["properties"] as Readonly<Record<string, JsonSchema>> | undefined;
+function madeOf(schema: CrdSchema, path: string, textAt: (path: string) => fc.Arbitrary<string>): fc.Arbitrary<unknown> {
+  const properties = schema["properties"] as Readonly<Record<string, CrdSchema>> | undefined;
   switch (schema["type"]) {
     case "object": {
       const fields = Object.entries(properties ?? {}).map(([name, each]) => [name, madeOf(each, `${path}.${name}`, textAt)] as const);
       return fc.record(Object.fromEntries(fields), { requiredKeys: (schema["required"] ?? []) as string[] });
     }
     case "array":
-      return fc.array(madeOf(schema["items"] as JsonSchema, path, textAt), { maxLength: 4 });
+      return fc.array(madeOf(schema["items"] as CrdSchema, path, textAt), { maxLength: 4 });
     case "boolean":
       return fc.boolean();
     case "integer":

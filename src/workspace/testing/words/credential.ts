@@ -2,7 +2,7 @@ import { millis } from "../../../domain/clock.ts";
 import type { UserSecret } from "../../../domain/user-resource.ts";
 import { statusToWrite } from "../../repository-credential/credential-status.ts";
 import type { InEffect } from "../../repository-credential/findings.ts";
-import type { Outcome } from "../../repository-credential/outcome.ts";
+import type { CredentialOutcome } from "../../repository-credential/outcome.ts";
 import { planReview, type ReviewFacts } from "../../repository-credential/plan-review.ts";
 import { aNamespace, aPolicy, aResource } from "../builders.ts";
 import type { WordsCase } from "./case.ts";
@@ -15,7 +15,7 @@ const GOOD: UserSecret = { type: TYPE, data: BASIC };
 interface Scene {
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly secret?: UserSecret | undefined;
-  readonly outcome?: Outcome;
+  readonly outcome?: CredentialOutcome;
   readonly inEffect?: InEffect;
   readonly isPaused?: boolean;
   readonly isAlone?: boolean;

@@ -2,8 +2,8 @@ import { millis } from "../../../domain/clock.ts";
 import type { UserSecret } from "../../../domain/user-resource.ts";
 import * as say from "../../api/messages.ts";
 import { environmentStatus, pausedEnvironmentStatus } from "../../environment/environment-status.ts";
-import { type Finding, notInstalled, overQuota } from "../../environment/finding.ts";
-import type { ProbeResult } from "../../environment/port.ts";
+import { type EnvironmentFinding, notInstalled, overQuota } from "../../environment/finding.ts";
+import type { ClusterProbeResult } from "../../environment/port.ts";
 import { createExamination } from "../../environment/try-credential.ts";
 import { aPolicy, aResource } from "../builders.ts";
 import type { Unsaid, WordsCase } from "./case.ts";
@@ -13,9 +13,9 @@ const SPEC = { apiURL: API_URL, credentialsSecret: "prod-eu-creds", allowInsecur
 const TYPE = "managed-gitops.redhat.com/managed-environment";
 const never = new AbortController().signal;
 
-const conditionsOf = (finding: Finding) => environmentStatus(aResource(), finding, millis(0))?.conditions ?? [];
+const conditionsOf = (finding: EnvironmentFinding) => environmentStatus(aResource(), finding, millis(0))?.conditions ?? [];
 const found =
-  (finding: Finding): WordsCase["said"] =>
+  (finding: EnvironmentFinding): WordsCase["said"] =>
   () =>
     conditionsOf(finding);
 const kubeconfig = (server: string, user: unknown): UserSecret => {
@@ -28,7 +28,7 @@ const GOOD = kubeconfig(API_URL, { token: "a-token" });
 interface Scene {
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly secret?: UserSecret | undefined;
-  readonly answer?: ProbeResult;
+  readonly answer?: ClusterProbeResult;
 }
 const observed =
   ({ spec = {}, answer = { kind: "accepted" }, ...scene }: Scene): WordsCase["said"] =>
@@ -37,7 +37,7 @@ const observed =
     const examine = createExamination({ secrets: { read: async () => secret }, probe: { probe: async () => answer } });
     return conditionsOf((await examine(aResource({ spec: { ...SPEC, ...spec } }), aPolicy().egress, never)).finding);
   };
-const refused = (answer: ProbeResult["kind"]) => observed({ answer: { kind: answer } as ProbeResult });
+const refused = (answer: ClusterProbeResult["kind"]) => observed({ answer: { kind: answer } as ClusterProbeResult });
 
 const of = (is: string, reason: string): string => `ConnectionInitializationSucceeded=${is}/${reason}`;
 type Row = readonly [condition: string, message: string, compared: WordsCase["compared"], why: string, said: WordsCase["said"]];

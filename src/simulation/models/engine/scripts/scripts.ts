@@ -1,18 +1,19 @@
 // Longer than other files: it is one table, and what its rows do stands beside them.
 import { parseRfc3339 } from "../../../../domain/clock.ts";
-import type { Application } from "../application.ts";
-import { CASCADE, REFRESH, SKIPPED } from "../application.ts";
+import type { EngineApplication } from "../application.ts";
+import { CASCADE, REFRESH_ANNOTATION, SKIPPED } from "../application.ts";
 import type { Script, Stage } from "./stage.ts";
 
 const ONE = { a: "1" };
 const SIX = { a: "1", b: "1", c: "1", d: "1", e: "1", f: "1" };
 const UNPAUSED = { [Object.keys(SKIPPED)[0] ?? ""]: null };
-const ASKED = { [REFRESH]: "normal" };
+const ASKED = { [REFRESH_ANNOTATION]: "normal" };
 
 const annotate = (stage: Stage, annotations: object) => stage.patch({ metadata: { annotations } });
 const isGone = (stage: Stage) => async (): Promise<boolean> => (await stage.read()) === undefined;
-const phaseOf = (application: Application | undefined): string => application?.status?.operationState?.phase ?? "none";
-const hasObserved = (stage: Stage) => async (): Promise<boolean> => (await stage.read())?.metadata.annotations?.[REFRESH] === undefined;
+const phaseOf = (application: EngineApplication | undefined): string => application?.status?.operationState?.phase ?? "none";
+const hasObserved = (stage: Stage) => async (): Promise<boolean> =>
+  (await stage.read())?.metadata.annotations?.[REFRESH_ANNOTATION] === undefined;
 
 /** An Application and what it deployed, in words. */
 async function say(stage: Stage): Promise<string> {
@@ -29,7 +30,7 @@ async function say(stage: Stage): Promise<string> {
     ...(metadata.deletionTimestamp === undefined ? [] : ["ending"]),
     `${status?.sync?.status ?? "not compared"} ${health?.status ?? ""}`.trim(),
     `operation ${phaseOf(application)}${operation === undefined ? "" : ", asked for"}`,
-    ...(metadata.annotations?.[REFRESH] === undefined ? [] : ["asked to look"]),
+    ...(metadata.annotations?.[REFRESH_ANNOTATION] === undefined ? [] : ["asked to look"]),
   ];
   return `${words.join(", ")}; ${objects}`;
 }
@@ -44,7 +45,7 @@ const isSettled = (stage: Stage) => async (): Promise<boolean> => {
 };
 
 /** How long the last sync came after the one before it, in words; the controller looks by itself after two minutes at the earliest. */
-function apart(before: Application | undefined, now: Application | undefined): string {
+function apart(before: EngineApplication | undefined, now: EngineApplication | undefined): string {
   const endedAt = parseRfc3339(before?.status?.operationState?.finishedAt ?? "") ?? Number.NaN;
   const startedAt = parseRfc3339(now?.status?.operationState?.startedAt ?? "") ?? Number.NaN;
   if (!(startedAt >= endedAt)) return "by no sync of its own";
@@ -87,7 +88,7 @@ async function remember(stage: Stage) {
 }
 
 /** The Application goes without a trace in the cluster, and another one of its name comes, paused. */
-async function replace(stage: Stage, status?: Application["status"]): Promise<void> {
+async function replace(stage: Stage, status?: EngineApplication["status"]): Promise<void> {
   await stage.remove();
   await stage.until("gone", isGone(stage));
   await stage.make({ annotations: SKIPPED, ...(status === undefined ? {} : { status }) });

@@ -1,10 +1,10 @@
-import type { Application } from "../application.ts";
+import type { EngineApplication } from "../application.ts";
 
 /** What an Application is made with beside its source. */
 export interface Making {
   readonly isAutomated?: boolean;
   readonly annotations?: Readonly<Record<string, string>>;
-  readonly status?: Application["status"];
+  readonly status?: EngineApplication["status"];
 }
 
 /**
@@ -24,7 +24,7 @@ export interface Stage {
   setEntry(isThere: boolean): Promise<void>;
   /** Ends the controller in the middle of everything, and starts it again. */
   restart(): Promise<void>;
-  read(): Promise<Application | undefined>;
+  read(): Promise<EngineApplication | undefined>;
   /** Somebody puts an object there that says it is the Application's, and that the folder does not hold. */
   plant(name: string): Promise<void>;
   /** Objects in the cluster by name, each with its version. */

@@ -1,5 +1,5 @@
 import { DEPLOYER_ROLE } from "../../../../domain/names.ts";
-import { APPLICATIONS, PROJECTS, ROLE_BINDINGS, SECRETS } from "../../../../reconciler/adapters/kubernetes/types.ts";
+import { APPLICATIONS, ENGINE_SECRETS, PROJECTS, ROLE_BINDINGS } from "../../../../reconciler/adapters/kubernetes/types.ts";
 import { metadataOf, nameOf } from "../../../../runtime/kube/testing/object-rules.ts";
 import { createHistory } from "../../../history.ts";
 import { createFailpoints } from "../../../world/failpoints.ts";
@@ -11,7 +11,7 @@ import { createGit } from "../../git.ts";
 import { createSimulatedClient } from "../../kubernetes/client.ts";
 import { createKubeServer, NAMESPACE_TYPE } from "../../kubernetes/server.ts";
 import { textAt } from "../../kubernetes/text.ts";
-import { type Application, CASCADE, TRACKING, trackingId } from "../application.ts";
+import { CASCADE, type EngineApplication, TRACKING, trackingId } from "../application.ts";
 import { CONFIG_MAPS } from "../cluster-cache.ts";
 import { startEngine } from "../engine.ts";
 import type { Making } from "../scripts/stage.ts";
@@ -31,7 +31,7 @@ export function aWorld() {
   git.push("folder", { "app-0": "first" });
   const entry = { name: "api", labels: { "argocd.argoproj.io/secret-type": "cluster" } };
   const putEntry = () =>
-    engine.objects.create(SECRETS, AT.namespace, {
+    engine.objects.create(ENGINE_SECRETS, AT.namespace, {
       sent: { metadata: entry, data: { server: Buffer.from(SERVER).toString("base64") } },
       dryRun: false,
     });
@@ -66,7 +66,9 @@ export function aWorld() {
     },
     remove: () => engine.objects.delete(APPLICATIONS, AT, { body: {}, dryRun: false }),
     setEntry: (isThere: boolean) =>
-      isThere ? putEntry() : engine.objects.delete(SECRETS, { namespace: AT.namespace, name: entry.name }, { body: {}, dryRun: false }),
+      isThere
+        ? putEntry()
+        : engine.objects.delete(ENGINE_SECRETS, { namespace: AT.namespace, name: entry.name }, { body: {}, dryRun: false }),
     /** The controller dies in the middle of everything, and another one starts with what stands. */
     restart() {
       party.kill();
@@ -84,7 +86,7 @@ export function aWorld() {
       engine.objects.delete(APPLICATIONS, AT, { body: {}, dryRun: false });
     },
     patch: (patch: object) => engine.objects.mergePatch(APPLICATIONS, AT, { ...WRITE, patch: patch as never }),
-    application: () => engine.objects.list(APPLICATIONS, AT.namespace)[0] as unknown as Application | undefined,
+    application: () => engine.objects.list(APPLICATIONS, AT.namespace)[0] as unknown as EngineApplication | undefined,
     plant: (name: string) => {
       const annotations = { [TRACKING]: trackingId(AT.name, "team", name) };
       return api.objects.create(CONFIG_MAPS, "team", { sent: { metadata: { name, annotations } }, dryRun: false });

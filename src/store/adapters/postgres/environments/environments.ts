@@ -4,7 +4,7 @@ import type { EnvironmentId, WorkspaceId } from "../../../../domain/ids.ts";
 import type { KeyRing } from "../../../credential/port.ts";
 import type { Connection, EnvironmentClaim, EnvironmentEnd, EnvironmentStore, KnownEnvironment } from "../../../environment/port.ts";
 import type { Database, Run, Statement } from "../database.ts";
-import { instant, text } from "../sql-values.ts";
+import { instant, sqlText } from "../sql-values.ts";
 import { type EnvironmentRow, environmentOf } from "./environment-row.ts";
 import { putEnvironmentCredential } from "./put-credential.ts";
 import { lockUnitsOf, raiseUsers } from "./raise-users.ts";
@@ -208,7 +208,7 @@ async function claimEnvironment(
 async function connect(run: Run, row: Found, connection: Connection): Promise<boolean> {
   if (row.state === "leaving") return false;
   const { id, generation, apiUrl, namespaces, clusterResources, isInsecure, createsAccount, fingerprint } = connection;
-  const values = [id, generation, text(apiUrl), namespaces.map(text), clusterResources, isInsecure, createsAccount, fingerprint];
+  const values = [id, generation, sqlText(apiUrl), namespaces.map(sqlText), clusterResources, isInsecure, createsAccount, fingerprint];
   const [changed] = await run<{ readonly is_changed: boolean }>(CONNECT, values);
   if (changed?.is_changed !== true) return false;
   await raiseUsers(run, row.workspace, row.name);

@@ -1,7 +1,7 @@
 import type { Millis } from "../../../../domain/clock.ts";
 import type { InstanceId } from "../../../../domain/ids.ts";
 import type { Halt, Instance, InstanceCause, InstanceState } from "../../../../domain/instance.ts";
-import { loadOf } from "../rows.ts";
+import { loadOfRow } from "../rows.ts";
 
 /** Columns of an instance `i`, as {@link instanceOf} reads them. */
 export const INSTANCE = `i.id, i.name, i.engine_cluster, i.namespace, i.pool, i.class, i.version, i.desired_version, i.state, i.state_since, i.reason, i.cause,
@@ -47,7 +47,7 @@ export function instanceOf(row: InstanceRow): Instance {
     reason,
     cause: row.cause ?? undefined,
     attempt,
-    capacity: loadOf(row.capacity),
+    capacity: loadOfRow(row.capacity),
     weight,
     appliedHash: row.applied_hash,
     revision,

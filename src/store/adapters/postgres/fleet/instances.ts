@@ -7,7 +7,7 @@ import type { FleetStore, InstanceChange } from "../../../fleet/port.ts";
 import type { Database, Run, Statement } from "../database.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../decisions.ts";
 import { loadValues } from "../rows.ts";
-import { instant, numbers, text } from "../sql-values.ts";
+import { instant, numbers, sqlText } from "../sql-values.ts";
 import { declareFleet } from "./declared-fleet.ts";
 import { INSTANCE, type InstanceRow, instanceOf } from "./instance-row.ts";
 
@@ -132,7 +132,7 @@ function insertValues(instance: Instance, ids: DecisionIds, decision: Decision):
     appliedHash,
     revision,
   } = instance;
-  const life = [state, instant(stateSince), text(reason), attempt, numbers(loadValues(capacity)), weight, appliedHash, revision];
+  const life = [state, instant(stateSince), sqlText(reason), attempt, numbers(loadValues(capacity)), weight, appliedHash, revision];
   return [
     id,
     name,
@@ -161,7 +161,7 @@ function changeValues(change: InstanceChange, clock: Clock, ids: DecisionIds): r
     revision,
     state,
     instant(clock.now()),
-    text(reason),
+    sqlText(reason),
     attempt,
     version ?? null,
     appliedHash ?? null,
@@ -173,7 +173,7 @@ function changeValues(change: InstanceChange, clock: Clock, ids: DecisionIds): r
 }
 
 function causeValue(cause: InstanceCause | undefined): string | null {
-  return cause === undefined ? null : text(JSON.stringify(cause));
+  return cause === undefined ? null : sqlText(JSON.stringify(cause));
 }
 
 async function changeInstance(database: Database, values: readonly unknown[], signal: AbortSignal): Promise<Instance> {

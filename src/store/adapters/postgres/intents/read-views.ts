@@ -1,19 +1,18 @@
 import type { Blockage } from "../../../../domain/blockage.ts";
 import type { ApplicationId } from "../../../../domain/ids.ts";
 import type { UserView } from "../../../intent/port.ts";
-import { UNTROUBLED } from "../../../operation/messages.ts";
 import type { Database, Statement } from "../database.ts";
 import { environmentOf, JOIN_ENVIRONMENT, type WithEnvironment } from "../environments/environment-row.ts";
 import {
   APPLICATION,
   type ApplicationRow,
-  applicationOf,
+  applicationOfRow,
   STATUS,
   type StatusRow,
   statusOf,
   WORKSPACE,
   type WorkspaceRow,
-  workspaceOf,
+  workspaceOfRow,
 } from "../rows.ts";
 import { texts } from "../sql-values.ts";
 
@@ -31,7 +30,7 @@ select ${APPLICATION},
  cross join lateral (select * from placement_unit where id = a.unit offset 0) as u
  cross join lateral (select * from application_status where application = a.id offset 0) as s
   left join lateral (
-    select message from operation where subject = a.id and state <> 'Completed' and message not in (${UNTROUBLED.map((text) => `'${text}'`).join(", ")}) limit 1) as o on true
+    select message from operation where subject = a.id and state <> 'Completed' and is_trouble limit 1) as o on true
  ${JOIN_ENVIRONMENT}
  order by i.place`,
 });
@@ -55,8 +54,8 @@ type ViewRow = ApplicationRow &
 
 function viewOf(row: ViewRow): UserView {
   return {
-    application: applicationOf(row),
-    workspace: workspaceOf(row),
+    application: applicationOfRow(row),
+    workspace: workspaceOfRow(row),
     unit: { owner: row.owner ?? undefined, epoch: row.epoch, phase: row.phase },
     isUnplaceable: row.is_unplaceable,
     environment: row.environment === null ? undefined : environmentOf(row.environment),

@@ -77,7 +77,7 @@ with ended as materialized (
    order by id
   on conflict (subject, kind) where state <> 'Completed'
   do update set instance = excluded.instance, state = excluded.state, revision = excluded.revision, updated_at = excluded.updated_at,
-                deadline = excluded.deadline, message = excluded.message
+                deadline = excluded.deadline, message = excluded.message, is_trouble = false
 ), hints as materialized (
   select count(pg_notify('argosy', h.hint)) as sent
     from (select 'application:' || id from changed where owner is not null

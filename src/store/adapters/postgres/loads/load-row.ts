@@ -2,7 +2,7 @@ import type { Millis } from "../../../../domain/clock.ts";
 import type { InstanceId } from "../../../../domain/ids.ts";
 import type { ClassLoadState, InstanceLoad, KnownLoad } from "../../../load/port.ts";
 import type { Statement } from "../database.ts";
-import { loadOf } from "../rows.ts";
+import { loadOfRow } from "../rows.ts";
 
 export const INSTANCE_LOADS: Statement = {
   name: "list_instance_loads",
@@ -37,14 +37,14 @@ export function stateOf(rows: readonly unknown[]): ClassLoadState {
 
 export function knownOf({ l_planning, l_recent, l_at }: KnownRow): KnownLoad | undefined {
   if (l_planning === null || l_recent === null || l_at === null) return undefined;
-  return { planning: loadOf(l_planning), recent: loadOf(l_recent), at: l_at };
+  return { planning: loadOfRow(l_planning), recent: loadOfRow(l_recent), at: l_at };
 }
 
 export function instanceLoadOf({ instance, at, total, observation, cached_objects }: InstanceLoadRow): InstanceLoad {
   return {
     instanceId: instance,
     at,
-    total: loadOf(total),
+    total: loadOfRow(total),
     observation: observation ?? undefined,
     cachedObjects: cached_objects ?? undefined,
   };

@@ -1,7 +1,7 @@
 import type { InstanceId, UnitId } from "../../../../domain/ids.ts";
 import type { CountedUnit, HeavyUnit, LoadStore } from "../../../load/port.ts";
 import type { Database, Statement } from "../database.ts";
-import { loadOf } from "../rows.ts";
+import { loadOfRow } from "../rows.ts";
 import { INSTANCE_LOADS, type InstanceLoadRow, instanceLoadOf, type KnownRow, knownOf, READ_CLASS_LOAD, stateOf } from "./load-row.ts";
 import { recordSample } from "./record-sample.ts";
 
@@ -80,5 +80,5 @@ function countedOf(row: CountRow): CountedUnit {
 
 function heavyOf(row: HeavyRow): HeavyUnit {
   const { id: unitId, namespace, bucket, owner: instanceId } = row;
-  return { unitId, namespace, bucket, instanceId, planning: loadOf(row.load), capacity: loadOf(row.capacity), known: knownOf(row) };
+  return { unitId, namespace, bucket, instanceId, planning: loadOfRow(row.load), capacity: loadOfRow(row.capacity), known: knownOf(row) };
 }

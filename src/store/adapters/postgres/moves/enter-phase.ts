@@ -4,7 +4,7 @@ import type { Move, MovePhase } from "../../../../domain/move.ts";
 import { PHASES } from "../../../../domain/move-phases.ts";
 import type { MoveAdvance } from "../../../move/port.ts";
 import type { Run, Statement } from "../database.ts";
-import { instant, text } from "../sql-values.ts";
+import { instant, sqlText } from "../sql-values.ts";
 
 /** A new phase, from now on; what is said where it is not given stays. */
 const ENTER: Statement = {
@@ -33,13 +33,18 @@ select count(pg_notify('argosy', h.hint)) as sent
 type Entering = Omit<MoveAdvance, "from"> & { readonly to: MovePhase };
 
 /** Puts a move, which the caller holds the lock of, into a phase. */
-export function enter(run: Run, id: MoveId, { to, message, messageCode, baseline }: Entering, now: Millis): Promise<readonly unknown[]> {
+export function enterPhase(
+  run: Run,
+  id: MoveId,
+  { to, message, messageCode, baseline }: Entering,
+  now: Millis,
+): Promise<readonly unknown[]> {
   const kept = baseline === undefined ? null : JSON.stringify(baseline);
-  return run(ENTER, [id, to, instant(now), text(message), kept, !PHASES[to].isLive, now, messageCode ?? null]);
+  return run(ENTER, [id, to, instant(now), sqlText(message), kept, !PHASES[to].isLive, now, messageCode ?? null]);
 }
 
 /** The same of one that may have held its unit, and gives it back with that. */
 export async function enterAndFree(run: Run, { id, phase, unitId }: Move, entering: Entering, now: Millis): Promise<void> {
-  await enter(run, id, entering, now);
+  await enterPhase(run, id, entering, now);
   if (PHASES[phase].holdsUnit && !PHASES[entering.to].holdsUnit) await run(FREE_UNIT, [unitId]);
 }

@@ -5,12 +5,12 @@ import { PHASES } from "../../../../domain/move-phases.ts";
 import type { MoveBeginning, MoveStore } from "../../../move/port.ts";
 import type { Database, Statement } from "../database.ts";
 import type { DecisionIds } from "../decisions.ts";
-import { text, texts } from "../sql-values.ts";
+import { sqlText, texts } from "../sql-values.ts";
 import { abortMove, commitLiveMove } from "./change-owner.ts";
-import { enter, enterAndFree } from "./enter-phase.ts";
+import { enterAndFree, enterPhase } from "./enter-phase.ts";
 import { LIST, LIST_LIVE, lockMove, type MoveRow, moveOf, READ } from "./move-row.ts";
 import { readRows } from "./read-rows.ts";
-import { requestMove } from "./request-move.ts";
+import { insertMove } from "./request-move.ts";
 
 /** Leaves the unit alone that was moved, or has an application that leaves: 0 or 1 of each. */
 const BEGIN_UNIT: Statement = {
@@ -50,7 +50,7 @@ select a.unit, array_agg(distinct e.api_url order by e.api_url) as clusters
 
 export function createMoveStore(database: Database, clock: Clock, ids: DecisionIds): MoveStore {
   return {
-    request: (requestedMove, signal) => requestMove(database, ids, requestedMove, signal),
+    request: (requestedMove, signal) => insertMove(database, ids, requestedMove, signal),
     begin: (id, signal) => begin(database, id, clock.now(), signal),
     advance: (id, advance, signal) =>
       database.transaction(
@@ -63,7 +63,7 @@ export function createMoveStore(database: Database, clock: Clock, ids: DecisionI
         },
         signal,
       ),
-    note: async (id, phase, message, signal) => void (await database.run(NOTE, [id, phase, text(message)], signal)),
+    note: async (id, phase, message, signal) => void (await database.run(NOTE, [id, phase, sqlText(message)], signal)),
     commit: (id, decision, signal) =>
       database.transaction(
         "commit_live_move",
@@ -71,7 +71,7 @@ export function createMoveStore(database: Database, clock: Clock, ids: DecisionI
           const move = await lockMove(run, id);
           if (move?.phase !== "COMMIT") return false;
           await commitLiveMove(run, ids, { move, decision });
-          await enter(run, id, { to: "GRANT", message: "" }, clock.now());
+          await enterPhase(run, id, { to: "GRANT", message: "" }, clock.now());
           return true;
         },
         signal,
@@ -83,17 +83,17 @@ export function createMoveStore(database: Database, clock: Clock, ids: DecisionI
           const move = await lockMove(run, id);
           if (move === undefined || !PHASES[move.phase].isRevocable) return false;
           if (move.phase !== "WAITING") await abortMove(run, ids, { move, decision });
-          await enter(run, id, { to: move.phase === "WAITING" ? "ABORTED" : "ABORT", ...said }, clock.now());
+          await enterPhase(run, id, { to: move.phase === "WAITING" ? "ABORTED" : "ABORT", ...said }, clock.now());
           return true;
         },
         signal,
       ),
     async read(id, signal) {
-      const [row] = await database.run<MoveRow>(READ, [text(id) as MoveId], signal);
+      const [row] = await database.run<MoveRow>(READ, [sqlText(id) as MoveId], signal);
       return row === undefined ? undefined : moveOf(row);
     },
     list: async ({ isLive, unitId, plan, instanceId }, limit, signal) => {
-      const values = [unitId, plan, instanceId].map((value) => (value === undefined ? null : text(value)));
+      const values = [unitId, plan, instanceId].map((value) => (value === undefined ? null : sqlText(value)));
       return (await database.run<MoveRow>(isLive === true ? LIST_LIVE : LIST, [...values, limit], signal)).map(moveOf);
     },
     async listClusters(unitIds, signal) {
@@ -112,16 +112,16 @@ async function begin(database: Database, id: MoveId, now: Millis, signal: AbortS
       if (move?.phase !== "WAITING") return "stale";
       const [unit] = await run<BegunRow>(BEGIN_UNIT, [move.unitId, move.from, move.fromEpoch, move.to, move.isFailOver]);
       if (unit === undefined) {
-        await enter(run, id, { to: "ABORTED", message: "the unit was moved or changed before its turn came" }, now);
+        await enterPhase(run, id, { to: "ABORTED", message: "the unit was moved or changed before its turn came" }, now);
         return "dropped";
       }
       if (unit.is_leaving && !move.isFailOver) return "leaving";
       if (!unit.is_welcome) {
-        await enter(run, id, { to: "ABORTED", message: TARGET_LEFT }, now);
+        await enterPhase(run, id, { to: "ABORTED", message: TARGET_LEFT }, now);
         return "dropped";
       }
       await run(TAKE_EPOCH, [id]);
-      await enter(run, id, { to: "PREPARE", message: "" }, now);
+      await enterPhase(run, id, { to: "PREPARE", message: "" }, now);
       return "begun";
     },
     signal,

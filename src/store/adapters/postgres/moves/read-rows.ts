@@ -12,8 +12,8 @@ import {
   type WithEnvironment,
 } from "../environments/environment-row.ts";
 import { type InstanceRow, instanceOf } from "../fleet/instance-row.ts";
-import { UNIT, type UnitRow, unitOf, WORKSPACE, type WorkspaceRow, workspaceOf } from "../rows.ts";
-import { text } from "../sql-values.ts";
+import { UNIT, type UnitRow, unitOfRow, WORKSPACE, type WorkspaceRow, workspaceOfRow } from "../rows.ts";
+import { sqlText } from "../sql-values.ts";
 import { COLUMNS, type MoveRow, moveOf } from "./move-row.ts";
 
 /** One row however many applications there are: with a row for each the move's baseline, which has all of them, would come with each. */
@@ -54,7 +54,7 @@ interface Row extends MoveRow, UnitRow, WorkspaceRow {
 }
 
 export async function readRows(database: Database, id: MoveId, signal: AbortSignal): Promise<MoveRows | undefined> {
-  const [row] = await database.run<Row>(READ, [text(id)], signal);
+  const [row] = await database.run<Row>(READ, [sqlText(id)], signal);
   if (row === undefined) return undefined;
   const applications = row.applications.map(({ application, environment }) => ({
     application: applicationOf(application),
@@ -64,7 +64,7 @@ export async function readRows(database: Database, id: MoveId, signal: AbortSign
     move: moveOf(row),
     source: endOf(row.source),
     target: endOf(row.target),
-    unit: { unit: unitOf(row), workspace: workspaceOf(row), environments: row.environments.map(environmentOf), applications },
+    unit: { unit: unitOfRow(row), workspace: workspaceOfRow(row), environments: row.environments.map(environmentOf), applications },
   };
 }
 

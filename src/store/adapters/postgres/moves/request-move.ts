@@ -7,7 +7,7 @@ import type { Database, Run, Statement } from "../database.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../decisions.ts";
 import { FITS, HELD, lockPlacement } from "../placements/placed-units.ts";
 import { loadValues } from "../rows.ts";
-import { numbers, text } from "../sql-values.ts";
+import { numbers, sqlText } from "../sql-values.ts";
 import { enterAndFree } from "./enter-phase.ts";
 import { lockMove } from "./move-row.ts";
 
@@ -48,7 +48,7 @@ interface Row {
   readonly made: number;
 }
 
-export function requestMove(database: Database, ids: DecisionIds, requestedMove: RequestedMove, signal: AbortSignal): Promise<MoveRequest> {
+export function insertMove(database: Database, ids: DecisionIds, requestedMove: RequestedMove, signal: AbortSignal): Promise<MoveRequest> {
   const { id, unitId, to, epoch, kind, reason, plan, reverses, isFailOver, actor, ceiling, decision } = requestedMove;
   return database.transaction<MoveRequest>(
     "request_move",
@@ -58,7 +58,7 @@ export function requestMove(database: Database, ids: DecisionIds, requestedMove:
       const placements = [to, unitId, epoch, placement.state, numbers(loadValues(ceiling))];
       if (isFailOver && !(await redirect(run, placements, decision.at))) return { kind: "full" };
       const about = [...placements, ...decisionValues(ids, decision)];
-      const what = [id, kind, reason, plan ?? null, reverses ?? null, text(actor), decision.at, isFailOver];
+      const what = [id, kind, reason, plan ?? null, reverses ?? null, sqlText(actor), decision.at, isFailOver];
       const [row] = await run<Row>(REQUEST, [...about, ...what]);
       return requestOf(row, id);
     },

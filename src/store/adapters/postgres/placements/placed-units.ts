@@ -78,7 +78,7 @@ export const PLACED_UNITS = `wanted as materialized (
 ), waiting as (
   select o.id from wanted n cross join lateral (select id from operation where subject = n.id and state <> 'Completed' order by id for no key update) as o
 ), operations as (
-  update operation o set instance = $1, message = $13, updated_at = $7 from waiting n where o.id = n.id
+  update operation o set instance = $1, message = $13, is_trouble = false, updated_at = $7 from waiting n where o.id = n.id
 ), journal as (
   insert into decision (${DECISION_COLUMNS})
   select $6, $7, $8, $9, $10, $11, $12::json from placed

@@ -3,7 +3,7 @@ import type { VerdictState } from "../../../../domain/health.ts";
 import type { FleetSnapshot } from "../../../placement/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { INSTANCE, type InstanceRow, instanceOf } from "../fleet/instance-row.ts";
-import { loadOf } from "../rows.ts";
+import { loadOfRow } from "../rows.ts";
 import { BURDENS, SUMS } from "./placed-units.ts";
 
 const READ: Statement = {
@@ -35,7 +35,7 @@ export async function readFleetOfClass(database: Database, className: string, si
     instances: rows.map((row) => {
       const { judged, judged_at: at } = row;
       const verdict = judged === null || at === null ? undefined : { state: judged, at };
-      return { instance: instanceOf(row), load: loadOf(row.held), units: row.units, verdict };
+      return { instance: instanceOf(row), load: loadOfRow(row.held), units: row.units, verdict };
     }),
   };
 }

@@ -4,7 +4,7 @@ import type { Page } from "../../../operation/port.ts";
 import type { UnitWithWorkspace } from "../../../placement/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { type DirectiveRow, directiveOf } from "../directives.ts";
-import { UNIT, type UnitRow, unitOf, WORKSPACE, type WorkspaceRow, workspaceOf } from "../rows.ts";
+import { UNIT, type UnitRow, unitOfRow, WORKSPACE, type WorkspaceRow, workspaceOfRow } from "../rows.ts";
 
 const READ: Statement = {
   name: "read_unit_with_workspace",
@@ -32,11 +32,11 @@ type Row = UnitRow & WorkspaceRow & DirectiveRow & { readonly siblings: readonly
 export async function readUnitWithWorkspace(database: Database, id: UnitId, signal: AbortSignal): Promise<UnitWithWorkspace | undefined> {
   const [row] = await database.run<Row>(READ, [id], signal);
   if (row === undefined) return undefined;
-  return { unit: unitOf(row), workspace: workspaceOf(row), directive: directiveOf(row), siblings: row.siblings };
+  return { unit: unitOfRow(row), workspace: workspaceOfRow(row), directive: directiveOf(row), siblings: row.siblings };
 }
 
 export async function readUnitsOf(database: Database, workspaceId: WorkspaceId, signal: AbortSignal): Promise<readonly PlacementUnit[]> {
-  return (await database.run<UnitRow>(OF_WORKSPACE, [workspaceId], signal)).map(unitOf);
+  return (await database.run<UnitRow>(OF_WORKSPACE, [workspaceId], signal)).map(unitOfRow);
 }
 
 export async function listUnplaced(database: Database, { limit, after }: Page, signal: AbortSignal): Promise<readonly UnitId[]> {

@@ -25,7 +25,7 @@ with unit as materialized (
 ), open as (
   select o.id from waiting n cross join lateral (select id from operation where subject = n.id and state <> 'Completed' order by id for no key update) as o
 ), operations as (
-  update operation o set message = $3, updated_at = $5 from open n where o.id = n.id
+  update operation o set message = $3, is_trouble = false, updated_at = $5 from open n where o.id = n.id
 )
 select count(pg_notify('argosy', 'application:' || id)) as sent from waiting`,
 };

@@ -5,7 +5,7 @@ import type { PlanStore } from "../../../plan/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../decisions.ts";
 import { build } from "../query-builder.ts";
-import { instant, text } from "../sql-values.ts";
+import { instant, sqlText } from "../sql-values.ts";
 import { commitMove } from "./commit-move.ts";
 import { readFacts } from "./read-facts.ts";
 
@@ -76,12 +76,12 @@ export function createPlanStore(database: Database, ids: DecisionIds): PlanStore
     readFacts: (className, movesSince, signal) => readFacts(database, className, movesSince, signal),
     async record(plan, decision, signal) {
       const { id, goal, subject, snapshotHash, planHash, actor, createdAt, expiresAt, moves, records, report } = plan;
-      const head = [id, plan.class, goal, text(subject), snapshotHash, planHash, text(actor), instant(createdAt), instant(expiresAt)];
+      const head = [id, plan.class, goal, sqlText(subject), snapshotHash, planHash, sqlText(actor), instant(createdAt), instant(expiresAt)];
       const documents = [moves, records, report].map((document) => JSON.stringify(document));
       await database.run(RECORD, [...head, ...documents, ...decisionValues(ids, decision)], signal);
     },
     async read(id, signal) {
-      const [row] = await database.run<Row>(READ, [text(id) as PlanId], signal);
+      const [row] = await database.run<Row>(READ, [sqlText(id) as PlanId], signal);
       return row === undefined ? undefined : planOf(row);
     },
     async list(filter, limit, signal) {
@@ -90,11 +90,11 @@ export function createPlanStore(database: Database, ids: DecisionIds): PlanStore
       return (await database.query<Row>("list_plans", plans, signal)).map(planOf);
     },
     recordApplied: async (id, steps, decision, signal) => {
-      const rows = JSON.stringify(steps.map((step) => ({ ...step, why: text(step.why) })));
+      const rows = JSON.stringify(steps.map((step) => ({ ...step, why: sqlText(step.why) })));
       await database.run(APPLIED, [id, instant(decision.at), ...decisionValues(ids, decision), rows], signal);
     },
     async listSteps(of, signal) {
-      const values = "plan" in of ? [text(of.plan), null, null] : [null, text(of.drained), instant(of.since)];
+      const values = "plan" in of ? [sqlText(of.plan), null, null] : [null, sqlText(of.drained), instant(of.since)];
       return (await database.run<StepRow>(STEPS, values, signal)).map(stepOf);
     },
     commitMove: (move, signal) => commitMove(database, ids, move, signal),

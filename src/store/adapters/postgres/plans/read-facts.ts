@@ -16,7 +16,7 @@ import {
   stateOf,
 } from "../loads/load-row.ts";
 import { LIVE_ROLLOUT, type RolloutRow, rolloutOf } from "../rollouts.ts";
-import { UNIT, type UnitRow, unitOf } from "../rows.ts";
+import { UNIT, type UnitRow, unitOfRow } from "../rows.ts";
 import { instant } from "../sql-values.ts";
 
 /** Everything is read as of one moment, however many statements that takes. */
@@ -123,7 +123,7 @@ export function readFacts(database: Database, className: string, movesSince: Mil
 
 function unitFactsOf(row: PlanUnitRow): UnitFacts {
   return {
-    unit: unitOf(row),
+    unit: unitOfRow(row),
     namespace: row.namespace,
     trustClass: row.trust_class,
     known: knownOf(row),

@@ -8,7 +8,7 @@ import type { Envelope } from "../credentials/envelope.ts";
 import type { Database, Run, Statement } from "../database.ts";
 import { lockUnitsOf } from "../environments/raise-users.ts";
 import { lockUnits } from "../intents/lock-units.ts";
-import { text } from "../sql-values.ts";
+import { sqlText } from "../sql-values.ts";
 import { raiseUnits } from "./raise-units.ts";
 
 const READ: Statement = {
@@ -82,7 +82,7 @@ async function write(run: Run, { intent, before, workspace, envelope }: Writing)
   const sealed = envelope.seal(key, intent.secret);
   const isSame = before?.url === url && before.createdAt === createdAt && before.fingerprint === sealed.fingerprint;
   const id = before?.id ?? newIds.repositoryCredentialId;
-  await run(WRITE, [id, workspace, text(name), uid, generation, createdAt, text(url), text(urlKey), key.id, secretVersion]);
+  await run(WRITE, [id, workspace, sqlText(name), uid, generation, createdAt, sqlText(url), sqlText(urlKey), key.id, secretVersion]);
   if (isSame) return "unchanged";
   await putSealed(run, key, sealed);
   await raiseUnits(run, [workspace]);

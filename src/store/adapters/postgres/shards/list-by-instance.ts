@@ -1,5 +1,5 @@
 import type { ApplicationId, InstanceId, UnitId } from "../../../../domain/ids.ts";
-import type { EndedApplication, Lagging, OwnedUnit } from "../../../shard/port.ts";
+import type { EndedApplication, Lagging, UnitWithOwner } from "../../../shard/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { texts } from "../sql-values.ts";
 
@@ -60,8 +60,8 @@ export interface ApplicationAt {
   readonly epoch: number;
 }
 
-export function listOwned(database: Database, instanceId: InstanceId, signal: AbortSignal): Promise<readonly OwnedUnit[]> {
-  return database.run<OwnedUnit>(OWNED, [instanceId], signal);
+export function listOwned(database: Database, instanceId: InstanceId, signal: AbortSignal): Promise<readonly UnitWithOwner[]> {
+  return database.run<UnitWithOwner>(OWNED, [instanceId], signal);
 }
 
 export async function listActing(database: Database, instanceId: InstanceId, signal: AbortSignal): Promise<readonly UnitId[]> {

@@ -6,16 +6,16 @@ import { environmentOf, JOIN_ENVIRONMENT, type WithEnvironment } from "../enviro
 import {
   APPLICATION,
   type ApplicationRow,
-  applicationOf,
+  applicationOfRow,
   OBJECT,
   type ObjectRow,
-  objectOf,
+  objectOfRow,
   UNIT,
   type UnitRow,
-  unitOf,
+  unitOfRow,
   WORKSPACE,
   type WorkspaceRow,
-  workspaceOf,
+  workspaceOfRow,
 } from "../rows.ts";
 import { texts } from "../sql-values.ts";
 
@@ -52,11 +52,11 @@ export async function readApplications(
 ): Promise<readonly DesiredApplication[]> {
   const rows = await database.run<Row>(READ, [texts(ids)], signal);
   return rows.map((row) => ({
-    application: applicationOf(row),
-    workspace: workspaceOf(row),
-    unit: unitOf(row),
+    application: applicationOfRow(row),
+    workspace: workspaceOfRow(row),
+    unit: unitOfRow(row),
     unitAppliedRevision: row.unit_applied_revision,
     environment: row.environment === null ? undefined : environmentOf(row.environment),
-    acknowledged: objectOf(row),
+    acknowledged: objectOfRow(row),
   }));
 }

@@ -6,14 +6,14 @@ import { type EnvironmentRow, environmentOf, UNIT_ENVIRONMENTS } from "../enviro
 import {
   OBJECT,
   type ObjectRow,
-  objectOf,
+  objectOfRow,
   REPOSITORY_CREDENTIAL,
   UNIT,
   type UnitRow,
-  unitOf,
+  unitOfRow,
   WORKSPACE,
   type WorkspaceRow,
-  workspaceOf,
+  workspaceOfRow,
 } from "../rows.ts";
 
 /** One picture of all three: the unit's row would not change with what others record meanwhile, the lists would. */
@@ -53,13 +53,13 @@ export async function readUnit(database: Database, id: UnitId, signal: AbortSign
   if (first === undefined) return undefined;
   const { repo_urls: repoUrls, applications, environments, repository_credentials: repositoryCredentials } = first;
   return {
-    unit: unitOf(first),
-    workspace: workspaceOf(first),
+    unit: unitOfRow(first),
+    workspace: workspaceOfRow(first),
     repoUrls,
     applications,
     environments: environments.map(environmentOf),
     hasAccountsElsewhere: first.has_accounts_elsewhere,
     repositoryCredentials,
-    acknowledged: rows.flatMap((row) => objectOf(row) ?? []),
+    acknowledged: rows.flatMap((row) => objectOfRow(row) ?? []),
   };
 }

@@ -28,7 +28,7 @@ with input as materialized (
     from (select * from input where (select count(*) from seen) >= 0 order by subject) as i
    cross join lateral (select id from operation where subject = i.subject and state <> 'Completed' order by id for no key update) as o
 ), noted as (
-  update operation o set state = n.state, attempts = o.attempts + n.attempts, message = n.message, updated_at = $6 from open n where o.id = n.id
+  update operation o set state = n.state, attempts = o.attempts + n.attempts, message = n.message, is_trouble = true, updated_at = $6 from open n where o.id = n.id
 )
 select count(pg_notify('argosy', 'status:' || application)) as sent from seen`,
 };

@@ -4,7 +4,7 @@ import type { PlacementUnit } from "../../../../domain/workspace.ts";
 import type { SplitApplicationRow, SplitRow, SplitStore } from "../../../split/port.ts";
 import type { Database, Statement } from "../database.ts";
 import type { DecisionIds } from "../decisions.ts";
-import { loadValues, UNIT, type UnitRow, unitOf } from "../rows.ts";
+import { loadValues, UNIT, type UnitRow, unitOfRow } from "../rows.ts";
 import { numbers, readable } from "../sql-values.ts";
 import { commitSplit } from "./commit-split.ts";
 
@@ -67,7 +67,7 @@ export function createSplitStore(database: Database, clock: Clock, ids: Decision
           const heads = await run<Head>(SPLITS, [className, numbers(loadValues(beyond))]);
           if (heads.length === 0) return [];
           const workspaces = heads.map(({ workspace }) => workspace);
-          const units = Map.groupBy((await run<UnitRow>(UNITS, [workspaces])).map(unitOf), ({ workspaceId }) => workspaceId);
+          const units = Map.groupBy((await run<UnitRow>(UNITS, [workspaces])).map(unitOfRow), ({ workspaceId }) => workspaceId);
           const applications = Map.groupBy(await run<ApplicationRow>(APPLICATIONS, [workspaces]), ({ workspace }) => workspace);
           return heads.map((head) => splitOf(head, units.get(head.workspace) ?? [], applications.get(head.workspace) ?? []));
         },

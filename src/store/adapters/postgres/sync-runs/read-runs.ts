@@ -4,7 +4,7 @@ import type { RunPhase, SyncRun } from "../../../../domain/sync-run.ts";
 import type { KnownRun, RunView } from "../../../sync-run/port.ts";
 import { QUEUE_LIMIT } from "../../../sync-run/queue-limit.ts";
 import type { Database, Statement } from "../database.ts";
-import { APPLICATION, type ApplicationRow, applicationOf } from "../rows.ts";
+import { APPLICATION, type ApplicationRow, applicationOfRow } from "../rows.ts";
 import { texts } from "../sql-values.ts";
 import { RUN, type RunRow, runOf, UNFINISHED } from "./run-row.ts";
 
@@ -71,7 +71,7 @@ export async function readRunViews(database: Database, uids: readonly string[], 
   const rows = await database.run<ViewRow>(VIEWS, [texts(uids)], signal);
   return rows.map((row) => ({
     run: runOf(row),
-    application: row.a_id === null ? undefined : applicationOf(row as ApplicationRow),
+    application: row.a_id === null ? undefined : applicationOfRow(row as ApplicationRow),
     isPlaced: row.is_placed,
     ahead: row.ahead,
     publishedHash: row.published_hash,

@@ -9,6 +9,7 @@ import type { AccountTraces, ClusterAccounts } from "../../port.ts";
 import {
   applyAll,
   BINDING,
+  bindingTypeOf,
   CLUSTER_BINDING,
   CLUSTER_ROLE,
   isTest,
@@ -16,7 +17,6 @@ import {
   ROLE,
   SECRET,
   SERVICE_ACCOUNT,
-  typeOf,
   writeBinding,
 } from "./cluster-bindings.ts";
 import { whyNotReached } from "./cluster-probe.ts";
@@ -123,7 +123,7 @@ async function removeAccount(client: KubeClient, { objects, epoch }: ClusterAcco
   if (seen !== undefined && !(await deleteUpTo(client, at, { raw: seen, epoch }, signal))) return;
   for (const { kind, metadata } of objects.toReversed()) {
     if (kind === SERVICE_ACCOUNT.kind || kind === NAMESPACE.kind) continue;
-    await client.delete(typeOf(kind), { namespace: metadata.namespace ?? "", name: metadata.name }, {}, signal);
+    await client.delete(bindingTypeOf(kind), { namespace: metadata.namespace ?? "", name: metadata.name }, {}, signal);
   }
 }
 

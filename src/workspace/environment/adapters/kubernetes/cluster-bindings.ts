@@ -4,7 +4,7 @@ import { GoneError, RefusedError, StaleError, UnavailableError } from "../../../
 import { FIELD_MANAGER } from "../../../../domain/names.ts";
 import type { KubeClient } from "../../../../runtime/kube/client.ts";
 import type { KubeObject, ResourceType } from "../../../../runtime/kube/resource.ts";
-import { type BindingStep, nextBindingStep, parseBinding, type SeenBinding } from "../../next-binding-step.ts";
+import { type BindingStep, nextBindingStep, parseClusterBinding, type SeenBinding } from "../../next-binding-step.ts";
 
 const CORE = { group: "", version: "v1", namespaced: true } as const;
 const RBAC = { group: "rbac.authorization.k8s.io", version: "v1" } as const;
@@ -20,7 +20,7 @@ const TYPES: readonly ResourceType[] = [NAMESPACE, SERVICE_ACCOUNT, SECRET, CLUS
 /** Whoever writes it at the same time is met this often; then another visit comes. */
 const TRIES = 5;
 
-export function typeOf(kind: string): ResourceType {
+export function bindingTypeOf(kind: string): ResourceType {
   const type = TYPES.find((each) => each.kind === kind);
   if (type !== undefined) return type;
   throw new UnavailableError("making something of a kind that accounts do not have", { code: "environment.no-kind", context: { kind } });
@@ -47,7 +47,7 @@ export async function writeBinding(client: KubeClient, written: Written, signal:
   const { binding, epoch } = written;
   const at = { namespace: binding.metadata.namespace ?? "", name: binding.metadata.name };
   for (let tries = 0; tries < TRIES; tries += 1) {
-    const step = nextBindingStep(binding, epoch, await seeBinding(client, typeOf(binding.kind), at, signal));
+    const step = nextBindingStep(binding, epoch, await seeBinding(client, bindingTypeOf(binding.kind), at, signal));
     if (step.kind === "done" || step.kind === "wait" || step.kind === "fenced") return ENDS[step.kind];
     try {
       await takeStep(client, written, step, signal);
@@ -60,7 +60,7 @@ export async function writeBinding(client: KubeClient, written: Written, signal:
 
 async function seeBinding(client: KubeClient, type: ResourceType, at: At, signal: AbortSignal): Promise<SeenBinding | undefined> {
   const raw = await client.get<KubeObject>(type, at, signal);
-  const seen = raw === undefined ? undefined : parseBinding(raw);
+  const seen = raw === undefined ? undefined : parseClusterBinding(raw);
   if (raw === undefined || seen !== undefined) return seen;
   throw new UnavailableError("Reading what a user's cluster answered", { code: "kube.undecodable", context: { what: "binding" } });
 }
@@ -68,7 +68,7 @@ async function seeBinding(client: KubeClient, type: ResourceType, at: At, signal
 type WriteStep = Extract<BindingStep, { readonly kind: "create" | "patch" | "delete" }>;
 
 async function takeStep(client: KubeClient, { binding, role }: Written, step: WriteStep, signal: AbortSignal): Promise<void> {
-  const type = typeOf(binding.kind);
+  const type = bindingTypeOf(binding.kind);
   const at = { namespace: binding.metadata.namespace ?? "", name: binding.metadata.name };
   if (step.kind === "patch") return void (await client.jsonPatch(type, at, step.patch, signal));
   if (step.kind === "delete") return client.delete(type, at, { preconditions: step.preconditions }, signal);
@@ -77,5 +77,6 @@ async function takeStep(client: KubeClient, { binding, role }: Written, step: Wr
 }
 
 export async function applyAll(client: KubeClient, objects: readonly EngineObject[], signal: AbortSignal): Promise<void> {
-  for (const object of objects) await client.apply(typeOf(object.kind), object as KubeObject, { fieldManager: FIELD_MANAGER }, signal);
+  for (const object of objects)
+    await client.apply(bindingTypeOf(object.kind), object as KubeObject, { fieldManager: FIELD_MANAGER }, signal);
 }

@@ -1,5 +1,5 @@
 import { RefusedError } from "../../../../domain/errors.ts";
-import type { ClusterProbe, ProbeResult, ProbeTarget } from "../../port.ts";
+import type { ClusterProbe, ClusterProbeResult, ProbeTarget } from "../../port.ts";
 import { ANSWER_MS, codeOf, createReach, type Reached, type ReachOptions } from "./reached-cluster.ts";
 
 /** Asks API servers of strangers for what an account that deploys there can read. */
@@ -22,7 +22,7 @@ export function createClusterProbe(options: ReachOptions): ClusterProbe {
 }
 
 /** What a visit that led nowhere means; throws when it was ended from outside. */
-export function whyNotReached(reached: Exclude<Reached<unknown>, { readonly kind: "done" }>, signal: AbortSignal): ProbeResult {
+export function whyNotReached(reached: Exclude<Reached<unknown>, { readonly kind: "done" }>, signal: AbortSignal): ClusterProbeResult {
   if (reached.kind === "closed") return { kind: reached.why };
   if (reached.kind === "unsure") return { kind: "unreachable", why: "it cannot be told at the moment whether it may be deployed to" };
   signal.throwIfAborted();
@@ -55,7 +55,7 @@ const WHY: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another host",
 };
 
-function resultOf(error: unknown): ProbeResult {
+function resultOf(error: unknown): ClusterProbeResult {
   if (error instanceof RefusedError) return { kind: error.context["status"] === 403 ? "forbidden" : "refused" };
   const code = codeOf(error);
   if (UNTRUSTED.has(code)) return { kind: "untrusted" };
