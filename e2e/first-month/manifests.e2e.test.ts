@@ -118,7 +118,7 @@ describe("a first month with manifests", () => {
   story("a field of a wrong type is named", "wrong-type", async (user) => {
     await user.push({ "app/a.yaml": manifest("ConfigMap", "a", { data: { replicas: 3 } }) });
     await user.deploy();
-    await user.reads(/OutOfSync: .*|ComparisonError: .*/);
+    await user.reads(/OutOfSync: .*|ComparisonError: .*|SyncFailed: .*cannot unmarshal number/);
     await user.push({ "app/a.yaml": configMapFile("a", { replicas: "3" }) });
     await user.refresh();
     await user.ready();
