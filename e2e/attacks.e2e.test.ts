@@ -84,9 +84,11 @@ describe.each(ROLES)("whoever is bound to %s in a namespace", (role) => {
     const { namespace } = scene.attacker.workspace;
     const at = { namespace, name: OWNER_BINDING };
     const subjects = [{ kind: "ServiceAccount", namespace, name: `person-${role}` }];
-    const inventory = await world.kube.get(TYPES.roleBinding, at, world.signal);
+    const ownerBinding = await world.kube.get(TYPES.roleBinding, at, world.signal);
     expect(await refusalOf(person().mergePatch(TYPES.roleBinding, at, { subjects }, world.signal))).toMatchObject({ status: 403 });
-    expect((await world.kube.get(TYPES.roleBinding, at, world.signal))?.metadata.resourceVersion).toBe(inventory?.metadata.resourceVersion);
+    expect((await world.kube.get(TYPES.roleBinding, at, world.signal))?.metadata.resourceVersion).toBe(
+      ownerBinding?.metadata.resourceVersion,
+    );
   });
 });
 

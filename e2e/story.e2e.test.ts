@@ -221,12 +221,12 @@ describe("hands on the cluster", () => {
       (found) => found !== undefined,
     );
 
-    const inventory = { namespace: "story-hands", name: "argosy-deployer" };
-    const before = await kube.get(TYPES.roleBinding, inventory, signal);
-    await kube.delete(TYPES.roleBinding, inventory, {}, signal);
+    const ownerBinding = { namespace: "story-hands", name: "argosy-deployer" };
+    const before = await kube.get(TYPES.roleBinding, ownerBinding, signal);
+    await kube.delete(TYPES.roleBinding, ownerBinding, {}, signal);
     await until(
       "the register again",
-      () => kube.get(TYPES.roleBinding, inventory, signal),
+      () => kube.get(TYPES.roleBinding, ownerBinding, signal),
       (found) => found !== undefined && found.metadata.uid !== before?.metadata.uid,
     );
 

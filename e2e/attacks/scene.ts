@@ -50,8 +50,8 @@ async function becomeTenant(world: World, namespace: string): Promise<Tenant> {
   await workspace.apply("home", { repository: REPOSITORY, path: "home" });
   await workspace.settled("home");
   const application = await applicationOf(world, namespace);
-  const inventory = await kube.get<OwnerBinding>(TYPES.roleBinding, { namespace, name: OWNER_BINDING }, signal);
-  const subject = inventory?.subjects?.[0];
+  const ownerBinding = await kube.get<OwnerBinding>(TYPES.roleBinding, { namespace, name: OWNER_BINDING }, signal);
+  const subject = ownerBinding?.subjects?.[0];
   if (application === undefined || subject === undefined) throw new Error(`${namespace} is not deployed`);
   return {
     ...{ workspace, account: { namespace: subject.namespace, name: subject.name } },

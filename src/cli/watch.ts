@@ -78,7 +78,7 @@ export async function watchList(
 }
 
 /** What a row looks like, but for what only time changes. */
-function observationOf(row: Row, { columns, clocks }: Listed, output: OutputFormat): string {
+function contentOf(row: Row, { columns, clocks }: Listed, output: OutputFormat): string {
   if (isForPrograms(output)) return JSON.stringify(row, (key, value: unknown) => (clocks.includes(key) ? undefined : value));
   const lasting = shownOf(columns, output).filter(({ isClock }) => isClock !== true);
   return JSON.stringify(cellsOf(row, lasting));
@@ -93,10 +93,10 @@ interface Change {
 
 /** Says of each list what is different from the one before; of the first, that everything is new. */
 function createChanges(output: OutputFormat): (list: Listed) => Change {
-  let before: ReadonlyMap<string, { readonly row: Row; readonly observe: string }> = new Map();
+  let before: ReadonlyMap<string, { readonly row: Row; readonly content: string }> = new Map();
   return (list) => {
-    const now = new Map(list.rows.map((row) => [row.id, { row, observe: observationOf(row, list, output) }]));
-    const changed = [...now.values()].filter(({ row, observe: seen }) => before.get(row.id)?.observe !== seen).map(({ row }) => row);
+    const now = new Map(list.rows.map((row) => [row.id, { row, content: contentOf(row, list, output) }]));
+    const changed = [...now.values()].filter(({ row, content }) => before.get(row.id)?.content !== content).map(({ row }) => row);
     const gone = list.isNewest ? [] : [...before.values()].filter(({ row }) => !now.has(row.id)).map(({ row }) => row);
     before = now;
     return { changed, gone };

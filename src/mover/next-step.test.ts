@@ -14,7 +14,7 @@ const named = (name: string) => anApplication({ id: `id-${name}` as ApplicationI
 const WEB = named("web");
 const API = named("api");
 
-const ACTS = ["look", "begin", "end", "fail", "hook"] as const;
+const ACTS = ["compare", "begin", "end", "fail", "hook"] as const;
 const turn = fc.oneof(
   { weight: 3, arbitrary: fc.constant({ kind: "worker" } as const) },
   {
@@ -100,7 +100,7 @@ describe("a move", () => {
           model.now = millis(model.now + 1000);
           for (const side of ["source", "target"] as const)
             for (const name of ["web", "api"]) {
-              model.act(side, name, "look");
+              model.act(side, name, "compare");
               model.act(side, name, "end");
             }
           work();
@@ -135,7 +135,7 @@ describe("a move", () => {
         }
         for (let round = 0; round < 200 && PHASES[move.phase].isLive; round += 1) {
           model.now = millis(model.now + 1000);
-          for (const name of ["web", "api"]) model.act("target", name, "look");
+          for (const name of ["web", "api"]) model.act("target", name, "compare");
           work();
         }
         expect(move.phase).toBe("DONE");
@@ -268,7 +268,7 @@ describe("quieting the source", () => {
   it("does not pause before Argo CD has refreshed, nor while a sync is under way, and ends one that only waits for its next attempt", () => {
     const { model, move } = fenced();
     expect(nextMoveStep(move, model.observe(move))).toMatchObject({ kind: "wait" });
-    model.act("source", "web", "look");
+    model.act("source", "web", "compare");
     const web = model.objects.source.get("web") as never as Record<string, unknown>;
     web["operation"] = { sync: {} };
     web["status"] = { ...(web["status"] as object), operationState: { phase: "Running", operation: {} } };
@@ -286,7 +286,7 @@ describe("quieting the source", () => {
 
   it("lets loose again what was paused while a sync began, for a paused sync never ends", () => {
     const { model, move } = fenced();
-    model.act("source", "web", "look");
+    model.act("source", "web", "compare");
     for (const write of stepWrites(nextMoveStep(move, model.observe(move)))) model.carry(write);
     const web = model.objects.source.get("web") as never as Record<string, unknown>;
     expect(observationOf(web as never).isPaused).toBe(true);

@@ -81,7 +81,7 @@ const INSTANCES_AT_ONCE = 4;
 const FLEET_KEY = "fleet";
 const DEPLOYER_KEY = "deployer";
 /** The one key of the queue that asks Argo CD again. */
-const COMPARE_KEY = "look";
+const COMPARE_KEY = "compare";
 /** How often rows that lag are swept up, in ms: a lost notification costs no more. */
 const SWEEP_EVERY_MS = 15_000;
 

@@ -153,7 +153,7 @@ describe("what is done about a run", () => {
   test("asks the cluster itself before the end of a run is concluded from an absence", () => {
     for (const run of [begun, aRun({ isCancelled: true })])
       for (const trace of ["absent", "free", "busy"] as const)
-        expect(planSync(facts({ run, observed: shown(trace), isFresh: false }), NOW)).toEqual({ kind: "look" });
+        expect(planSync(facts({ run, observed: shown(trace), isFresh: false }), NOW)).toEqual({ kind: "observe" });
   });
 
   test("never asks for a run that was asked for, whatever is requested", () => {

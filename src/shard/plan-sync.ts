@@ -62,7 +62,7 @@ export interface SyncFacts {
 export type SyncAction =
   | { readonly kind: "wait" }
   /** Ask the cluster itself before an absence is believed. */
-  | { readonly kind: "look" }
+  | { readonly kind: "observe" }
   | { readonly kind: "patch"; readonly step: SyncStep; readonly patch: readonly PatchOperation[] }
   | { readonly kind: "record"; readonly progress: RunProgress; readonly requestedAt: Millis | undefined };
 
@@ -108,7 +108,7 @@ export function planSync(facts: SyncFacts, now: Millis): SyncAction {
     case "finish":
       return record(run, followed(run, trace === "requested" ? undefined : observed?.sync.state, now), now);
     case "end":
-      return isFresh ? record(run, ended(run, now), now) : { kind: "look" };
+      return isFresh ? record(run, ended(run, now), now) : { kind: "observe" };
   }
 }
 
@@ -174,7 +174,7 @@ function requestPatch({ run, application, observed }: SyncFacts): readonly Patch
 }
 
 function patch(observed: ObservedApplication | undefined, step: SyncStep, steps: readonly PatchOperation[]): SyncAction {
-  return observed === undefined ? { kind: "look" } : { kind: "patch", step, patch: [...guards(observed), ...steps] };
+  return observed === undefined ? { kind: "observe" } : { kind: "patch", step, patch: [...guards(observed), ...steps] };
 }
 
 function record(run: SyncRun, progress: RunProgress, now: Millis): SyncAction {

@@ -17,12 +17,12 @@ export async function execute(node, args, { env, endsWithNpm = false }) {
   for (const signal of FORWARDED) process.on(signal, forward);
   const shell = process.ppid;
   const isWatching = endsWithNpm && process.env.npm_lifecycle_event !== undefined;
-  const observe = () => {
+  const endWithShell = () => {
     if (process.ppid === shell) return;
     clearInterval(watching);
     child.kill("SIGTERM");
   };
-  const watching = isWatching ? setInterval(observe, CHECK_EVERY_MS) : undefined;
+  const watching = isWatching ? setInterval(endWithShell, CHECK_EVERY_MS) : undefined;
   const ignore = () => {};
   process.on("SIGINT", ignore);
   const [code, signal] = await once(child, "exit");

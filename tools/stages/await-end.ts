@@ -18,13 +18,13 @@ const CHECK_EVERY_MS = 250;
 export async function awaitEnd(child: ChildProcess, { reportFile, graceMs }: Ending): Promise<number | "lingered"> {
   let writtenAt: number | undefined;
   let hasLingered = false;
-  const observe = setInterval(() => {
+  const watching = setInterval(() => {
     if (writtenAt === undefined && reportFile !== undefined && existsSync(reportFile)) writtenAt = performance.now();
     if (writtenAt === undefined || performance.now() - writtenAt < graceMs) return;
     hasLingered = true;
     child.kill("SIGKILL");
   }, CHECK_EVERY_MS);
   const [status] = (await once(child, "exit")) as [number | null];
-  clearInterval(observe);
+  clearInterval(watching);
   return hasLingered ? "lingered" : (status ?? 1);
 }

@@ -21,7 +21,7 @@ it("unpauses with a request to refresh, and is done only once Argo CD has refres
   expect(JSON.stringify(verdict)).toContain('"path":"/metadata/annotations/argocd.argoproj.io~1refresh","value":"normal"');
   if (verdict.kind === "write") model.carry(verdict);
   expect(activate(pair(), MOVE_EPOCH, NOW)).toMatchObject({ kind: "wait" });
-  model.act("target", "web", "look");
+  model.act("target", "web", "compare");
   expect(activate(pair(), MOVE_EPOCH, NOW)).toEqual({ kind: "done" });
 });
 

@@ -29,7 +29,7 @@ it.each(["PREPARE", "ACTIVATE"] as const)("asks for refreshes of a few of a larg
   for (let kind = step(); kind !== "advance"; kind = step()) {
     most = Math.max(most, asked().length);
     const [first] = asked();
-    if (kind === "wait") model.act("target", first as string, "look");
+    if (kind === "wait") model.act("target", first as string, "compare");
   }
   expect(most).toBe(5);
   expect(asked()).toEqual([]);

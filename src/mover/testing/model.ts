@@ -76,7 +76,7 @@ export interface Model {
   /** Carries a write out as an API server does; false when its tests do not hold. */
   carry(each: SidedWrite): boolean;
   /** Something Argo CD does by itself with an Application that is not paused. */
-  act(side: "source" | "target", name: string, what: "look" | "begin" | "end" | "fail" | "hook"): void;
+  act(side: "source" | "target", name: string, what: "compare" | "begin" | "end" | "fail" | "hook"): void;
 }
 
 export function createModel(applications: readonly Application[]): Model {
@@ -178,7 +178,7 @@ function acted(object: Stored, what: Parameters<Model["act"]>[2], now: Millis): 
   const observation = observationOf(object);
   const status = object["status"] as Record<string, unknown> | undefined;
   switch (what) {
-    case "look": {
+    case "compare": {
       const { "argocd.argoproj.io/refresh": _refresh, ...annotations } = object.metadata["annotations"] as Record<string, string>;
       const seen = { ...HEALTHY, ...status, reconciledAt: rfc3339(now) };
       return { ...object, metadata: { ...object.metadata, annotations }, status: seen };

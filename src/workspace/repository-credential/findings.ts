@@ -10,7 +10,7 @@ export type CredentialFinding =
   | { readonly kind: "problem"; readonly reason: SecretReason | "InvalidRepositoryUrl" | "QuotaExceeded"; readonly message: string }
   /** It was not probed yet as it is now. */
   | { readonly kind: "pending" }
-  | { readonly kind: "looked"; readonly outcome: CredentialOutcome };
+  | { readonly kind: "probed"; readonly outcome: CredentialOutcome };
 
 /** What stands in the database for a credential. */
 export interface InEffect {
@@ -55,7 +55,7 @@ export function judgeCredential(facts: CredentialFacts): CredentialJudgement {
       return stuck(finding.reason, finding.message);
     case "pending":
       return undecided("moving", "ValidationPending", "The repository is being looked at");
-    case "looked":
+    case "probed":
       return judgeOutcome(facts, finding.outcome);
   }
 }

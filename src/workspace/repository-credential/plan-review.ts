@@ -97,8 +97,8 @@ export function planReview(facts: ReviewFacts): ReviewPlan {
   if (read.kind === "problem") return { ...base, finding: read, revoke: all };
   const isOther = own !== undefined && own.credential.urlKey !== read.wanted.address.key;
   const finding = findingOf(facts, read.wanted, own);
-  const revokes = isOther || (finding.kind === "looked" && isRevoking(finding.outcome));
-  const isRecordable = finding.kind === "looked" && finding.outcome === "readable" && policy.newUnit !== undefined;
+  const revokes = isOther || (finding.kind === "probed" && isRevoking(finding.outcome));
+  const isRecordable = finding.kind === "probed" && finding.outcome === "readable" && policy.newUnit !== undefined;
   return {
     ...base,
     finding,
@@ -111,7 +111,7 @@ export function planReview(facts: ReviewFacts): ReviewPlan {
 
 type Request = { readonly url: string; readonly secretName: string } & (
   | (CredentialFinding & { readonly kind: "problem" })
-  | { readonly kind: "wish"; readonly wanted: WantedCredential }
+  | { readonly kind: "request"; readonly wanted: WantedCredential }
 );
 
 function readRequest({ resource, siblings, policy, secret, recorded }: ReviewFacts, own: RecordedCredential | undefined): Request {
@@ -137,13 +137,13 @@ function readRequest({ resource, siblings, policy, secret, recorded }: ReviewFac
   const parsed = parseSecretOf(secretName === "" ? undefined : secret, address.address);
   if (!parsed.ok) return problem(parsed.reason, parsed.message);
   const stamp = contentHash([resource.uid, resource.refreshedAt, address.address.url, writeRepositorySecret(parsed.secret)]);
-  return { url, secretName, kind: "wish", wanted: { address: address.address, secret: parsed.secret, stamp } };
+  return { url, secretName, kind: "request", wanted: { address: address.address, secret: parsed.secret, stamp } };
 }
 
 /** A row of just this Secret and URL stands for a probe that another process, or an earlier life of this one, has made. */
 function findingOf(facts: ReviewFacts, { stamp, address }: WantedCredential, own: RecordedCredential | undefined): CredentialFinding {
-  if (facts.lastObservation?.stamp === stamp) return { kind: "looked", outcome: facts.lastObservation.outcome };
-  return isCurrent(facts, own?.credential, address.url) ? { kind: "looked", outcome: "readable" } : { kind: "pending" };
+  if (facts.lastObservation?.stamp === stamp) return { kind: "probed", outcome: facts.lastObservation.outcome };
+  return isCurrent(facts, own?.credential, address.url) ? { kind: "probed", outcome: "readable" } : { kind: "pending" };
 }
 
 function isCurrent({ resource, secretVersion }: ReviewFacts, row: RepositoryCredential | undefined, url: string): boolean {

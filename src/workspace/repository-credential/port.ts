@@ -2,7 +2,7 @@ import type { EgressSpec } from "../../domain/fleet.ts";
 import type { RepositorySecret } from "../../domain/repository-credential.ts";
 
 /** Whom to ask, with what, and what may be reached. */
-export interface Observation {
+export interface RepositoryTarget {
   readonly url: string;
   readonly scheme: "https" | "http" | "ssh";
   readonly host: string;
@@ -14,7 +14,7 @@ export interface Observation {
 /** Probes whether a repository can be read. Ends by itself in bounded time; rejects only with the signal's reason. */
 export interface RepositoryObserver {
   observe(
-    observe: Observation,
+    target: RepositoryTarget,
     signal: AbortSignal,
   ): Promise<"readable" | "denied" | "not-found" | "moved" | "not-allowed" | "unknown-identity" | "unreachable" | "failed">;
 }

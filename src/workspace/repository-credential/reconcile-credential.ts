@@ -92,7 +92,7 @@ export function createCredentialWork(deps: CredentialWorkDeps): (key: string, si
   function nextTurn(key: string, { wanted, finding, inEffect }: ReviewPlan): number {
     if (wanted === undefined) return Number.POSITIVE_INFINITY;
     // Only the row says that it works. This process has not probed it yet, and need not begin with all repositories at once.
-    if (probes.last(key) === undefined && finding.kind === "looked") probes.assume(key, wanted.stamp);
+    if (probes.last(key) === undefined && finding.kind === "probed") probes.assume(key, wanted.stamp);
     const observeInMs = probes.ask(key, wanted, deps.policy().egress);
     return inEffect === undefined || inEffect.delivery === "delivered" ? observeInMs : Math.min(observeInMs, POLL_MS[inEffect.delivery]);
   }

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { knownHosts } from "../../../domain/known-hosts.ts";
-import type { Observation } from "../../repository-credential/port.ts";
+import type { RepositoryTarget } from "../../repository-credential/port.ts";
 
 /** What git is run with for one probe. */
 export interface GitCommand {
@@ -17,7 +17,7 @@ export interface GitCommand {
  * in the environment, which only the same user may read, or in a file of the directory; never among the arguments.
  */
 export function gitCommand(
-  observation: Observation,
+  observation: RepositoryTarget,
   addresses: readonly string[],
   { directory, path }: { readonly directory: string; readonly path: string },
 ): GitCommand {
@@ -62,7 +62,7 @@ interface Settings {
   readonly files: Readonly<Record<string, string>>;
 }
 
-function httpSettings({ host, port, secret, egress }: Observation, addresses: readonly string[], directory: string): Settings {
+function httpSettings({ host, port, secret, egress }: RepositoryTarget, addresses: readonly string[], directory: string): Settings {
   const authorities = egress.certificateAuthorities?.find((one) => one.host === host.toLowerCase())?.certificates;
   const targets = addresses.map((address) => (address.includes(":") ? `[${address}]` : address)).join(",");
   return {
@@ -90,7 +90,7 @@ function base64(text: string): string {
 const CONNECT_SECONDS = 10;
 
 /** Git hands the command to a shell: host and address are names or numbers by now, and are quoted all the same. */
-function sshSettings({ host, port, secret, egress }: Observation, address: string, directory: string): Settings {
+function sshSettings({ host, port, secret, egress }: RepositoryTarget, address: string, directory: string): Settings {
   const file = (name: string) => join(directory, name);
   const options = {
     ...{ BatchMode: "yes", PreferredAuthentications: "publickey", IdentitiesOnly: "yes", IdentityAgent: "none", IdentityFile: file("key") },

@@ -4,7 +4,7 @@ import { resolve as absolute, join } from "node:path";
 import { type ResolveHost, resolveHost } from "../../../runtime/resolve-host.ts";
 import type { Log } from "../../../telemetry/log.ts";
 import { type CredentialOutcome, readEnd } from "../../repository-credential/outcome.ts";
-import type { Observation, RepositoryObserver } from "../../repository-credential/port.ts";
+import type { RepositoryObserver, RepositoryTarget } from "../../repository-credential/port.ts";
 import { allowedAddresses } from "./allowed-addresses.ts";
 import { directoryPrefix, gitCommand, type ProcessMark, repositoryOwnerOf } from "./command.ts";
 import { runGit } from "./run-git.ts";
@@ -43,19 +43,19 @@ export function createGitObserver(options: GitObserverOptions): RepositoryObserv
     return false;
   };
 
-  const ask = async (observe: Observation, addresses: readonly string[], signal: AbortSignal): Promise<CredentialOutcome> => {
+  const ask = async (target: RepositoryTarget, addresses: readonly string[], signal: AbortSignal): Promise<CredentialOutcome> => {
     const directory = await mkdtemp(join(base, directoryPrefix(SELF)));
     try {
-      const { args, env, files } = gitCommand(observe, addresses, { directory, path });
+      const { args, env, files } = gitCommand(target, addresses, { directory, path });
       for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text, { mode: 0o600, flag: "wx" });
       const end = await runGit({ args, env, cwd: directory, deadlineMs }, signal);
       if (end.kind === "too-late") return "unreachable";
       if (end.kind === "too-much") return "failed";
-      const outcome = readEnd({ ...end, url: observe.url });
+      const outcome = readEnd({ ...end, url: target.url });
       // What git says may name paths of ours and words of the other side: it is for whoever runs Argosy, never for users.
       if (outcome === "failed")
         log.warn(
-          { host: observe.host, exitCode: end.exitCode, stderr: end.stderr.slice(-500) },
+          { host: target.host, exitCode: end.exitCode, stderr: end.stderr.slice(-500) },
           "Not understanding how a look at a repository ended",
         );
       return outcome;
@@ -65,14 +65,14 @@ export function createGitObserver(options: GitObserverOptions): RepositoryObserv
   };
 
   return {
-    async observe(observe, signal) {
+    async observe(target, signal) {
       try {
         if (!(await check(signal))) return "failed";
-        const addresses = await allowedAddresses(observe, resolve, signal);
-        return typeof addresses === "string" ? addresses : await ask(observe, addresses, signal);
+        const addresses = await allowedAddresses(target, resolve, signal);
+        return typeof addresses === "string" ? addresses : await ask(target, addresses, signal);
       } catch (error) {
         signal.throwIfAborted();
-        log.error({ err: error, host: observe.host }, "Failing to look at a repository");
+        log.error({ err: error, host: target.host }, "Failing to look at a repository");
         return "failed";
       }
     },

@@ -14,7 +14,7 @@ import { USER_KINDS } from "../../api/names.ts";
 import { type World as DeploymentWorld, startWorld as startDeploymentWorld } from "../../testing/world.ts";
 import { createRepositoryCredentialController } from "../controller.ts";
 import type { CredentialOutcome } from "../outcome.ts";
-import type { Observation } from "../port.ts";
+import type { RepositoryTarget } from "../port.ts";
 
 const CREDENTIALS = watchedTypeOf(USER_KINDS.credential);
 export const URL = "https://git.example/jane/guestbook";
@@ -28,8 +28,8 @@ export interface World extends DeploymentWorld {
   /** `wrap`: what stands between the controller and each of its ports. */
   startCredentialController(partition?: Partition, wrap?: <T extends object>(port: T) => T): void;
   /** How probes end from now on; a promise keeps them waiting. */
-  answerWith(answer: (observe: Observation) => CredentialOutcome | Promise<CredentialOutcome>): void;
-  observations(): readonly Observation[];
+  answerWith(answer: (target: RepositoryTarget) => CredentialOutcome | Promise<CredentialOutcome>): void;
+  observations(): readonly RepositoryTarget[];
   putSecret(
     name: string,
     data: Readonly<Record<string, string>>,
@@ -59,8 +59,8 @@ export async function startWorld(): Promise<World> {
   const base = await startDeploymentWorld();
   const { server, store, hands, signal } = base;
   const controllers: { stop(): Promise<void> }[] = [];
-  const taken: Observation[] = [];
-  let answer: (observe: Observation) => CredentialOutcome | Promise<CredentialOutcome> = () => "readable";
+  const taken: RepositoryTarget[] = [];
+  let answer: (target: RepositoryTarget) => CredentialOutcome | Promise<CredentialOutcome> = () => "readable";
   const at = (name: string, namespace = "jane") => ({ namespace, name });
   const recorded = async (namespace = "jane") => {
     const namespaceUid = (await hands.get(NAMESPACES, { namespace: "", name: namespace }, signal))?.metadata.uid ?? "";
@@ -86,9 +86,9 @@ export async function startWorld(): Promise<World> {
         resources: wrap(createWatchedKind({ ...common, client, kind: USER_KINDS.credential })),
         secrets: wrap(createUserSecrets({ ...common, client, unwatchedEveryMs: 20 })),
         observer: {
-          async observe(observe) {
-            taken.push(observe);
-            return answer(observe);
+          async observe(target) {
+            taken.push(target);
+            return answer(target);
           },
         },
       });
