@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { KubeObject } from "../runtime/kube/resource.ts";
 import { accountName, clusterEntryName, projectName, readAccountName } from "../shard/names.ts";
 import { CASCADE_FINALIZER } from "../shard/plan-application.ts";
+import { createPromMetrics } from "../telemetry/prom-metrics.ts";
 import {
   APPLICATIONS,
   CLUSTER_ROLE_BINDINGS,
@@ -73,6 +74,15 @@ describe("making an instance equal to its rows", () => {
     expect(await readApplication(deployed)).toBeUndefined();
     release();
     await eventually("it is acknowledged", () => isAcknowledged(deployed));
+  });
+
+  test("runs the key of a first application once: prerequisites come first, and ask for it", async () => {
+    const metrics = createPromMetrics({ process: false });
+    const deployed = await deploy();
+    const reconciler = await world.startReconciler(undefined, { metrics });
+    await eventually("the application is acknowledged", () => isAcknowledged(deployed));
+    await reconciler.idle();
+    expect(await metrics.text()).toContain('argosy_queue_work_seconds_count{queue="applications"} 1\n');
   });
 
   test("turns one more application into one read, one write and one acknowledgement", async () => {

@@ -13,6 +13,7 @@ import { createApplicationRows } from "./applications/application-rows.ts";
 import { createApplyApplication } from "./applications/apply-application.ts";
 import { createPacing } from "./applications/pace-applications.ts";
 import { createRequestSyncs } from "./applications/request-syncs.ts";
+import { createWaitForPrerequisites } from "./applications/wait-for-prerequisites.ts";
 import { createObjectWriter } from "./apply-object.ts";
 import { COMPARE_EVERY_MS, createAskArgoCdAgain } from "./ask-argo-cd-again.ts";
 import { createHosts } from "./find-hosts.ts";
@@ -166,13 +167,14 @@ function createSteps(deps: ReconcilerDeps, requests: Requests, stopping: AbortSi
   const parts = { ...base, progress, repositorySecrets, repairs, applyOwnerBinding, impersonation, clusterEntries };
   const prerequisites = createPrerequisites(parts);
 
-  const takeIn = createIntake(base);
+  const waitForPrerequisites = createWaitForPrerequisites({ ...base, progress });
+  const takeIn = createIntake({ ...base, waitForPrerequisites });
   const orphans = createOrphans({ ...base, takeIn });
   const sweep = createSweep({ ...base, takeIn, orphans, leftovers: createLeftovers(base) });
   const clusterWatch = createClusterWatch({ ...base, sweep });
   const { watched } = clusterWatch;
 
-  const applyApplication = createApplyApplication(parts);
+  const applyApplication = createApplyApplication({ ...parts, waitForPrerequisites });
   const applyUnit = createApplyUnit({ ...parts, prerequisites });
   const requestSyncs = createRequestSyncs(base);
   const applyInstance = createApplyInstance({ ...parts, sweep });
@@ -227,7 +229,7 @@ function createQueues(deps: Pick<ReconcilerDeps, "clock" | "rng" | "log" | "metr
 
 function requestsOf({ applications, units, syncs, instances, statuses, repairs }: Queues): Requests {
   return {
-    requestApplication: (id, unit) => applications.add(id, groupOf(unit)),
+    requestApplication: (id, unit, afterMs = 0) => applications.add(id, { ...groupOf(unit), afterMs }),
     requestUnit: (id) => units.add(id),
     reviewUnit: (id, afterMs) => units.add(id, { afterMs }),
     requestSync: (id, unit) => syncs.add(id, groupOf(unit)),

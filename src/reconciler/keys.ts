@@ -5,9 +5,9 @@ import type { ObservedApplication } from "../shard/parse-application.ts";
 import { applicationOf, differsInReport, differsInRequest, holderOf, unitOf } from "../shard/parse-application.ts";
 import { differsInRun } from "../shard/parse-sync.ts";
 
-/** Asks for one run of a key's work. A key that waits already is not added twice. `unit`: whose turn it is, if that is known. */
+/** Asks for one run of a key's work. A key that waits already is not added twice. `unit`: whose turn it is, if that is known. `afterMs`: default 0. */
 export interface Requests {
-  requestApplication(id: ApplicationId, unit?: UnitId): void;
+  requestApplication(id: ApplicationId, unit?: UnitId, afterMs?: number): void;
   requestUnit(id: UnitId): void;
   /** Asks for a unit of which nothing is known to be wrong; whoever asks for it meanwhile does not wait for that. */
   reviewUnit(id: UnitId, afterMs: number): void;

@@ -13,6 +13,7 @@ import { APPLICATIONS, ENGINE_SECRETS, PROJECTS, ROLE_BINDINGS } from "./adapter
 import { createApplicationRows } from "./applications/application-rows.ts";
 import { createApplyApplication } from "./applications/apply-application.ts";
 import { createPacing } from "./applications/pace-applications.ts";
+import { createWaitForPrerequisites } from "./applications/wait-for-prerequisites.ts";
 import { createObjectWriter } from "./apply-object.ts";
 import { createHosts } from "./find-hosts.ts";
 import { createApplyInstance } from "./instances/apply-instance.ts";
@@ -97,7 +98,7 @@ function build(plainApi: ApiCluster, plainEngine: EngineShard) {
     engine,
     bindings: plainApi.bindings,
     applyInstance: createApplyInstance({ ...parts, sweep: { sweep: async () => undefined } }),
-    applyApplication: createApplyApplication(parts),
+    applyApplication: createApplyApplication({ ...parts, waitForPrerequisites: createWaitForPrerequisites(parts) }),
     applyUnit: createApplyUnit({ ...parts, prerequisites: createPrerequisites(parts) }),
   };
 }

@@ -7,9 +7,8 @@ import { anApplication } from "../../shard/testing/builders.ts";
 import { createApplicationRows, createWaitingRows, OLD_MS, type WaitingRows } from "./application-rows.ts";
 
 const aRow = (id: string, unit: string, revision = 1) => ({
-  application: { id: id as ApplicationId },
+  application: { id: id as ApplicationId, desiredRevision: revision },
   unit: { id: unit as UnitId },
-  revision,
 });
 
 describe("rows that wait for their unit", () => {
@@ -37,8 +36,14 @@ describe("rows that wait for their unit", () => {
   });
 
   it("come out as they were read last", () => {
-    waiting.add(aRow("one", "ours", 2));
-    expect(release("ours")).toEqual([aRow("one", "ours", 2), aRow("two", "ours")]);
+    waiting.add(aRow("two", "ours", 2));
+    expect(release("ours")).toEqual([aRow("one", "ours"), aRow("two", "ours", 2)]);
+  });
+
+  it("stay when an older row of their application comes later", () => {
+    waiting.add(aRow("two", "ours", 2));
+    waiting.add(aRow("two", "ours", 1));
+    expect(release("ours")).toEqual([aRow("one", "ours"), aRow("two", "ours", 2)]);
   });
 
   it("do not come out once they were read anew, and the others of their unit do", () => {
@@ -85,26 +90,45 @@ describe("rows at hand", () => {
     urlKey: repositoryKey(anApplication().spec.source.repoUrl),
   };
 
-  it("are those that were kept, until the run that has its row", () => {
+  const id = "one" as ApplicationId;
+
+  it("are those that were kept, until a run takes them out", () => {
     const rows = createApplicationRows<ReturnType<typeof row>>(clock);
-    expect(rows.get("one" as ApplicationId)).toBeUndefined();
+    expect(rows.take(id)).toBeUndefined();
     rows.keep(row());
-    expect(rows.get("one" as ApplicationId)).toEqual(row());
-    rows.remove("one" as ApplicationId);
-    expect(rows.get("one" as ApplicationId)).toBeUndefined();
+    expect(rows.take(id)).toEqual(row());
+    expect(rows.take(id)).toBeUndefined();
   });
 
-  it("are those that waited, at the revision at which the prerequisites stand, unless they are old or newer ones were kept", async () => {
+  it("are dropped when a run has read its own, which learns of that", () => {
     const rows = createApplicationRows<ReturnType<typeof row>>(clock);
-    for (const id of ["old", "one", "two"]) {
-      if (id === "one") await clock.advance(OLD_MS + 1);
-      rows.wait(row({ id: id as ApplicationId }));
-    }
-    rows.keep(row({ id: "two" as ApplicationId, argoName: "newer" }));
-    expect(rows.release("ours" as UnitId, 7, [])).toEqual(["old", "one", "two"]);
-    expect(rows.get("old" as ApplicationId)).toBeUndefined();
-    expect(rows.get("one" as ApplicationId)).toEqual(row({}, 7));
-    expect(rows.get("two" as ApplicationId)).toMatchObject({ application: { argoName: "newer" }, unitAppliedRevision: 1 });
+    expect(rows.remove(id)).toBe(false);
+    rows.keep(row());
+    expect(rows.remove(id)).toBe(true);
+    expect(rows.take(id)).toBeUndefined();
+    rows.wait(row());
+    expect(rows.remove(id)).toBe(true);
+    expect(rows.release("ours" as UnitId, 1, [])).toEqual([]);
+  });
+
+  it("are what was read last: kept, or waiting, and never both", () => {
+    const rows = createApplicationRows<ReturnType<typeof row>>(clock);
+    rows.wait(row());
+    rows.keep(row());
+    expect(rows.release("ours" as UnitId, 1, [])).toEqual([]);
+    rows.wait(row());
+    expect(rows.take(id)).toBeUndefined();
+    expect(rows.release("ours" as UnitId, 1, [])).toEqual([]);
+  });
+
+  it("are those that waited, at the revision at which the prerequisites stand, unless they are old", async () => {
+    const rows = createApplicationRows<ReturnType<typeof row>>(clock);
+    rows.wait(row({ id: "old" as ApplicationId }));
+    await clock.advance(OLD_MS + 1);
+    rows.wait(row());
+    expect(rows.release("ours" as UnitId, 7, [])).toEqual(["old", "one"]);
+    expect(rows.take("old" as ApplicationId)).toBeUndefined();
+    expect(rows.take(id)).toEqual(row({}, 7));
     expect(rows.release("ours" as UnitId, 7, [])).toEqual([]);
   });
 
@@ -114,7 +138,7 @@ describe("rows at hand", () => {
     expect(rows.release("ours" as UnitId, 1, [missingPrerequisite])).toEqual([]);
     expect(rows.release("ours" as UnitId, 1, [])).toEqual(["one"]);
     rows.wait(row());
-    rows.remove("one" as ApplicationId);
+    expect(rows.take(id)).toBeUndefined();
     expect(rows.release("ours" as UnitId, 1, [])).toEqual([]);
   });
 });

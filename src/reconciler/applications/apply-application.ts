@@ -17,17 +17,19 @@ import type { Progress } from "../report-progress.ts";
 import { waits } from "../trouble.ts";
 import { createDeletionTimeouts } from "./deletion-timeouts.ts";
 import type { Pacing } from "./pace-applications.ts";
+import type { WaitForPrerequisites } from "./wait-for-prerequisites.ts";
 
 export interface ApplyApplicationDeps {
   readonly rows: Pick<Rows, "readApplication" | "acknowledge" | "forget">;
-  readonly applicationRows: Pick<KnownApplications, "get" | "remove" | "wait">;
+  readonly applicationRows: Pick<KnownApplications, "take" | "remove">;
+  readonly waitForPrerequisites: WaitForPrerequisites;
   readonly hosts: Pick<Hosts, "find" | "whyNot">;
   readonly writer: ObjectWriter;
   readonly progress: Progress;
   readonly destination: Destination;
   readonly clock: Clock;
   readonly pacing: Pick<Pacing, "admits">;
-  readonly requests: Pick<Requests, "requestUnit" | "requestSync">;
+  readonly requests: Pick<Requests, "requestApplication" | "requestSync">;
 }
 
 /** An application's row, and the host of the instance that owns its unit. */
@@ -63,21 +65,13 @@ export function createApplyApplication(deps: ApplyApplicationDeps) {
       return progress.waits(application, waits.unlisted(host.engine.cluster), signal).then(() => ({ requeueAfterMs: UNLISTED_AGAIN_MS }));
     const target = targetOf(row, application, { own: deps.destination, environment: row.environment });
     if (target === undefined) return removeWithoutTarget({ row, host }, signal);
-    if (isWanted && row.unitAppliedRevision < unit.desiredRevision) return waitForPrerequisites(row, signal);
-    return apply({ row, host }, target, signal);
+    return deps.waitForPrerequisites(row, signal) ?? apply({ row, host }, target, signal);
   };
 
   /** There is no host to write to. That is reported, unless the instance is another process's to write to. */
   const waitForHost = async ({ application, unit }: DesiredApplication, signal: AbortSignal): Promise<WorkResult | void> => {
     const what = unit.owner === undefined ? undefined : hosts.whyNot(unit.owner);
     return what === undefined ? progress.done(application.id) : progress.waits(application, what, signal);
-  };
-
-  /** Leaves the row waiting and queues the unit's key. That key's run makes the prerequisites, and then releases the row. */
-  const waitForPrerequisites = (row: DesiredApplication, signal: AbortSignal): Promise<WorkResult> => {
-    applicationRows.wait(row);
-    deps.requests.requestUnit(row.unit.id);
-    return progress.waits(row.application, progress.unitWait(row), signal);
   };
 
   const apply = async ({ row, host }: Placed, target: Target, signal: AbortSignal): Promise<WorkResult | void> => {
@@ -147,9 +141,17 @@ export function createApplyApplication(deps: ApplyApplicationDeps) {
     requeueAfterMs: UNSURE_AGAIN_MS,
   });
 
+  /** The row that was read for this run, or else is read now. A row that comes in meanwhile is not used: the key runs again, and reads it anew. */
+  const rowOf = async (id: ApplicationId, signal: AbortSignal): Promise<DesiredApplication | undefined> => {
+    const kept = applicationRows.take(id);
+    if (kept !== undefined) return kept;
+    const row = await rows.readApplication(id, signal);
+    if (applicationRows.remove(id)) deps.requests.requestApplication(id, row?.unit.id);
+    return row;
+  };
+
   return async (id: ApplicationId, signal: AbortSignal): Promise<WorkResult | void> => {
-    const row = applicationRows.get(id) ?? (await rows.readApplication(id, signal));
-    applicationRows.remove(id);
+    const row = await rowOf(id, signal);
     // During a move only the mover writes for the unit; at the end of the move this key is queued again.
     if (row === undefined || row.unit.phase === "MOVING") return void [timeouts.forget(id), progress.done(id)];
     try {

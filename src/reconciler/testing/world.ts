@@ -22,7 +22,7 @@ export const NAMESPACES = { accounts: "argosy-accounts" };
 export const EVERYTHING_IS_MINE: Partition = { isMine: () => true, onChange: () => () => undefined };
 
 /** What a reconciler may find other than the world's own. */
-export interface Surroundings extends Partial<Pick<ReconcilerDeps, "blockedAfterMs" | "unfinishedPerUnit">> {
+export interface Surroundings extends Partial<Pick<ReconcilerDeps, "blockedAfterMs" | "unfinishedPerUnit" | "metrics">> {
   /** What its queues and timers go by; default the machine's. */
   readonly clock?: Clock;
   /** Engine clusters beside `engine`, by name. */
