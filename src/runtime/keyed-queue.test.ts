@@ -397,6 +397,17 @@ describe("keyed queue", () => {
     expect(logged).toEqual([]);
   });
 
+  it("stops though keys wait and it was never started", async () => {
+    const bench = aQueue();
+    bench.queue.add("a");
+    const idle = bench.queue.idle();
+    await bench.queue.stop();
+    await idle;
+    bench.queue.start();
+    await bench.queue.idle();
+    expect(bench.runs).toEqual([]);
+  });
+
   it("leaves no timer behind when it has stopped", async () => {
     const bench = aQueue();
     bench.queue.start();

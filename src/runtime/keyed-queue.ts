@@ -74,38 +74,27 @@ export function createKeyedQueue({ work, ...options }: KeyedQueueOptions): Keyed
 export function createGatheringQueue(options: Omit<KeyedQueueOptions, "work">): GatheringQueue {
   const { name, concurrency, clock, graceMs = DEFAULT_GRACE_MS, atOncePerGroup = concurrency } = options;
   const share = { alone: atOncePerGroup, besideOthers: options.besideOthers ?? atOncePerGroup };
-  const keys = createWaitingKeys({ clock, onReady: () => fill(), share });
-  const pool = new PQueue({ concurrency });
+  const keys = createWaitingKeys({ clock, onReady: askForRun, share });
+  const pool = new PQueue({ concurrency, autoStart: false });
   const abort = new AbortController();
   const meter = createQueueMeter({ metrics: options.metrics, queue: name, ...keys });
-  const idleWaiters: (() => void)[] = [];
   let phase: { readonly kind: "new" | "stopped" } | { readonly kind: "started"; readonly runOnce: Runner } = { kind: "new" };
-  let running = 0;
 
-  /** Hands the pool only as many keys as it can run, so that the order stays open until a run can start. */
-  const fill = (): void => {
-    while (phase.kind === "started" && running < concurrency) {
-      const entry = keys.take();
-      if (entry === undefined) break;
-      running += 1;
-      const { runOnce } = phase;
-      void pool.add(() => run(entry, runOnce));
-    }
-    if (running === 0 && (keys.depth() === 0 || phase.kind === "stopped")) for (const resolve of idleWaiters.splice(0)) resolve();
-  };
+  /** Asks the pool for one more run. Which key it is for is decided when it begins: until then the order stays open. */
+  function askForRun(): void {
+    if (phase.kind !== "stopped" && pool.size === 0 && keys.depth() > 0) void pool.add(runNext);
+  }
 
-  const run = async (entry: KeyEntry, runOnce: Runner): Promise<void> => {
-    const againAfterMs = await runOnce(entry);
-    running -= 1;
-    keys.release(entry, againAfterMs);
-    fill();
-  };
-
-  const idle = (): Promise<void> =>
-    new Promise((resolve) => {
-      idleWaiters.push(resolve);
-      fill();
-    });
+  /** Runs the key whose turn it is. None may be taken where all that wait are of groups that have used up their share. */
+  async function runNext(): Promise<void> {
+    const entry = phase.kind === "started" ? keys.take() : undefined;
+    if (entry === undefined || phase.kind !== "started") return;
+    const { runOnce } = phase;
+    // In a microtask: a call would begin the next run inside this one, and that the one after it, a thousand deep.
+    queueMicrotask(askForRun);
+    keys.release(entry, await runOnce(entry));
+    askForRun();
+  }
 
   return {
     add(key, { group, afterMs = 0 } = {}) {
@@ -113,16 +102,17 @@ export function createGatheringQueue(options: Omit<KeyedQueueOptions, "work">): 
     },
     depth: keys.depth,
     oldestAgeMs: keys.oldestAgeMs,
-    idle,
+    idle: () => pool.onIdle(),
     start(work) {
       if (phase.kind === "new") phase = { kind: "started", runOnce: createRunner(options, { work, meter, signal: abort.signal }) };
-      fill();
+      pool.start();
     },
     async stop() {
       phase = { kind: "stopped" };
       keys.stop();
+      pool.clear();
       const cancel = clock.after(graceMs, () => abort.abort(new Error(`the queue ${name} stops`)));
-      await idle();
+      await pool.onIdle();
       cancel();
     },
   };
