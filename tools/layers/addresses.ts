@@ -12,7 +12,7 @@ const TELEMETRY = "^src/telemetry/";
  */
 export const ADDRESSES: Readonly<Record<string, string>> = {
   "@fastify/swagger": API,
-  "@kubernetes/client-node": "^src/runtime/kube/auth\\.ts$",
+  "@kubernetes/client-node": "^src/(runtime/kube/auth|instance-provisioner/manifests/kubernetes-types)\\.ts$",
   "@opentelemetry/api": "^src/telemetry/tracing\\.ts$",
   "@peculiar/asn1-schema": CERTIFICATE,
   "@peculiar/asn1-x509": CERTIFICATE,

@@ -1,4 +1,5 @@
 import type { EngineObject } from "../../domain/engine.ts";
+import type { PolicyRule } from "./kubernetes-types.ts";
 import { COMPONENT_NAMES, CONTROLLER } from "./names.ts";
 import type { ManifestIdentity } from "./object.ts";
 import { objectOf } from "./object.ts";
@@ -37,7 +38,7 @@ export function renderAccess(instance: ManifestIdentity): readonly EngineObject[
   ];
 }
 
-const CONTROLLER_RULES = [
+const CONTROLLER_RULES: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["secrets", "configmaps"], verbs: ["get", "list", "watch"] },
   {
     apiGroups: ["argoproj.io"],

@@ -1,6 +1,7 @@
 import type { EngineObject } from "../../domain/engine.ts";
 import type { ComponentResources } from "../../domain/fleet.ts";
 import { parseQuantity, renderCpu, renderMemory } from "../../domain/quantity.ts";
+import type { SpecOf } from "./kubernetes-types.ts";
 import { QUOTA } from "./names.ts";
 import { objectOf } from "./object.ts";
 import type { ManifestParameters } from "./parameters.ts";
@@ -22,10 +23,12 @@ export function renderLimits({ instance, resources, quota }: ManifestParameters)
     "services.nodeports": "0",
   };
   // For a pod that names none, such as one somebody starts to look around: the quota would refuse it.
-  const limits = [{ type: "Container", default: { cpu: "500m", memory: "256Mi" }, defaultRequest: { cpu: "10m", memory: "32Mi" } }];
+  const limits: SpecOf<"LimitRange"> = {
+    limits: [{ type: "Container", default: { cpu: "500m", memory: "256Mi" }, defaultRequest: { cpu: "10m", memory: "32Mi" } }],
+  };
   return [
     objectOf(instance, { apiVersion: "v1", kind: "ResourceQuota", name: QUOTA, spec: { hard } }),
-    objectOf(instance, { apiVersion: "v1", kind: "LimitRange", name: QUOTA, spec: { limits } }),
+    objectOf(instance, { apiVersion: "v1", kind: "LimitRange", name: QUOTA, spec: limits }),
   ];
 }
 

@@ -1,26 +1,24 @@
 import type { EngineObject } from "../../domain/engine.ts";
 import { CARRIES_V4, GLOBAL_V6, INSIDE_GLOBAL_V6, INSIDE_V4 } from "../../domain/inside-addresses.ts";
+import type { LabelSelector, PolicyPeer, PolicyPort, SpecOf } from "./kubernetes-types.ts";
 import { CONTROLLER, PORTS, REDIS, REPO_SERVER } from "./names.ts";
 import type { ManifestIdentity } from "./object.ts";
 import { objectOf } from "./object.ts";
 import type { ManifestParameters } from "./parameters.ts";
 import { selectorOf } from "./pods.ts";
 
-type Peer = Readonly<Record<string, unknown>>;
 interface Flow {
-  readonly peers: readonly Peer[];
+  readonly peers: readonly PolicyPeer[];
   /** All TCP ports if undefined. */
-  readonly ports?: readonly { readonly protocol: "TCP" | "UDP"; readonly port: number }[];
+  readonly ports?: readonly PolicyPort[];
 }
 
 /** Nothing may reach or leave a pod, except the flows named here. */
 export function renderNetworkPolicies({ instance, egressAllow, apiServers, systemNamespace }: ManifestParameters): readonly EngineObject[] {
-  const [controller, repoServer, redis] = [CONTROLLER, REPO_SERVER, REDIS].map((name): Peer => ({ podSelector: selectorOf(name) })) as [
-    Peer,
-    Peer,
-    Peer,
-  ];
-  const argosy: Peer = { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": systemNamespace } } };
+  const [controller, repoServer, redis] = [CONTROLLER, REPO_SERVER, REDIS].map(
+    (name): PolicyPeer => ({ podSelector: selectorOf(name) }),
+  ) as [PolicyPeer, PolicyPeer, PolicyPeer];
+  const argosy: PolicyPeer = { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": systemNamespace } } };
   return [
     policy(instance, { name: "argocd-default-deny", podSelector: {}, ingress: [], egress: [] }),
     policy(instance, {
@@ -50,16 +48,16 @@ export function renderNetworkPolicies({ instance, egressAllow, apiServers, syste
   ];
 }
 
-function tcp(peers: readonly Peer[], port: number): Flow {
+function tcp(peers: readonly PolicyPeer[], port: number): Flow {
   return { peers, ports: [{ protocol: "TCP", port }] };
 }
 
-function range(cidr: string): Peer {
+function range(cidr: string): PolicyPeer {
   return { ipBlock: { cidr } };
 }
 
 /** The public internet. */
-const OUTSIDE: readonly Peer[] = [
+const OUTSIDE: readonly PolicyPeer[] = [
   { ipBlock: { cidr: "0.0.0.0/0", except: INSIDE_V4 } },
   { ipBlock: { cidr: GLOBAL_V6, except: [...INSIDE_GLOBAL_V6, ...CARRIES_V4] } },
 ];
@@ -79,16 +77,19 @@ const DNS: Flow = {
 
 interface PolicyContent {
   readonly name: string;
-  readonly podSelector: unknown;
+  readonly podSelector: LabelSelector;
   readonly ingress: readonly Flow[];
   readonly egress: readonly Flow[];
 }
 
 function policy(instance: ManifestIdentity, { name, podSelector, ingress, egress }: PolicyContent): EngineObject {
-  const rules = (flows: readonly Flow[], side: "from" | "to") =>
-    flows.map(({ peers, ports }) => ({ [side]: peers, ports: ports ?? ALL_TCP }));
-  const spec = { podSelector, policyTypes: ["Ingress", "Egress"], ingress: rules(ingress, "from"), egress: rules(egress, "to") };
+  const spec: SpecOf<"NetworkPolicy"> = {
+    podSelector,
+    policyTypes: ["Ingress", "Egress"],
+    ingress: ingress.map(({ peers, ports = ALL_TCP }) => ({ from: peers, ports })),
+    egress: egress.map(({ peers, ports = ALL_TCP }) => ({ to: peers, ports })),
+  };
   return objectOf(instance, { apiVersion: "networking.k8s.io/v1", kind: "NetworkPolicy", name, spec });
 }
 
-const ALL_TCP = [{ protocol: "TCP", port: 1, endPort: 65_535 }];
+const ALL_TCP: readonly PolicyPort[] = [{ protocol: "TCP", port: 1, endPort: 65_535 }];

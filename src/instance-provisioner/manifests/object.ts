@@ -2,6 +2,7 @@ import type { EngineObject } from "../../domain/engine.ts";
 import { contentHash } from "../../domain/hash.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { ANNOTATION_HASH, LABEL_INSTANCE, LABEL_MANAGED_BY } from "../../domain/names.ts";
+import type { FieldsOf, Kind } from "./kubernetes-types.ts";
 
 /**
  * Who writes an instance's own objects. Not the name the reconciler's objects carry: each of the two watches, repairs and
@@ -14,14 +15,13 @@ export type ManifestIdentity = Pick<Instance, "id" | "name" | "namespace" | "poo
 export type Labels = Readonly<Record<string, string>>;
 
 /** What is written down of an object beside its identity and labels. */
-export interface ObjectContent {
+export type ObjectContent<K extends Kind> = FieldsOf<K> & {
   readonly apiVersion: string;
-  readonly kind: string;
+  readonly kind: K;
   readonly name: string;
   readonly component?: string;
   readonly labels?: Labels;
-  readonly [field: string]: unknown;
-}
+};
 
 /** Labels of every object of an instance; Argo CD itself reads `part-of` on the objects that hold its settings. */
 export function labelsOf(instance: ManifestIdentity, name: string, component?: string): Labels {
@@ -36,7 +36,7 @@ export function labelsOf(instance: ManifestIdentity, name: string, component?: s
 }
 
 /** An object of the instance's namespace (or the namespace itself), complete with labels and the hash of its own content. */
-export function objectOf(instance: ManifestIdentity, content: ObjectContent): EngineObject {
+export function objectOf<K extends Kind>(instance: ManifestIdentity, content: ObjectContent<K>): EngineObject {
   const { apiVersion, kind, name, component, labels, ...fields } = content;
   const metadata = {
     name,

@@ -1,6 +1,16 @@
 import type { ComponentResources } from "../../domain/fleet.ts";
 import { LABEL_INSTANCE } from "../../domain/names.ts";
 import { parseQuantity, renderCpu } from "../../domain/quantity.ts";
+import type {
+  Affinity,
+  Container,
+  PodSecurityContext,
+  PodTemplate,
+  Probe,
+  Resources,
+  SecurityContext,
+  Volume,
+} from "./kubernetes-types.ts";
 import type { Labels, ManifestIdentity } from "./object.ts";
 import { labelsOf } from "./object.ts";
 
@@ -12,16 +22,16 @@ export interface PodContent {
   readonly component: string;
   readonly settingsHash: string;
   readonly mountsToken: boolean;
-  readonly container: Readonly<Record<string, unknown>>;
-  readonly volumes: readonly unknown[];
-  readonly securityContext?: Readonly<Record<string, unknown>>;
+  readonly container: Omit<Container, "name">;
+  readonly volumes: readonly Volume[];
+  readonly securityContext?: PodSecurityContext;
 }
 
 export function selectorOf(name: string): { readonly matchLabels: Labels } {
   return { matchLabels: { "app.kubernetes.io/name": name } };
 }
 
-export function podTemplate(instance: ManifestIdentity, pod: PodContent): unknown {
+export function podTemplate(instance: ManifestIdentity, pod: PodContent): PodTemplate {
   return {
     metadata: { labels: labelsOf(instance, pod.name, pod.component), annotations: { [ANNOTATION_SETTINGS]: pod.settingsHash } },
     spec: {
@@ -38,7 +48,7 @@ export function podTemplate(instance: ManifestIdentity, pod: PodContent): unknow
   };
 }
 
-const CONFINED = {
+const CONFINED: SecurityContext = {
   runAsNonRoot: true,
   readOnlyRootFilesystem: true,
   allowPrivilegeEscalation: false,
@@ -47,7 +57,7 @@ const CONFINED = {
 };
 
 /** Rather not on one node with its equals, nor with other parts of the same instance. */
-function spread(instance: ManifestIdentity, name: string): unknown {
+function spread(instance: ManifestIdentity, name: string): Affinity {
   const term = (weight: number, matchLabels: Labels) => ({
     weight,
     podAffinityTerm: { labelSelector: { matchLabels }, topologyKey: "kubernetes.io/hostname" },
@@ -63,19 +73,22 @@ function spread(instance: ManifestIdentity, name: string): unknown {
 }
 
 /** Memory is asked for in full, so that a busy node does not end the pod; of the processor a quarter, the rest is shared. */
-export function resourcesOf({ cpu, memory }: ComponentResources): unknown {
+export function resourcesOf({ cpu, memory }: ComponentResources): Resources {
   return { requests: { cpu: renderCpu((parseQuantity(cpu) ?? 0) / 4), memory }, limits: { cpu, memory } };
 }
 
-export function httpProbe(path: string, port: number, times: Readonly<Record<string, number>>): unknown {
+/** When and how often a container is probed, in seconds. */
+type ProbeTimes = Pick<Probe, "initialDelaySeconds" | "periodSeconds" | "failureThreshold" | "timeoutSeconds">;
+
+export function httpProbe(path: string, port: number, times: ProbeTimes): Probe {
   return { httpGet: { path, port }, ...times };
 }
 
-export const emptyDir = (name: string, sizeLimit: string): unknown => ({ name, emptyDir: { sizeLimit } });
+export const emptyDir = (name: string, sizeLimit: string): Volume => ({ name, emptyDir: { sizeLimit } });
 
-export const configMapVolume = (name: string, map: string): unknown => ({ name, configMap: { name: map } });
+export const configMapVolume = (name: string, map: string): Volume => ({ name, configMap: { name: map } });
 
 /** A Secret's keys as files of the same names; a Secret that is not there is no reason to wait. */
-export function secretVolume(name: string, keys: readonly string[]): unknown {
+export function secretVolume(name: string, keys: readonly string[]): Volume {
   return { name, secret: { secretName: name, optional: true, items: keys.map((key) => ({ key, path: key })) } };
 }

@@ -1,4 +1,5 @@
 import { parseQuantity } from "../../domain/quantity.ts";
+import type { EnvVar } from "./kubernetes-types.ts";
 import { CONTROLLER, PORTS, PROCESS_SETTINGS, REDIS, REPO_SERVER, SETTINGS } from "./names.ts";
 import type { ManifestParameters } from "./parameters.ts";
 import { hasMutualTls, renderingsDatabase } from "./version.ts";
@@ -8,12 +9,6 @@ export interface ProcessSetting {
   readonly env: string;
   readonly key: string;
   readonly value: string;
-}
-
-export interface EnvVar {
-  readonly name: string;
-  readonly value?: string;
-  readonly valueFrom?: unknown;
 }
 
 const SHARED: readonly ProcessSetting[] = [

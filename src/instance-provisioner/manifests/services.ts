@@ -1,4 +1,5 @@
 import type { EngineObject } from "../../domain/engine.ts";
+import type { SpecOf } from "./kubernetes-types.ts";
 import { CONTROLLER, PORTS, REDIS, REPO_SERVER } from "./names.ts";
 import type { ManifestIdentity } from "./object.ts";
 import { objectOf } from "./object.ts";
@@ -19,7 +20,7 @@ const SERVICES: readonly ServiceContent[] = [
 export function renderServices(instance: ManifestIdentity): readonly EngineObject[] {
   return SERVICES.map(({ name, component, pods, ports }) => {
     const entries = Object.entries(ports).map(([port, number]) => ({ name: port, protocol: "TCP", port: number, targetPort: number }));
-    const spec = { type: "ClusterIP", selector: { "app.kubernetes.io/name": pods }, ports: entries };
+    const spec: SpecOf<"Service"> = { type: "ClusterIP", selector: { "app.kubernetes.io/name": pods }, ports: entries };
     return objectOf(instance, { apiVersion: "v1", kind: "Service", name, component, spec });
   });
 }

@@ -1,10 +1,10 @@
 import type { EngineObject } from "../../domain/engine.ts";
 import { parseQuantity } from "../../domain/quantity.ts";
+import type { Container, EnvVar, SpecOf } from "./kubernetes-types.ts";
 import { CONTROLLER, PORTS, REDIS, REPO_SERVER, REPO_SERVER_MTLS, REPO_SERVER_TLS } from "./names.ts";
 import { objectOf } from "./object.ts";
 import type { ManifestParameters } from "./parameters.ts";
 import { configMapVolume, emptyDir, httpProbe, podTemplate, resourcesOf, secretVolume, selectorOf } from "./pods.ts";
-import type { EnvVar } from "./process-settings.ts";
 import {
   CONTROLLER_TIMES,
   controllerSettings,
@@ -27,7 +27,7 @@ export function renderWorkloads(parameters: ManifestParameters, hashes: StartHas
 
 function redis({ instance, release, resources }: ManifestParameters, settingsHash: string): EngineObject {
   const bytes = parseQuantity(resources.redis.memory) ?? 0;
-  const container = {
+  const container: Omit<Container, "name"> = {
     image: release.redisImage,
     // Every key can be computed again: nothing is saved, and what does not fit is dropped.
     args: [
@@ -57,13 +57,13 @@ function redis({ instance, release, resources }: ManifestParameters, settingsHas
     securityContext: { runAsUser: 999 },
   });
   // Two at once would each hold half of the cache.
-  const spec = { replicas: 1, strategy: { type: "Recreate" }, selector: selectorOf(REDIS), template };
+  const spec: SpecOf<"Deployment"> = { replicas: 1, strategy: { type: "Recreate" }, selector: selectorOf(REDIS), template };
   return objectOf(instance, { apiVersion: "apps/v1", kind: "Deployment", name: REDIS, component: "redis", spec });
 }
 
 function repoServer(parameters: ManifestParameters, settingsHash: string): EngineObject {
   const { instance, release, resources } = parameters;
-  const container = {
+  const container: Omit<Container, "name"> = {
     image: release.image,
     args: [PROGRAMS.repoServer],
     env: [REDIS_PASSWORD, ...REPO_SERVER_TIMES, ...envOf(repoServerSettings(parameters)), ...repoServerOnly(resources.repoServer.memory)],
@@ -114,7 +114,12 @@ function repoServer(parameters: ManifestParameters, settingsHash: string): Engin
     volumes,
   });
   const strategy = { type: "RollingUpdate", rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } };
-  const spec = { replicas: resources.repoServer.replicas, strategy, selector: selectorOf(REPO_SERVER), template };
+  const spec: SpecOf<"Deployment"> = {
+    replicas: resources.repoServer.replicas,
+    strategy,
+    selector: selectorOf(REPO_SERVER),
+    template,
+  };
   return objectOf(instance, { apiVersion: "apps/v1", kind: "Deployment", name: REPO_SERVER, component: "repo-server", spec });
 }
 
@@ -130,7 +135,7 @@ function repoServerOnly(memory: string): readonly EnvVar[] {
 function controller(parameters: ManifestParameters, settingsHash: string): EngineObject {
   const { instance, release, resources } = parameters;
   const isMutual = hasMutualTls(release.version);
-  const container = {
+  const container: Omit<Container, "name"> = {
     image: release.image,
     args: [PROGRAMS.controller],
     workingDir: "/home/argocd",
@@ -162,7 +167,13 @@ function controller(parameters: ManifestParameters, settingsHash: string): Engin
   // Exactly one: there is no leader election in it, and a StatefulSet never runs two pods of one name.
   // Not in order: an ordered one waits for its pod to be ready before it replaces it, and one whose image is wrong never is.
   const replicas = parameters.isHalted === true ? 0 : 1;
-  const spec = { replicas, serviceName: CONTROLLER, podManagementPolicy: "Parallel", selector: selectorOf(CONTROLLER), template };
+  const spec: SpecOf<"StatefulSet"> = {
+    replicas,
+    serviceName: CONTROLLER,
+    podManagementPolicy: "Parallel",
+    selector: selectorOf(CONTROLLER),
+    template,
+  };
   return objectOf(instance, { apiVersion: "apps/v1", kind: "StatefulSet", name: CONTROLLER, component: "application-controller", spec });
 }
 
