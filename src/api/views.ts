@@ -5,7 +5,7 @@ import type { Directive, Freeze } from "../domain/directive.ts";
 import { type SyncFailure, type SyncOperation, syncFailureOf, syncOperationOf } from "../domain/failing-sync.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
-import { LOAD_DIMENSIONS, type LoadVector } from "../domain/load.ts";
+import { LOAD_DIMENSIONS, type LoadVector, toDocumentLoad } from "../domain/load.ts";
 import type { Operation } from "../domain/operation.ts";
 import type { ApplicationSummary, WorkspaceSummary } from "../store/operation/port.ts";
 import type { InstanceWithLoad } from "../store/placement/port.ts";
@@ -21,15 +21,6 @@ export function namesOf(instances: readonly Instance[]): InstanceNames {
 }
 
 const nameOf = (names: InstanceNames, id: InstanceId | undefined): string | null => (id === undefined ? null : (names.get(id) ?? id));
-
-/** Dimensions that are counted in thousandths inside and in whole numbers by people. */
-const THOUSANDTHS: readonly string[] = ["applications", "gitPerMinute"];
-
-/** A load in the units of fleet.yaml. */
-export function forPeople(load: LoadVector): InstanceView["load"] {
-  const entries = LOAD_DIMENSIONS.map((name) => [name, THOUSANDTHS.includes(name) ? load[name] / 1000 : load[name]] as const);
-  return Object.fromEntries(entries) as InstanceView["load"];
-}
 
 /** Largest share of any dimension in use; a dimension without capacity counts as full once something is there. */
 export function utilisation(load: LoadVector, capacity: LoadVector): number {
@@ -51,8 +42,8 @@ export function instanceView({ instance, load, units }: InstanceWithLoad, usage?
     since: rfc3339(instance.stateSince),
     reason: instance.reason,
     units,
-    load: forPeople(load),
-    capacity: forPeople(instance.capacity),
+    load: toDocumentLoad(load),
+    capacity: toDocumentLoad(instance.capacity),
     clusterEntries: usage?.clusterEntries ?? null,
     controllerMemoryBytes: usage?.controllerMemoryBytes ?? null,
     utilisation: utilisation(load, instance.capacity),

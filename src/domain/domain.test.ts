@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { millis, rfc3339 } from "./clock.ts";
 import { GoneError, InputError, UnavailableError } from "./errors.ts";
 import { classOf, readClass } from "./fleet.ts";
-import { addLoad, ZERO_LOAD } from "./load.ts";
+import { addLoad, asLoadVector, fromDocumentLoad, toDocumentLoad, ZERO_LOAD } from "./load.ts";
 
 describe("domain", () => {
   it("writes times as Kubernetes does: UTC, whole seconds", () => {
@@ -23,9 +23,20 @@ describe("domain", () => {
   });
 
   it("adds loads dimension by dimension", () => {
-    const one = { applications: 1000, clusterEntries: 1, cachedResources: 2, milliCpu: 3, gitPerMinute: 4 };
+    const one = asLoadVector({ applications: 1000, clusterEntries: 1, cachedResources: 2, milliCpu: 3, gitPerMinute: 4 });
     expect(addLoad(one, ZERO_LOAD)).toEqual(one);
     expect(addLoad(one, one)).toEqual({ applications: 2000, clusterEntries: 2, cachedResources: 4, milliCpu: 6, gitPerMinute: 8 });
+  });
+
+  it("writes a load down in whole applications and Git requests, and reads it back", () => {
+    const load = asLoadVector({ applications: 2500, clusterEntries: 1, cachedResources: 2, milliCpu: 3, gitPerMinute: 500 });
+    const written = toDocumentLoad(load);
+    expect(written).toEqual({ applications: 2.5, clusterEntries: 1, cachedResources: 2, milliCpu: 3, gitPerMinute: 0.5 });
+    expect(fromDocumentLoad(written)).toEqual(load);
+    // @ts-expect-error: amounts in different units are not added
+    addLoad(load, written);
+    // @ts-expect-error: nor written down twice
+    toDocumentLoad(written);
   });
 
   it("keeps code, context and cause of an error apart from its message", () => {

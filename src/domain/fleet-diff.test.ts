@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FleetSpec, PoolSpec } from "./fleet.ts";
 import { diffFleet, fleetChangesText } from "./fleet-diff.ts";
+import { asLoadVector } from "./load.ts";
 
 const aPool = (name: string, changes: Partial<PoolSpec> = {}): PoolSpec => ({
   name,
@@ -8,7 +9,7 @@ const aPool = (name: string, changes: Partial<PoolSpec> = {}): PoolSpec => ({
   engineClusters: ["eu-1"],
   instances: { min: 1, max: 3 },
   version: undefined,
-  capacity: { applications: 1_000_000, clusterEntries: 60, cachedResources: 1, milliCpu: 2, gitPerMinute: 600_000 },
+  capacity: asLoadVector({ applications: 1_000_000, clusterEntries: 60, cachedResources: 1, milliCpu: 2, gitPerMinute: 600_000 }),
   resources: {
     controller: { cpu: "1", memory: "1Gi" },
     repoServer: { cpu: "1", memory: "1Gi", replicas: 1 },

@@ -1,5 +1,6 @@
 import type { FleetSpec } from "./fleet.ts";
 import { canonicalJson } from "./hash.ts";
+import { toDocumentLoad } from "./load.ts";
 
 /** One thing declared in a fleet document that differs: a pool, an engine cluster, or a section such as `egress`. */
 export interface FleetDifference {
@@ -29,16 +30,11 @@ export function diffFleet(before: FleetSpec | undefined, after: FleetSpec): read
 function partsOf({ pools, engineClusters, versions, ...sections }: FleetSpec): ReadonlyMap<string, unknown> {
   const { catalogue, ...chosen } = versions;
   return new Map<string, unknown>([
-    ...pools.map((pool) => [`pools.${pool.name}`, { ...pool, capacity: inDocumentUnits(pool.capacity) }] as const),
+    ...pools.map((pool) => [`pools.${pool.name}`, { ...pool, capacity: toDocumentLoad(pool.capacity) }] as const),
     ...engineClusters.map((cluster) => [`engineClusters.${cluster.name}`, cluster] as const),
     ...catalogue.map((release) => [`versions.catalogue.${release.version}`, release] as const),
     ...Object.entries({ versions: chosen, ...sections }),
   ]);
-}
-
-/** Planning counts thousandths of applications and Git requests; a document counts whole ones. */
-function inDocumentUnits(capacity: FleetSpec["pools"][number]["capacity"]): unknown {
-  return { ...capacity, applications: capacity.applications / 1000, gitPerMinute: capacity.gitPerMinute / 1000 };
 }
 
 function diffFields(before: unknown, after: unknown, path: string): FleetDifference["fields"] {

@@ -2,8 +2,7 @@ import type { FleetSpec, PoolSpec } from "../domain/fleet.ts";
 import { classOf, releaseFor } from "../domain/fleet.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance, InstanceCause, InstanceState } from "../domain/instance.ts";
-import type { LoadVector } from "../domain/load.ts";
-import { LOAD_DIMENSIONS } from "../domain/load.ts";
+import { LOAD_DIMENSIONS, type LoadDimension, type LoadVector } from "../domain/load.ts";
 
 export interface PoolFacts {
   readonly pool: PoolSpec;
@@ -217,7 +216,7 @@ function emptiestCluster(pool: PoolSpec, candidates: readonly Pick<Instance, "en
 /** Capacity relative to the smallest pool of the class, rounded down: an instance never draws more than its share. */
 export function weightOf(pool: PoolSpec, fleet: FleetSpec): number {
   const peers = fleet.pools.filter((one) => classOf(one) === classOf(pool));
-  const ratio = (dimension: keyof LoadVector) =>
+  const ratio = (dimension: LoadDimension) =>
     pool.capacity[dimension] / Math.min(pool.capacity[dimension], ...peers.map((peer) => peer.capacity[dimension]));
   return Math.max(1, Math.floor(Math.min(...LOAD_DIMENSIONS.map(ratio))));
 }

@@ -4,7 +4,7 @@ import { millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
 import { NO_DIRECTIVE } from "../domain/directive.ts";
 import type { InstanceId, MoveId, PlanId, UnitId, WorkspaceId } from "../domain/ids.ts";
-import { ZERO_LOAD } from "../domain/load.ts";
+import { asLoadVector, ZERO_LOAD } from "../domain/load.ts";
 import type { Move } from "../domain/move.ts";
 import { parseDecision } from "../domain/parse-decision.ts";
 import type { PlacementUnit } from "../domain/workspace.ts";
@@ -26,7 +26,7 @@ const explainUnit = (about: Omit<Explained, "owner" | "move" | "plans" | "now"> 
 };
 
 const STAYS = "it stays where it is: nothing asks for a move, and a ring that is computed anew does not move it";
-const CAPACITY = { applications: 100_000, clusterEntries: 10, cachedResources: 1000, milliCpu: 1000, gitPerMinute: 1000 };
+const CAPACITY = asLoadVector({ applications: 100_000, clusterEntries: 10, cachedResources: 1000, milliCpu: 1000, gitPerMinute: 1000 });
 const aCandidate = (name: string, applications: number, state: Candidate["state"] = "ACTIVE"): Candidate => ({
   id: name as InstanceId,
   name,

@@ -2,13 +2,19 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sha256 } from "../domain/hash.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
-import { LOAD_DIMENSIONS, type LoadVector, ZERO_LOAD } from "../domain/load.ts";
+import { asLoadVector, LOAD_DIMENSIONS, type LoadDimension, type LoadVector, ZERO_LOAD } from "../domain/load.ts";
 import { type Candidate, placeUnit } from "./place-unit.ts";
 import { DEFAULT_POLICY, WHOLE } from "./policy.ts";
 import { createRingMemo } from "./ring-memo.ts";
 
 const apps = (count: number): LoadVector => ({ ...ZERO_LOAD, applications: count * 1000 });
-const ROOMY: LoadVector = { applications: 1_000_000, clusterEntries: 60, cachedResources: 250_000, milliCpu: 2000, gitPerMinute: 600_000 };
+const ROOMY: LoadVector = asLoadVector({
+  applications: 1_000_000,
+  clusterEntries: 60,
+  cachedResources: 250_000,
+  milliCpu: 2000,
+  gitPerMinute: 600_000,
+});
 
 function aCandidate(name: string, candidate: Partial<Candidate> = {}): Candidate {
   return { id: name as InstanceId, name, state: "ACTIVE", load: ZERO_LOAD, capacity: ROOMY, weight: 1, ...candidate };
@@ -185,7 +191,13 @@ describe("placing a unit", () => {
   });
 
   it("names the dimension that would be fullest", () => {
-    const load = { applications: 610_000, clusterEntries: 48, cachedResources: 200_000, milliCpu: 1800, gitPerMinute: 420_000 };
+    const load = asLoadVector({
+      applications: 610_000,
+      clusterEntries: 48,
+      cachedResources: 200_000,
+      milliCpu: 1800,
+      gitPerMinute: 420_000,
+    });
     for (const dimension of LOAD_DIMENSIONS) {
       const candidate = aCandidate("a", { load: { ...load, [dimension]: ROOMY[dimension] * 0.95 } });
       expect(place([candidate], aUnit("unit", { ...ZERO_LOAD, milliCpu: 1 })).facts.refusals).toEqual([
@@ -241,9 +253,10 @@ describe("placing a unit", () => {
     });
   });
 
-  const vector = fc.record(
-    Object.fromEntries(LOAD_DIMENSIONS.map((name) => [name, fc.nat({ max: 1_000_000 })])) as Record<keyof LoadVector, fc.Arbitrary<number>>,
-  );
+  const amount = fc.nat({ max: 1_000_000 });
+  const vector = fc
+    .record(Object.fromEntries(LOAD_DIMENSIONS.map((name) => [name, amount])) as Record<LoadDimension, fc.Arbitrary<number>>)
+    .map(asLoadVector);
   const candidate = fc.record({
     state: fc.constantFrom<Candidate["state"][]>("ACTIVE", "ACTIVE", "ACTIVE", "CORDONED", "DRAINING", "WARMING"),
     load: vector,

@@ -3,13 +3,13 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
 import { contentHash } from "../domain/hash.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
-import { ZERO_LOAD } from "../domain/load.ts";
+import { asLoadVector, ZERO_LOAD } from "../domain/load.ts";
 import { type Candidate, placeUnit } from "./place-unit.ts";
 import { placementDecision, whyUnplaceable } from "./placement-decision.ts";
 import { DEFAULT_POLICY } from "./policy.ts";
 
 const AT = millis(1_700_000_000_000);
-const CAPACITY = { applications: 100_000, clusterEntries: 10, cachedResources: 1000, milliCpu: 1000, gitPerMinute: 1000 };
+const CAPACITY = asLoadVector({ applications: 100_000, clusterEntries: 10, cachedResources: 1000, milliCpu: 1000, gitPerMinute: 1000 });
 const UNIT = { id: "u-1" as UnitId, load: { ...ZERO_LOAD, applications: 1000 } };
 
 const candidatesAt = (applications: number): readonly Candidate[] =>

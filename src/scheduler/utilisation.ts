@@ -1,4 +1,4 @@
-import { LOAD_DIMENSIONS, type LoadVector, loadVector } from "../domain/load.ts";
+import { LOAD_DIMENSIONS, type LoadDimension, type LoadVector, loadVector } from "../domain/load.ts";
 import { type PlacementPolicy, WHOLE } from "./policy.ts";
 
 /** Load as parts per million of capacity, rounded up; something on nothing is beyond every bound. */
@@ -29,6 +29,6 @@ export function boundAt(mean: number, factor: number, policy: PlacementPolicy): 
 
 /** Mean utilisation in the fullest dimension: what all loads together are of all capacities together. */
 export function meanShare(loads: readonly LoadVector[], capacities: readonly LoadVector[]): number {
-  const sum = (rows: readonly LoadVector[], dimension: keyof LoadVector): number => rows.reduce((total, row) => total + row[dimension], 0);
+  const sum = (rows: readonly LoadVector[], dimension: LoadDimension): number => rows.reduce((total, row) => total + row[dimension], 0);
   return Math.max(...LOAD_DIMENSIONS.map((dimension) => shareOf(sum(loads, dimension), sum(capacities, dimension))));
 }

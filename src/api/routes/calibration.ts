@@ -5,10 +5,10 @@ import { CALIBRATION_BOUNDS, type Calibration } from "../../domain/calibration.t
 import { millis, rfc3339 } from "../../domain/clock.ts";
 import { RefusedError } from "../../domain/errors.ts";
 import type { Instance } from "../../domain/instance.ts";
+import { toDocumentLoad } from "../../domain/load.ts";
 import { findInstance } from "../find.ts";
 import type { ApiDeps } from "../port.ts";
 import { loadView } from "../schema.ts";
-import { forPeople } from "../views.ts";
 import { whyNotCalibrate, withCapacity } from "../with-capacity.ts";
 
 const security = [{ token: [] }];
@@ -106,7 +106,7 @@ function viewOf({ name, pool }: Instance, learnt: Calibration, applied: boolean)
     from: from === undefined ? null : rfc3339(from),
     until: until === undefined ? null : rfc3339(until),
     readings: readings.map(({ applications: [fewest, most], fit = null, ...reading }) => ({ ...reading, fewest, most, fit })),
-    declared: forPeople(declared),
-    fitted: fitted === undefined ? null : forPeople(fitted),
+    declared: toDocumentLoad(declared),
+    fitted: fitted === undefined ? null : toDocumentLoad(fitted),
   };
 }

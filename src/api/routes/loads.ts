@@ -2,11 +2,12 @@ import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { rfc3339 } from "../../domain/clock.ts";
+import { toDocumentLoad } from "../../domain/load.ts";
 import type { InstanceLoad } from "../../store/load/port.ts";
 import type { InstanceWithLoad } from "../../store/placement/port.ts";
 import type { ApiDeps } from "../port.ts";
 import { loadView } from "../schema.ts";
-import { forPeople, type InstanceNames, namesOf, utilisation } from "../views.ts";
+import { type InstanceNames, namesOf, utilisation } from "../views.ts";
 
 const security = [{ token: [] }];
 const deadline = () => AbortSignal.timeout(30_000);
@@ -89,9 +90,9 @@ function instanceTopOf({ instance, load, units }: InstanceWithLoad, measured: In
     state: instance.state,
     units,
     utilisation: utilisation(load, instance.capacity),
-    load: forPeople(load),
-    capacity: forPeople(instance.capacity),
-    measured: measured === undefined ? null : forPeople(measured.total),
+    load: toDocumentLoad(load),
+    capacity: toDocumentLoad(instance.capacity),
+    measured: measured === undefined ? null : toDocumentLoad(measured.total),
     milliCpu: measured?.observation?.milliCpu ?? null,
     cachedObjects: measured?.cachedObjects ?? null,
     measuredAt: measured === undefined ? null : rfc3339(measured.at),
@@ -105,8 +106,8 @@ async function topWorkspaces({ store }: ApiDeps, limit: number): Promise<Workspa
     part: bucket,
     instance: names.get(instanceId) ?? instanceId,
     share: utilisation(planning, capacity),
-    load: forPeople(planning),
-    recent: known === undefined ? null : forPeople(known.recent),
+    load: toDocumentLoad(planning),
+    recent: known === undefined ? null : toDocumentLoad(known.recent),
     measuredAt: known === undefined ? null : rfc3339(known.at),
   }));
 }

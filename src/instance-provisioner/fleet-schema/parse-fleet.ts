@@ -1,4 +1,5 @@
 import type { EgressSpec, EngineClusterSpec, FleetSpec, PoolSpec, VersionsSpec } from "../../domain/fleet.ts";
+import { asDocumentLoad, fromDocumentLoad } from "../../domain/load.ts";
 import type { Complaint } from "./complaint.ts";
 import { complaintOf } from "./complaint.ts";
 import { breaches } from "./rules.ts";
@@ -57,15 +58,13 @@ function clusterOf({ name, region, kubeconfigSecret, reach }: FleetDocument["eng
   return { name, region, access, ...(reach === undefined ? {} : { reach }) };
 }
 
-/** People count whole applications and Git requests; planning counts thousandths of them. */
 function poolOf(pool: FleetDocument["pools"][number]): PoolSpec {
-  const { applications, gitPerMinute, ...rest } = pool.capacity;
   const { channel, ...shared } = pool.class;
   const own = { ...shared, ...(channel === undefined ? {} : { channel }) };
   return {
     ...pool,
     class: own,
     version: pool.version,
-    capacity: { ...rest, applications: applications * 1000, gitPerMinute: gitPerMinute * 1000 },
+    capacity: fromDocumentLoad(asDocumentLoad(pool.capacity)),
   };
 }

@@ -1,4 +1,5 @@
 import type { EngineClusterSpec, FleetSpec, PoolSpec, VersionsSpec } from "../../domain/fleet.ts";
+import { toDocumentLoad } from "../../domain/load.ts";
 import { FLOOR_SEPARATOR } from "../../domain/version.ts";
 
 /**
@@ -49,10 +50,8 @@ function versionFields({ default: usual, floor, catalogue, channels }: VersionsS
   };
 }
 
-/** Planning counts thousandths of applications and Git requests; people count whole ones. */
 function poolFields(pool: PoolSpec): Readonly<Record<string, unknown>> {
   const { name, class: own, engineClusters, instances, version, capacity, resources, engine } = pool;
-  const { applications, clusterEntries, cachedResources, milliCpu, gitPerMinute } = capacity;
   const { controller, repoServer, redis } = resources;
   return {
     name,
@@ -65,7 +64,7 @@ function poolFields(pool: PoolSpec): Readonly<Record<string, unknown>> {
     engineClusters,
     instances: { min: instances.min, max: instances.max },
     ...(version === undefined ? {} : { version }),
-    capacity: { applications: applications / 1000, clusterEntries, cachedResources, milliCpu, gitPerMinute: gitPerMinute / 1000 },
+    capacity: toDocumentLoad(capacity),
     resources: {
       controller: { cpu: controller.cpu, memory: controller.memory },
       repoServer: { cpu: repoServer.cpu, memory: repoServer.memory, replicas: repoServer.replicas },

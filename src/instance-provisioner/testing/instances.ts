@@ -2,8 +2,15 @@ import { millis } from "../../domain/clock.ts";
 import type { FleetSpec, PoolSpec } from "../../domain/fleet.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
+import { asLoadVector } from "../../domain/load.ts";
 
-export const CAPACITY = { applications: 1_000_000, clusterEntries: 60, cachedResources: 250_000, milliCpu: 2000, gitPerMinute: 600_000 };
+export const CAPACITY = asLoadVector({
+  applications: 1_000_000,
+  clusterEntries: 60,
+  cachedResources: 250_000,
+  milliCpu: 2000,
+  gitPerMinute: 600_000,
+});
 
 export function anInstance(changes: Partial<Instance> = {}): Instance {
   return {

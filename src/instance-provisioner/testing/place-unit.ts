@@ -1,7 +1,8 @@
 import type { ApplicationId, InstanceId, OperationId, UnitId, WorkspaceId } from "../../domain/ids.ts";
+import { asLoadVector } from "../../domain/load.ts";
 import type { World } from "./world.ts";
 
-const AMPLE = { applications: 1e9, clusterEntries: 1e9, cachedResources: 1e9, milliCpu: 1e9, gitPerMinute: 1e9 };
+const AMPLE = asLoadVector({ applications: 1e9, clusterEntries: 1e9, cachedResources: 1e9, milliCpu: 1e9, gitPerMinute: 1e9 });
 
 export interface PlacedUnit {
   /** Takes the unit away with its workspace, as when its namespace was deleted. */

@@ -4,7 +4,7 @@ import type { Decision } from "../../domain/decision.ts";
 import { DefectError, UnavailableError } from "../../domain/errors.ts";
 import type { ApplicationId, InstanceId, MoveId, UnitId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
-import type { LoadVector } from "../../domain/load.ts";
+import { asLoadVector, type LoadVector } from "../../domain/load.ts";
 import type { Move } from "../../domain/move.ts";
 import type { Operation } from "../../domain/operation.ts";
 import { type RepositorySecret, writeRepositorySecret } from "../../domain/repository-credential.ts";
@@ -70,7 +70,7 @@ const SPEC: ApplicationSpec = {
   createNamespace: false,
 };
 const BEARER: RepositorySecret = { kind: "bearer", token: "t" };
-const AMPLE: LoadVector = { applications: 1e9, clusterEntries: 1e9, cachedResources: 1e9, milliCpu: 1e9, gitPerMinute: 1e9 };
+const AMPLE: LoadVector = asLoadVector({ applications: 1e9, clusterEntries: 1e9, cachedResources: 1e9, milliCpu: 1e9, gitPerMinute: 1e9 });
 const DECISION: Decision = { at: millis(0), subject: "test", kind: "fleet", verdict: "TEST", rule: "TEST", details: {} };
 const never = new AbortController().signal;
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { CalibrationFacts } from "../../domain/calibration.ts";
 import { millis } from "../../domain/clock.ts";
 import type { HealthSample, Signals } from "../../domain/health.ts";
-import { loadVector } from "../../domain/load.ts";
+import { asLoadVector, loadVector } from "../../domain/load.ts";
 import { AT } from "../../store/testing/builders.ts";
 import { calibrate, LEAST_OBSERVATIONS } from "./calibrate.ts";
 import { fitLine } from "./fit-line.ts";
@@ -22,7 +22,7 @@ const facts = (over: Partial<CalibrationFacts> = {}): CalibrationFacts => ({
     utilisation: 0.05 + growing(index) / 1_000,
     controllerMemory: 0.1 + growing(index) / 2_000,
   })),
-  load: { applications: 490_000, clusterEntries: 10, cachedResources: 5_000, milliCpu: 900, gitPerMinute: 200_000 },
+  load: asLoadVector({ applications: 490_000, clusterEntries: 10, cachedResources: 5_000, milliCpu: 900, gitPerMinute: 200_000 }),
   capacity: DECLARED,
   ...over,
 });

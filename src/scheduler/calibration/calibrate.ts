@@ -1,6 +1,6 @@
 import type { BoundReading, Calibration, CalibrationBound, CalibrationFacts } from "../../domain/calibration.ts";
 import type { HealthSample, SignalName } from "../../domain/health.ts";
-import { type LoadDimension, type LoadVector, loadVector } from "../../domain/load.ts";
+import { type LoadDimension, type LoadVector, leastInDocuments, loadVector } from "../../domain/load.ts";
 import { fitLine } from "./fit-line.ts";
 
 /** Signals that say how much of a bound is used, and up to where that may go. */
@@ -18,8 +18,6 @@ const TAKES: Readonly<Record<LoadDimension, readonly CalibrationBound[]>> = {
   milliCpu: ["workers"],
   gitPerMinute: ["workers"],
 };
-/** In fleet.yaml these are whole where load counts thousandths. */
-const THOUSANDTHS: readonly LoadDimension[] = ["applications", "gitPerMinute"];
 
 /** Five minutes of looks: two resyncs of Argo CD, each with its wave of comparisons. */
 export const LEAST_OBSERVATIONS = 20;
@@ -81,7 +79,7 @@ function fittedCapacity({ load, capacity, readings, applications }: Fitting): Lo
   return loadVector((dimension) => {
     const bears = readings.flatMap((reading) => (TAKES[dimension].includes(reading.bound) ? [reading.bears] : []));
     if (bears.length === 0 || (load[dimension] === 0 && dimension !== "applications")) return capacity[dimension];
-    const unit = THOUSANDTHS.includes(dimension) ? 1_000 : 1;
+    const unit = leastInDocuments(dimension);
     const held = dimension === "applications" ? applications * unit : load[dimension];
     // No capacity is declared as 0: nothing would ever fit there.
     const whole = Math.max(1, Math.floor((held * Math.min(...bears)) / applications / unit)) * unit;

@@ -1,5 +1,5 @@
 import type { EnvironmentId, UnitId } from "../../domain/ids.ts";
-import type { LoadVector } from "../../domain/load.ts";
+import type { LoadAmounts } from "../../domain/load.ts";
 import { apportion } from "./apportion.ts";
 import type { CpuWeights } from "./cpu-weights.ts";
 import { dealComparisons } from "./deal-comparisons.ts";
@@ -61,7 +61,7 @@ export function attributeLoad(
   units: readonly UnitSignals[],
   signals: InstanceSignals,
   weights: CpuWeights,
-): ReadonlyMap<UnitId, Omit<LoadVector, "gitPerMinute">> {
+): ReadonlyMap<UnitId, Omit<LoadAmounts, "gitPerMinute">> {
   const sorted = [...units].sort((a, b) => (a.unit < b.unit ? -1 : 1));
   const cpu = apportion(Math.max(0, measured(signals.milliCpu) - weights.base), workOf(sorted, signals, weights));
   return new Map(

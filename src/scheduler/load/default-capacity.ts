@@ -1,4 +1,4 @@
-import type { LoadVector } from "../../domain/load.ts";
+import { asLoadVector, type LoadVector } from "../../domain/load.ts";
 
 /** What an instance was given: memory of its controller, MiB, and CPU of controller and repo-server, thousandths of a core. */
 export interface InstanceSize {
@@ -25,11 +25,11 @@ export function defaultCapacity({ controllerMiB, milliCpu }: InstanceSize): Load
   const memory = Math.max(0, controllerMiB / RESTART_PEAK - COST_MIB.empty);
   const byMemory = memory / 2 / (COST_MIB.application + 12 * COST_MIB.resource);
   const applications = Math.floor(Math.min(byMemory, (milliCpu / 1_000) * APPLICATIONS_PER_CORE));
-  return {
+  return asLoadVector({
     applications: applications * 1_000,
     clusterEntries: Math.floor(memory / 2 / COST_MIB.entry),
     cachedResources: Math.floor(memory / 2 / COST_MIB.resource),
     milliCpu,
     gitPerMinute: Math.floor((milliCpu / 1_000) * GIT_PER_CORE),
-  };
+  });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
-import { addLoad, LOAD_DIMENSIONS, type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
+import { addLoad, asLoadVector, LOAD_DIMENSIONS, type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { NOON } from "../testing/snapshots.ts";
 import { type InstanceReport, isPlausible, judgeMetrics, negligibleFor, totalOf } from "./judge-metrics.ts";
 import { nextReference } from "./next-reference.ts";
@@ -73,11 +73,18 @@ describe("judging what was measured", () => {
   });
 
   it("lets a small fleet grow: what is little beside what one instance bears is no jump, up or down", () => {
-    const bears = { applications: 1_000_000, clusterEntries: 60, cachedResources: 250_000, milliCpu: 2_000, gitPerMinute: 600_000 };
-    const small = (applications: number) => ({
-      ...{ applications: applications * 1_000, clusterEntries: 2, cachedResources: applications * 30, milliCpu: applications * 5 },
-      gitPerMinute: applications * 500,
+    const bears = asLoadVector({
+      applications: 1_000_000,
+      clusterEntries: 60,
+      cachedResources: 250_000,
+      milliCpu: 2_000,
+      gitPerMinute: 600_000,
     });
+    const small = (applications: number) =>
+      asLoadVector({
+        ...{ applications: applications * 1_000, clusterEntries: 2, cachedResources: applications * 30, milliCpu: applications * 5 },
+        gitPerMinute: applications * 500,
+      });
     const grown = (from: number, to: number) =>
       judgeMetrics({
         ...{ now: NOON, reports: [report("a", { total: small(to) })], reference: small(from), negligible: negligibleFor([bears, bears]) },

@@ -1,5 +1,5 @@
 import type { Millis } from "../../domain/clock.ts";
-import { type LoadDimension, type LoadVector, loadVector } from "../../domain/load.ts";
+import { asLoadVector, type LoadAmounts, type LoadDimension, type LoadVector, loadVector } from "../../domain/load.ts";
 import { isPlausible } from "./judge-metrics.ts";
 
 /**
@@ -18,7 +18,7 @@ export interface UnitLoad {
 /** One measurement; a dimension that is absent was not measured. */
 export interface PlanningSample {
   readonly at: Millis;
-  readonly load: Partial<LoadVector>;
+  readonly load: Partial<LoadAmounts>;
 }
 
 const MINUTE_MS = 60_000;
@@ -74,11 +74,11 @@ export function wholeLoad(load: LoadVector): LoadVector {
  */
 export function firstLoad(applications: number, clusterEntries: number): LoadVector {
   const count = Math.max(0, Math.floor(applications));
-  return {
+  return asLoadVector({
     applications: count * 1_000,
     clusterEntries,
     cachedResources: count * 12,
     milliCpu: Math.ceil(count * 2.5),
     gitPerMinute: count * 500,
-  };
+  });
 }

@@ -1,6 +1,6 @@
 import { type Millis, millis } from "../../domain/clock.ts";
 import type { EnvironmentId, UnitId } from "../../domain/ids.ts";
-import { addLoad, type LoadVector, ZERO_LOAD } from "../../domain/load.ts";
+import { addLoad, asLoadVector, documentAmount, type LoadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { attributeLoad, type ComparisonRate, type InstanceSignals, type UnitSignals } from "./attribute-load.ts";
 import type { CpuObservation, CpuWeights } from "./cpu-weights.ts";
 import { firstLoad, nextLoad, type UnitLoad, wholeLoad } from "./planning-load.ts";
@@ -44,16 +44,21 @@ export function takeSample({ at, units, rates, environmentOf, weights }: Measure
   let total = ZERO_LOAD;
   const taken = units.map((unit) => {
     const { milliCpu, ...counts } = dealt.get(unit.unitId) ?? { applications: 0, clusterEntries: 0, cachedResources: 0, milliCpu: 0 };
-    const guess = firstLoad(counts.applications / 1_000, counts.clusterEntries);
+    const guess = firstLoad(documentAmount(counts.applications, "applications"), counts.clusterEntries);
     const known = unit.known ?? { planning: guess, recent: guess, at: millis(at - UNKNOWN_MS) };
     const sample = { ...counts, gitPerMinute: guess.gitPerMinute, ...(rates === undefined ? {} : { milliCpu }) };
     const load = nextLoad(known, { at, load: sample });
-    total = addLoad(total, { ...sample, milliCpu: rates === undefined ? Math.ceil(load.planning.milliCpu) : milliCpu });
+    total = addLoad(total, asLoadVector({ ...sample, milliCpu: rates === undefined ? Math.ceil(load.planning.milliCpu) : milliCpu }));
     return { unitId: unit.unitId, epoch: unit.epoch, load, whole: wholeLoad(load.planning) };
   });
   const { applications, cachedResources } = total;
   const requests = Object.values(rates?.requestsPerMinute ?? {}).reduce((sum, rate) => sum + rate, 0);
-  const observation = rates && { milliCpu: rates.milliCpu, requests, resources: cachedResources, applications: applications / 1000 };
+  const observation = rates && {
+    milliCpu: rates.milliCpu,
+    requests,
+    resources: cachedResources,
+    applications: documentAmount(applications, "applications"),
+  };
   return { units: taken, total, observation };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import type { InstanceId, WorkspaceId } from "../../domain/ids.ts";
-import { loadVector, ZERO_LOAD } from "../../domain/load.ts";
+import { asLoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { NO_CONSTRAINTS } from "../eligibility.ts";
 import { aUnit, HOUR_MS, NOON } from "../testing/snapshots.ts";
 import { amountsOf, failedUntil, groupsOf } from "./affinity-groups.ts";
@@ -78,7 +78,9 @@ describe("a load as it is reckoned with", () => {
   });
 
   it("has its dimensions in their order", () => {
-    expect(amountsOf({ applications: 1, clusterEntries: 2, cachedResources: 3, milliCpu: 4, gitPerMinute: 5 })).toEqual([1, 2, 3, 4, 5]);
+    expect(amountsOf(asLoadVector({ applications: 1, clusterEntries: 2, cachedResources: 3, milliCpu: 4, gitPerMinute: 5 }))).toEqual([
+      1, 2, 3, 4, 5,
+    ]);
     expect(amountsOf(ZERO_LOAD)).toEqual([0, 0, 0, 0, 0]);
   });
 });

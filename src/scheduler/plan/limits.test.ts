@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { asLoadVector } from "../../domain/load.ts";
 import { aCandidate, aSnapshot, aUnit, NOON } from "../testing/snapshots.ts";
 import { openBook } from "./book.ts";
 import { DEFAULT_PLANNER_POLICY } from "./planner-policy.ts";
@@ -44,7 +45,7 @@ describe("the bounds of a class", () => {
 
   it("go by the dimension that is scarcest", () => {
     const unit = aUnit("u", "a", 100, {
-      load: { applications: 100, clusterEntries: 0, cachedResources: 300, milliCpu: 200, gitPerMinute: 0 },
+      load: asLoadVector({ applications: 100, clusterEntries: 0, cachedResources: 300, milliCpu: 200, gitPerMinute: 0 }),
     });
     expect(openBook(aSnapshot([aCandidate("a")], [unit]), DEFAULT_PLANNER_POLICY).limits).toMatchObject({ mean: 300_000, scarce: 2 });
   });

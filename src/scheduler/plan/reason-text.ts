@@ -1,5 +1,5 @@
 import { rfc3339 } from "../../domain/clock.ts";
-import { amountOf } from "../amount-text.ts";
+import { documentAmount } from "../../domain/load.ts";
 import type { MetricsVerdict } from "../load/judge-metrics.ts";
 import { percent } from "../percent.ts";
 import { refusalText } from "../refusal-text.ts";
@@ -63,7 +63,7 @@ export function describeMetrics(verdict: MetricsVerdict): string {
       return `${nobody}: ${verdict.reporting} of ${verdict.of} instances report, ${percent(verdict.limit)} must`;
     case "JUMP": {
       const { dimension, was, is, limit, until } = verdict;
-      const change = `the total went from ${amountOf(was, dimension)} to ${amountOf(is, dimension)} ${dimension}, a change of more than ${percent(limit)}`;
+      const change = `the total went from ${documentAmount(was, dimension)} to ${documentAmount(is, dimension)} ${dimension}, a change of more than ${percent(limit)}`;
       return `${nobody}: ${change}${until === undefined ? "" : `; it is believed from ${rfc3339(until)} on if it stays near that`}`;
     }
   }

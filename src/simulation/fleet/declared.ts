@@ -3,6 +3,7 @@ import type { Decision } from "../../domain/decision.ts";
 import { classOf, type FleetSpec, type PoolSpec } from "../../domain/fleet.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
+import { asLoadVector } from "../../domain/load.ts";
 
 export const ENGINE_CLUSTER = "engine";
 /** One that stories may part from Argosy while its instances go on. */
@@ -15,13 +16,13 @@ const POOL: PoolSpec = {
   engineClusters: [ENGINE_CLUSTER],
   instances: { min: 1, max: 50 },
   version: undefined,
-  capacity: {
+  capacity: asLoadVector({
     applications: 1_000_000,
     clusterEntries: 1_000_000,
     cachedResources: 1_000_000_000,
     milliCpu: 1_000_000_000,
     gitPerMinute: 1_000_000_000,
-  },
+  }),
   resources: {
     controller: { cpu: "1", memory: "1Gi" },
     repoServer: { cpu: "1", memory: "1Gi", replicas: 1 },

@@ -3,7 +3,7 @@ import type { Decision } from "../../domain/decision.ts";
 import type { FleetSpec, PoolSpec } from "../../domain/fleet.ts";
 import type { ApplicationId, EnvironmentId, InstanceId, OperationId, RolloutId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
-import type { LoadVector } from "../../domain/load.ts";
+import { asLoadVector, type LoadVector } from "../../domain/load.ts";
 import type { Rollout, WaveInstance } from "../../domain/rollout.ts";
 import type { ShardObject } from "../../domain/shard-object.ts";
 import type { EngineStatus, RecordedStatus } from "../../domain/status.ts";
@@ -21,7 +21,13 @@ const next = <Id extends string>(what: string): Id => {
 export const CLASS = "eu/shared/public";
 export const AT: Millis = millis(1_767_225_600_000);
 /** Enough capacity for anything. */
-export const WIDE: LoadVector = { applications: 1e9, clusterEntries: 1e9, cachedResources: 1e9, milliCpu: 1e9, gitPerMinute: 1e9 };
+export const WIDE: LoadVector = asLoadVector({
+  applications: 1e9,
+  clusterEntries: 1e9,
+  cachedResources: 1e9,
+  milliCpu: 1e9,
+  gitPerMinute: 1e9,
+});
 
 export function aSpec(over: Partial<ApplicationSpec["source"]> = {}): ApplicationSpec {
   return {

@@ -5,6 +5,7 @@ import type { FleetSpec } from "../../domain/fleet.ts";
 import { contentHash } from "../../domain/hash.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
+import { asLoadVector } from "../../domain/load.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { EngineStatus } from "../../domain/status.ts";
 import { systemClock } from "../../runtime/clock.ts";
@@ -34,7 +35,7 @@ const POOL = {
   engineClusters: ["eu-1"],
   instances: { min: 1, max: 1 },
   version: undefined,
-  capacity: { applications: 1_000_000, clusterEntries: 60, cachedResources: 250_000, milliCpu: 2000, gitPerMinute: 600_000 },
+  capacity: asLoadVector({ applications: 1_000_000, clusterEntries: 60, cachedResources: 250_000, milliCpu: 2000, gitPerMinute: 600_000 }),
   resources: {
     controller: { cpu: "1", memory: "1Gi" },
     repoServer: { cpu: "1", memory: "1Gi", replicas: 1 },

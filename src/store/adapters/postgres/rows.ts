@@ -1,6 +1,6 @@
 import type { Millis } from "../../../domain/clock.ts";
 import type { ApplicationId, InstanceId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
-import { LOAD_DIMENSIONS, type LoadVector } from "../../../domain/load.ts";
+import { LOAD_DIMENSIONS, type LoadVector, loadVector } from "../../../domain/load.ts";
 import type { ShardKind, ShardObject } from "../../../domain/shard-object.ts";
 import type { EngineStatus, RecordedStatus } from "../../../domain/status.ts";
 import type { Application, ApplicationSpec, Deletion, PlacementUnit, UnitPhase, Workspace } from "../../../domain/workspace.ts";
@@ -161,7 +161,7 @@ export function objectOfRow(row: ObjectRow): ShardObject | undefined {
 
 /** A load or capacity from its numbers in the order of {@link LOAD_DIMENSIONS}. */
 export function loadOfRow(values: readonly number[]): LoadVector {
-  return Object.fromEntries(LOAD_DIMENSIONS.map((dimension, index) => [dimension, values[index] ?? 0])) as LoadVector;
+  return loadVector((dimension) => values[LOAD_DIMENSIONS.indexOf(dimension)] ?? 0);
 }
 
 export function loadValues(load: LoadVector): readonly number[] {

@@ -4,6 +4,7 @@ import { cordonedBy, isCordonedByHand } from "../../../domain/cordon.ts";
 import { GoneError, StaleError } from "../../../domain/errors.ts";
 import type { InstanceId, RolloutId } from "../../../domain/ids.ts";
 import type { Instance } from "../../../domain/instance.ts";
+import { asLoadVector } from "../../../domain/load.ts";
 import { AT, aDecision, aFleet, anInstance, aPool } from "../builders.ts";
 import { soon, type World } from "../world.ts";
 
@@ -95,7 +96,7 @@ export function describeFleet(world: () => World): void {
         await addInstance(),
         await addInstance({
           state: "RETIRED",
-          capacity: { applications: 1, clusterEntries: 2, cachedResources: 3, milliCpu: 4, gitPerMinute: 5 },
+          capacity: asLoadVector({ applications: 1, clusterEntries: 2, cachedResources: 3, milliCpu: 4, gitPerMinute: 5 }),
         }),
       ];
       expect(await store.fleet.listInstances(soon())).toEqual([a, b]);
@@ -114,7 +115,7 @@ export function describeFleet(world: () => World): void {
         attempt: 0,
         version: "3.6.0",
         appliedHash: "abc",
-        capacity: { applications: 1, clusterEntries: 2, cachedResources: 3, milliCpu: 4, gitPerMinute: 5 },
+        capacity: asLoadVector({ applications: 1, clusterEntries: 2, cachedResources: 3, milliCpu: 4, gitPerMinute: 5 }),
         weight: 7,
         halt: "wanted",
         failsOver: true,
