@@ -60,7 +60,11 @@ export function makePlan(facts: PlanningFacts, goal: Goal, options: PlanOptions)
     .map(({ unit, namespace }) => [unit.id, nameOf(unit.bucket, namespace)] as const);
   const document = {
     ...plan.report,
-    names: { units: Object.fromEntries(units), instances: Object.fromEntries(snapshot.candidates.map(({ id, name }) => [id, name])) },
+    // Of all rows: a plan for a fleet without an instance names that one too.
+    names: {
+      units: Object.fromEntries(units),
+      instances: Object.fromEntries([...facts.instances, ...snapshot.candidates].map(({ id, name }) => [id, name])),
+    },
     deployed: facts.units.filter(({ unit, isDeployed }) => isDeployed && moved.has(unit.id)).map(({ unit }) => unit.id),
   };
   return { snapshot, plan, document };
