@@ -5,7 +5,7 @@ import { readProject } from "./checks/project.ts";
 import { runChecks } from "./checks/run-checks.ts";
 import { CANCELLED, endRequests } from "./end-requests.ts";
 import { importGraph } from "./imports/import-graph.ts";
-import { findChanges } from "./quick/changed-files.ts";
+import { findChanges, NoGitError } from "./quick/changed-files.ts";
 import { onChange } from "./quick/on-change.ts";
 import { quickChecks } from "./quick/quick-checks.ts";
 import { touchedTests } from "./quick/touched-tests.ts";
@@ -111,7 +111,8 @@ function print(text: string): void {
 try {
   await main(process.argv.slice(2));
 } catch (error) {
-  if (!(error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS"))) throw error;
-  print(`${error.message}\n${USAGE}`);
+  const isUsage = error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
+  if (!(isUsage || error instanceof NoGitError)) throw error;
+  print(isUsage ? `${error.message}\n${USAGE}` : error.message);
   process.exitCode = 1;
 }

@@ -29,7 +29,25 @@ export async function findChanges(): Promise<Changes> {
   };
 }
 
+/** @throws {NoGitError} without git, or outside of a checkout. */
 async function git(...args: readonly string[]): Promise<string> {
-  const { stdout } = await run("git", [...args], { maxBuffer: 64 * 1024 * 1024 });
-  return stdout.trim();
+  try {
+    const { stdout } = await run("git", [...args], { maxBuffer: 64 * 1024 * 1024 });
+    return stdout.trim();
+  } catch (cause) {
+    const isMissing = cause instanceof Error && "code" in cause && cause.code === "ENOENT";
+    if (isMissing || /not a git repository/.test(String(cause))) throw new NoGitError(isMissing, { cause });
+    throw cause;
+  }
+}
+
+/** Nobody can say what has changed. */
+export class NoGitError extends Error {
+  constructor(isMissing: boolean, options: ErrorOptions) {
+    super(
+      `${isMissing ? "git is not installed" : "this is no checkout of git"}, so nobody can say what has changed. \`npm test\` needs no git.`,
+      options,
+    );
+    this.name = "NoGitError";
+  }
 }

@@ -19,7 +19,7 @@ import {
   type WorkspaceRow,
   workspaceOfRow,
 } from "./rows.ts";
-import { instant } from "./sql-values.ts";
+import { instant, readable } from "./sql-values.ts";
 
 type SummaryOfApplication = ApplicationRow & WorkspaceRow & UnitRow & StatusRow;
 
@@ -35,9 +35,7 @@ select ${WORKSPACE}, ${UNIT}, (select count(*) from application a where a.unit =
 export function createOperationStore(database: Database): OperationStore {
   return {
     async listSyncs({ workspaceId, owner }, page, signal) {
-      const syncs = applicationsOf(page).whereRaw(
-        "(s.operation_state ->> 'phase' in ('Running', 'Terminating', 'Failed', 'Error') or s.conditions::text like '%SyncError%')",
-      );
+      const syncs = applicationsOf(page).whereRaw(`(${IS_UNFINISHED})`);
       if (workspaceId !== undefined) syncs.where("w.id", workspaceId);
       if (owner !== undefined) syncs.where("u.owner", owner);
       return (await database.query<SummaryOfApplication>("list_syncs", syncs, signal)).map(applicationSummary);
@@ -52,6 +50,11 @@ export function createOperationStore(database: Database): OperationStore {
     },
   };
 }
+
+/** A sync is under way, or is said to have failed. */
+const IS_UNFINISHED = `
+  ${readable("s.operation_state")} ->> 'phase' in ('Running', 'Terminating', 'Failed', 'Error')
+  or exists (select 1 from json_array_elements(${readable("s.conditions")}) as c where c ->> 'type' = 'SyncError')`;
 
 /** A page of applications, with all that is shown of one. */
 function applicationsOf({ after, limit }: Page) {

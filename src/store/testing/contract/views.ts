@@ -60,9 +60,12 @@ export function describeViews(world: () => World): void {
       const said = async ({ applicationId, instanceId, epoch }: typeof running, over: Parameters<typeof anEngineStatus>[0]) =>
         store.statuses.recordStatuses([aStatus({ applicationId, instanceId, epoch }, { status: anEngineStatus(over) })], soon());
       await said(running, { operationState: { phase: "Running" } });
-      await said(failed, { operationState: { phase: "Failed" } });
+      await said(failed, { operationState: { phase: "Failed", message: "a \u0000 in it" } });
       await said(complained, { operationState: undefined, conditions: [{ type: "SyncError", message: "no more" }] });
-      await said(done, { operationState: { phase: "Succeeded" }, conditions: [] });
+      await said(done, {
+        operationState: { phase: "Succeeded" },
+        conditions: [{ type: "ComparisonError", message: "like SyncError \u0000" }],
+      });
       const list = async (filter: Parameters<typeof store.operations.listSyncs>[0], after = "", limit = 10) =>
         (await store.operations.listSyncs(filter, { limit, after }, soon())).map(({ application }) => application.id);
       const all = [running, failed, complained].map(({ applicationId }) => applicationId).sort();
