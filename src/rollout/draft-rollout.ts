@@ -12,14 +12,14 @@ export interface DraftFacts {
   readonly spec: FleetSpec | undefined;
   readonly instances: readonly Instance[];
   readonly frozen: readonly FrozenVersion[];
-  /** What instances hold; absent: nothing. */
+  /** Load and units of the instances. Absent: the instance holds nothing. */
   readonly held: ReadonlyMap<InstanceId, { readonly load: LoadVector; readonly units: number }>;
 }
 
 export interface DraftedRollout {
   readonly kind: "drafted";
   readonly rollout: Rollout;
-  /** Instances that keep what they have, and why. */
+  /** Instances that the rollout leaves out, and why. */
   readonly refused: readonly { readonly instance: string; readonly reason: string }[];
 }
 
@@ -30,7 +30,7 @@ interface Refused {
   readonly remedy: string;
 }
 
-/** Plans a rollout of a release to the instances that may be given it, or says what is wrong with what was ordered. */
+/** Plans a rollout of a release to the instances that may get it, or says what is wrong with the order. */
 export function draftRollout(
   facts: DraftFacts,
   order: RolloutOrder,
@@ -76,7 +76,10 @@ export function draftRollout(
   return { kind: "drafted", rollout, refused: refused.map(({ instance, reason: why }) => ({ instance, reason: why })) };
 }
 
-/** Instances that cannot be emptied, because none of their class has the release, or is empty and could be given it first. */
+/**
+ * Instances that cannot be emptied, because no other instance of their class has the release, or is empty and could
+ * get it first.
+ */
 function withoutHost(candidates: readonly WaveCandidate[], meant: readonly Instance[], version: string) {
   const classOf = ({ instance }: WaveCandidate): string | undefined => meant.find(({ id }) => id === instance.id)?.class;
   const hosts = new Set<string | undefined>([
