@@ -45,17 +45,22 @@ export function draftRollout(
     return { kind: "refused", path: "pool", message: `${pool} is no pool of this fleet`, remedy: `Use one of ${pools.join(", ")}` };
   const whyNot = whyNotRelease(spec.versions, version, frozen);
   if (whyNot !== undefined) return { kind: "refused", path: "version", ...whyNot };
-  const meant = instances.filter((one) => (one.state === "ACTIVE" || one.state === "CORDONED") && (pool ?? one.pool) === one.pool);
-  const others = meant.filter((one) => one.version !== version || one.desiredVersion !== version);
-  const refused = others.flatMap((one) => {
+  const inScope = instances.filter((one) => (one.state === "ACTIVE" || one.state === "CORDONED") && (pool ?? one.pool) === one.pool);
+  const outdated = inScope.filter((one) => one.version !== version || one.desiredVersion !== version);
+  const refused = outdated.flatMap((one) => {
     const why = whyNotUpgrade(spec.versions, one, version);
     return why === undefined ? [] : [{ instance: one.name, reason: why, id: one.id }];
   });
-  const allowed = others.filter((one) => !refused.some((each) => each.id === one.id)).map((one) => candidateOf(one, facts));
-  const stuck = mode === "drain" ? withoutHost(allowed, meant, version) : [];
-  refused.push(...stuck);
-  const candidates = allowed.filter(({ instance }) => !stuck.some(({ id: each }) => each === instance.id));
-  const options = { mode, isEmergency, bakeMs: order.bakeMs, resyncMs: rolloutResyncOf(spec, [...new Set(meant.map((one) => one.pool))]) };
+  const allowed = outdated.filter((one) => !refused.some((each) => each.id === one.id)).map((one) => candidateOf(one, facts));
+  const unhosted = mode === "drain" ? withoutHost(allowed, inScope, version) : [];
+  refused.push(...unhosted);
+  const candidates = allowed.filter(({ instance }) => !unhosted.some(({ id: each }) => each === instance.id));
+  const options = {
+    mode,
+    isEmergency,
+    bakeMs: order.bakeMs,
+    resyncMs: rolloutResyncOf(spec, [...new Set(inScope.map((one) => one.pool))]),
+  };
   const rollout: Rollout = {
     id,
     version,
@@ -77,13 +82,13 @@ export function draftRollout(
 }
 
 /**
- * Instances that cannot be emptied, because no other instance of their class has the release, or is empty and could
- * get it first.
+ * Instances that cannot be emptied, because there is no instance of their class that could take their units: none that
+ * has the release already, and none that is empty and gets it first.
  */
-function withoutHost(candidates: readonly WaveCandidate[], meant: readonly Instance[], version: string) {
-  const classOf = ({ instance }: WaveCandidate): string | undefined => meant.find(({ id }) => id === instance.id)?.class;
+function withoutHost(candidates: readonly WaveCandidate[], inScope: readonly Instance[], version: string) {
+  const classOf = ({ instance }: WaveCandidate): string | undefined => inScope.find(({ id }) => id === instance.id)?.class;
   const hosts = new Set<string | undefined>([
-    ...meant.filter((one) => one.version === version && one.state === "ACTIVE").map((one) => one.class),
+    ...inScope.filter((one) => one.version === version && one.state === "ACTIVE").map((one) => one.class),
     ...candidates.filter(({ units }) => units === 0).map(classOf),
   ]);
   return candidates.flatMap((one) => {

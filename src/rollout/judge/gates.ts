@@ -59,6 +59,7 @@ export const LATE_MS = 60_000;
 const MANY = 20;
 /** What redis and repo-server lose in a restart is restored within this time, in ms. */
 const SETTLING_MS = 60_000;
+/** By which share of the applications it has to be worse. */
 const MARGIN = 0.01;
 /** By how many applications it has to be worse. A single one may be its user's mistake as easily as the release's. */
 const LEAST_MORE = 2;
