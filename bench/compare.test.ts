@@ -16,7 +16,7 @@ describe("two runs", () => {
     ["a little worse than before", {}, { value: 22 }, false],
     ["much worse than before", {}, { value: 25 }, true],
     ["better than before", {}, { value: 5 }, false],
-    ["fewer where more is better", { better: "higher" }, { better: "higher", value: 15 }, true],
+    ["less where more is better", { better: "higher" }, { better: "higher", value: 15 }, true],
     ["more where more is better", { better: "higher" }, { better: "higher", value: 30 }, false],
     ["worse within the noise of either", { noise: 0.2 }, { value: 25 }, false],
     ["slower by as much as the machine was", { limit: bare(10) }, { value: 40, limit: bare(20) }, false],
@@ -25,18 +25,18 @@ describe("two runs", () => {
     expect(regresses(before, now)).toBe(expected);
   });
 
-  it("are only held against each other where both have the figure at the same size", () => {
+  it("are compared only where both have the figure at the same size", () => {
     const now = [aFigure({ applications: 1000, value: 99 }), aFigure({ what: "something new" }), aFigure({ measure: "P2" })];
     expect(compareRuns([aFigure()], now)).toEqual([]);
   });
 
-  it("are not held against each other where one has a limit and the other has none, or a figure is no number", () => {
+  it("are not compared where only one has a limit, or a figure is no number", () => {
     expect(compareRuns([aFigure()], [aFigure({ limit: bare(1) })])).toEqual([]);
     expect(compareRuns([aFigure({ value: Number.NaN })], [aFigure()])).toEqual([]);
     expect(compareRuns([aFigure({ value: 0 })], [aFigure()])).toEqual([]);
   });
 
-  it("are told as lines, of which those that are regressions begin with a word", () => {
+  it("are rendered as lines; those of regressions begin with a word", () => {
     const text = renderDifferences(
       compareRuns([aFigure(), aFigure({ what: "other" })], [aFigure({ value: 40 }), aFigure({ what: "other", value: 10 })]),
     );

@@ -5,21 +5,21 @@ export interface Difference {
   readonly key: string;
   readonly before: number;
   readonly now: number;
-  /** Share by which it is worse; negative when it is better. */
+  /** Share by which it is worse. Negative: it is better. */
   readonly worseBy: number;
-  /** Share it may be worse by without anybody having made it so. */
+  /** Share by which it may be worse by chance. */
   readonly allowed: number;
   readonly isRegression: boolean;
 }
 
-/** Two runs of the same code on a machine that others use differ this much at least, whatever their repeats say. */
+/** Two runs of the same code on a shared machine differ by at least this share, whatever their repeats say. */
 const LEAST = 0.15;
-/** Standard errors by which chance alone parts two figures once in a few hundred. */
+/** By chance alone, two figures differ by more than this many standard errors once in a few hundred. */
 const ERRORS = 3;
 
 /**
- * Holds the figures that both runs have against each other: as ratios to the limit of the same run where there is one, because
- * machines and days differ, else as they are. Worse by more than the noise of both is a regression.
+ * Compares the figures that both runs have. Where a figure has a limit, its ratio to the limit of the same run is
+ * compared, because machines and days differ. A figure that is worse by more than the noise of both is a regression.
  */
 export function compareRuns(before: readonly SizedFigure[], now: readonly SizedFigure[]): readonly Difference[] {
   const known = new Map(before.map((figure) => [keyOf(figure), figure]));

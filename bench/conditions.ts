@@ -3,7 +3,7 @@ import { cpus, loadavg, release, totalmem, type } from "node:os";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 
-/** Under which conditions figures came about. */
+/** The conditions under which figures were measured. */
 export interface Conditions {
   readonly at: string;
   readonly commit: string;
@@ -15,7 +15,7 @@ export interface Conditions {
   readonly kubernetes: string;
   readonly engine: string;
   readonly processes: number;
-  /** One minute's load average when measuring began, and when it ended. */
+  /** Load average over one minute, at the beginning and at the end. */
   readonly load: readonly number[];
 }
 
@@ -36,7 +36,7 @@ export function loadNow(): number {
   return Math.round((loadavg()[0] ?? 0) * 100) / 100;
 }
 
-/** `+` stands for changes that are not committed. */
+/** The commit; with `+` if there were uncommitted changes. */
 function commit(): string {
   const git = (...args: readonly string[]): string =>
     execFileSync("git", [...args], {

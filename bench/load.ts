@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Starts actions at a fixed rate, whatever becomes of those before, and returns what came of each with the moment it was meant to
- * start: counted from there, a system that stalls is charged for the whole queue it makes people wait in.
+ * Starts actions at a fixed rate, whether or not earlier ones have ended. Returns the result of each with the moment
+ * at which it was due. Times are counted from that moment: so a system that stalls is charged for the whole queue
+ * that builds up.
  */
 export async function openLoop<R>(
   plan: { readonly rate: number; readonly count: number },
@@ -16,14 +17,14 @@ export async function openLoop<R>(
     const aheadMs = intendedAt - performance.now();
     if (aheadMs > 1) await sleep(aheadMs, undefined, { signal });
     const acting = act(index).then((result) => ({ intendedAt, result }));
-    // It is waited for below; one that fails before that is no reason to end the process.
+    // Awaited below. A failure before that must not end the process.
     acting.catch(() => {});
     running.push(acting);
   }
   return Promise.all(running);
 }
 
-/** Runs an action for each item with so many under way at once; the first failure ends it. Results in the order of the items. */
+/** Runs an action for each item, so many at a time. The first failure ends it. Results are in the order of the items. */
 export async function inFlight<T, R>(items: readonly T[], atOnce: number, act: (item: T) => Promise<R>): Promise<readonly R[]> {
   const results: R[] = new Array<R>(items.length);
   let next = 0;

@@ -47,11 +47,11 @@ async function main(args: readonly string[]): Promise<number> {
 interface Measured {
   readonly conditions: Conditions;
   readonly figures: readonly SizedFigure[];
-  /** Measures that came to no figures. */
+  /** Measures that gave no figures. */
   readonly failed: readonly string[];
 }
 
-/** Whatever was measured before an end on request. */
+/** Whatever was measured until the run was stopped. */
 async function measure(options: BenchOptions, progress: Progress, signal: AbortSignal): Promise<Measured> {
   const measures = MEASURES.filter(({ name, engines }) => options.names.includes(name) && engines.includes(options.engine));
   const figures: SizedFigure[] = [];
@@ -66,7 +66,7 @@ async function measure(options: BenchOptions, progress: Progress, signal: AbortS
       measures: measures as readonly Measure[],
       onFigures: (found: readonly SizedFigure[]) => figures.push(...found),
     };
-    // What was measured before something broke is worth telling all the same.
+    // Figures from before a failure are worth reporting all the same.
     await runMeasures(run, either).then(
       (names) => failed.push(...names),
       (error: unknown) => {
@@ -85,7 +85,7 @@ async function withWorld(
   use: (world: World, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "argosy-bench-"));
-  // PostgreSQL does not run as root; the user it runs as then must get through.
+  // PostgreSQL does not run as root, and the user it runs as has to reach the directory.
   chmodSync(directory, 0o711);
   const stops: (() => Promise<unknown>)[] = [];
   const watching = new AbortController();
@@ -96,7 +96,7 @@ async function withWorld(
     if (!signal.aborted) throw error;
   } finally {
     progress.say("  stopping …");
-    // An API server waits a minute for watches that nobody ends.
+    // The API server waits a minute for open watches.
     watching.abort(new Error("the bench ends"));
     for (const stop of stops.reverse()) await stop().catch((error: unknown) => progress.say(`  ${errorText(error)}`));
     if (options.keep) progress.say(`  everything is left in ${directory}`);
@@ -124,7 +124,7 @@ function tell(options: BenchOptions, { conditions, figures, failed }: Measured):
   process.stdout.write(`${missed === 0 ? "Every goal that was measured is met." : `Goals missed: ${missed}.`} Written to ${file}\n`);
 }
 
-/** The first signal stops cleanly; a second one meanwhile changes nothing, or processes would be left behind. */
+/** The first signal stops the run cleanly. Later ones are ignored: processes would be left behind. */
 function endOnSignals(): AbortSignal {
   const ending = new AbortController();
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(name, () => ending.abort(new Error("stopped on request")));

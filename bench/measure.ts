@@ -9,10 +9,10 @@ export interface Bench {
   readonly world: World;
   readonly options: BenchOptions;
   readonly progress: Progress;
-  /** Deployments that stand all the time, over `workspaces`. */
+  /** Deployments that exist during all measures, spread over `workspaces`. */
   readonly standing: readonly Deployment[];
   readonly workspaces: readonly string[];
-  /** More workspaces, with nothing in them but one deployment each. */
+  /** Two more workspaces, with only one deployment each. */
   readonly quiet: { readonly one: string; readonly other: string };
   readonly signal: AbortSignal;
 }
@@ -21,7 +21,7 @@ export interface Measure {
   readonly name: string;
   readonly about: string;
   readonly engines: readonly EngineKind[];
-  /** Whether it comes out the same however many applications there are. */
+  /** Whether the number of applications does not matter. */
   readonly isSizeless?: boolean;
   run(bench: Bench): Promise<readonly Figure[]>;
 }

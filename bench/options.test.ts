@@ -6,15 +6,15 @@ const MEASURES = ["P1", "P1b", "P2"].map((name) => ({ name, about: `what ${name}
 const parse = (...args: readonly string[]) => parseBenchOptions(args, MEASURES);
 
 describe("the options of the bench", () => {
-  it("are every measure at one size, unless something else is asked for", () => {
+  it("select every measure at one size by default", () => {
     expect(parse()).toMatchObject({ names: ["P1", "P1b", "P2"], applications: [200], engine: "scripted", compare: undefined, help: false });
   });
 
-  it("take measures in their own order, however they are spelled", () => {
+  it("put measures into their own order, and ignore upper and lower case", () => {
     expect(parse("p2", "P1B").names).toEqual(["P1b", "P2"]);
   });
 
-  it("take sizes ascending and each once", () => {
+  it("sort sizes and drop repeated ones", () => {
     expect(parse("--applications", "1000,200,1000").applications).toEqual([200, 1000]);
   });
 
@@ -39,7 +39,7 @@ describe("the options of the bench", () => {
     expect(() => parse(...args)).toThrow(message);
   });
 
-  it("are all explained", () => {
+  it("are all in the help text", () => {
     const help = renderHelp(MEASURES);
     for (const { name, about } of MEASURES) expect(help).toContain(`${name.padEnd(4)} ${about}`);
     for (const option of Object.keys(parse()).filter((key) => !["names", "idleSeconds"].includes(key)))

@@ -6,9 +6,9 @@ export type EngineKind = "scripted" | "argo-cd";
 export interface BenchOptions {
   /** Names of the measures to run. */
   readonly names: readonly string[];
-  /** Applications that are there while it is measured, ascending. */
+  /** Numbers of applications during the measures, ascending. */
   readonly applications: readonly number[];
-  /** Changed statuses a second. */
+  /** Changed statuses per second. */
   readonly rate: number;
   /** Deployments created at once. */
   readonly burst: number;
@@ -19,12 +19,12 @@ export interface BenchOptions {
   /** `limits.unfinishedApplications` of the Argosy processes; their default if absent. */
   readonly unfinished: number | undefined;
   readonly idleSeconds: number;
-  /** Argosy processes. */
+  /** Number of Argosy processes. */
   readonly processes: number;
   readonly engine: EngineKind;
-  /** File the result is written to as well. */
+  /** A file to write the result to as well. */
   readonly json: string | undefined;
-  /** What to compare with: a file, or `latest` of the results. */
+  /** What to compare with: a file, or `latest` for the newest kept result. */
   readonly compare: string | undefined;
   /** Folder for CPU profiles of the Argosy processes. */
   readonly profile: string | undefined;
@@ -82,7 +82,7 @@ const OPTIONS = {
   ...{ json: TEXT, compare: TEXT, profile: TEXT, keep: FLAG, help: FLAG },
 } as const;
 
-/** Parses the arguments after `npm run bench --`. Throws `InputError` naming the argument and what is allowed. */
+/** Parses the arguments after `npm run bench --`. Throws `InputError` with the argument and what is allowed. */
 export function parseBenchOptions(args: readonly string[], measures: readonly MeasureInfo[]): BenchOptions {
   const { values, positionals } = parsed(withCompared(args));
   const known = measures.map(({ name }) => name);
@@ -104,7 +104,7 @@ export function parseBenchOptions(args: readonly string[], measures: readonly Me
   };
 }
 
-/** `--compare` may stand without a file. */
+/** `--compare` may be given without a file. */
 function withCompared(args: readonly string[]): readonly string[] {
   return args.flatMap((arg, index) => {
     const next = args[index + 1];

@@ -13,7 +13,7 @@ export interface Result {
 
 const RESULTS = fileURLToPath(new URL("results", import.meta.url));
 
-/** Keeps a result among the others, and where it was asked for. Returns its file. */
+/** Writes a result into the folder of results, and to `also` if given. Returns its file in the folder. */
 export function writeResult(result: Result, also: string | undefined): string {
   mkdirSync(RESULTS, { recursive: true });
   const file = join(RESULTS, `${result.conditions.at.replaceAll(":", "-")}.json`);
@@ -22,7 +22,7 @@ export function writeResult(result: Result, also: string | undefined): string {
   return file;
 }
 
-/** The file of that name, or with `latest` the newest that was kept. */
+/** Reads the result in that file, or with `latest` the newest one in the folder. */
 export function readResult(which: string): Result {
   const kept = which === "latest" && existsSync(RESULTS) ? readdirSync(RESULTS).filter((name) => name.endsWith(".json")) : [];
   const newest = kept.sort().at(-1);

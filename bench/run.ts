@@ -8,7 +8,7 @@ import type { World } from "./world/open-world.ts";
 import type { Deployment } from "./world/users.ts";
 
 const WORKSPACES = Array.from({ length: 100 }, (_, index) => `bench-${index}`);
-/** Deployments that are waited for together while filling up. */
+/** How many deployments are created at a time while filling up. */
 const AT_A_TIME = 100;
 const QUIET = { one: "bench-one", other: "bench-other" } as const;
 
@@ -21,8 +21,8 @@ export interface Run {
 }
 
 /**
- * Runs the measures at each size, and hands over the figures of each as soon as it has them. One that fails does not end the
- * others; returns the names of those that did.
+ * Runs the measures at each size and hands over the figures of each when it has ended. A measure that fails does not
+ * end the others. Returns the names of those that failed.
  */
 export async function runMeasures(run: Run, signal: AbortSignal): Promise<readonly string[]> {
   const failed: string[] = [];

@@ -26,7 +26,7 @@ describe("a percentile", () => {
     );
   });
 
-  it("of nothing is no number", () => {
+  it("of no samples is NaN", () => {
     expect([percentile([], 0.5), median([])]).toEqual([Number.NaN, Number.NaN]);
   });
 });
@@ -38,7 +38,7 @@ describe("a median", () => {
 });
 
 describe("noise", () => {
-  it("is none of repeats that agree, and of a single one", () => {
+  it("is zero for repeats that agree, and for a single one", () => {
     expect([noiseOf([2, 2, 2]), noiseOf([5]), noiseOf([])]).toEqual([0, 0, 0]);
   });
 
@@ -57,7 +57,7 @@ describe("noise", () => {
 });
 
 describe("blocks", () => {
-  it("hold every sample once, in order, in groups that differ by one at most", () => {
+  it("hold every sample once, in order, in groups whose sizes differ by at most one", () => {
     fc.assert(
       fc.property(samples, fc.integer({ min: 1, max: 10 }), (values, count) => {
         const blocks = blocksOf(values, count);

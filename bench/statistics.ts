@@ -1,4 +1,7 @@
-/** Value below which this share (0 to 1) of the samples lies; nearest rank, so that it is always one of them. `NaN` of none. */
+/**
+ * The value below which this share (0 to 1) of the samples lies, by nearest rank, so that it is always one of them.
+ * `NaN` without samples.
+ */
 export function percentile(samples: readonly number[], share: number): number {
   if (samples.length === 0) return Number.NaN;
   const sorted = samples.toSorted((a, b) => a - b);
@@ -15,9 +18,10 @@ export function median(samples: readonly number[]): number {
 }
 
 /**
- * How far a figure would have come out elsewhere had the run been another one, as a share of it: the standard error of the
- * median of its repeats, taken from their median absolute deviation, which one disturbed repeat does not move. The factors are
- * those of the normal distribution: 1.4826 makes a deviation of it, 1.2533 the error of a median of an error of a mean. 0 of one.
+ * How much the figure would differ in another run, as a share of it: the standard error of the median of its repeats.
+ * It is estimated from their median absolute deviation, which one disturbed repeat does not change. The factors
+ * belong to the normal distribution: 1.4826 turns that into a standard deviation, 1.2533 turns the error of a mean
+ * into that of a median. 0 for a single repeat.
  */
 export function noiseOf(repeats: readonly number[]): number {
   const middle = median(repeats);
@@ -26,7 +30,7 @@ export function noiseOf(repeats: readonly number[]): number {
   return Math.abs((1.2533 * deviation) / Math.sqrt(repeats.length) / middle);
 }
 
-/** Consecutive groups of samples, as equal in size as can be: the repeats of a measurement that ran in one piece. */
+/** Cuts samples into consecutive groups of nearly equal size: the repeats of a measurement that ran in one piece. */
 export function blocksOf<T>(samples: readonly T[], count: number): readonly (readonly T[])[] {
   const blocks = Array.from({ length: count }, (_, index) =>
     samples.slice(Math.floor((index * samples.length) / count), Math.floor(((index + 1) * samples.length) / count)),

@@ -14,7 +14,7 @@ const idle: SizedFigure = {
 const rows: SizedFigure = { ...{ applications: 1000, measure: "P3", what: "rows", unit: "/s", better: "higher", value: 16_852, noise: 0 } };
 
 describe("the table", () => {
-  it("says what is there, what it is held against and whether that is met", () => {
+  it("shows figures, limits, goals and whether they are met", () => {
     expect(renderTable([creation, idle, rows]).split("\n")).toEqual([
       "| apps |    | figure                      |        value |  p99 |       limit | ratio |  noise | goal           | met |",
       "| ---: | -- | --------------------------- | -----------: | ---: | ----------: | ----: | -----: | -------------- | --- |",
@@ -49,7 +49,7 @@ describe("a goal", () => {
     expect(of({ goal: { of: "value", sense: "at most", bound: 20 } })).toBe(false);
   });
 
-  it("says nothing where there is none, or no limit to hold it against", () => {
+  it("is undefined where there is none, or no limit to compare with", () => {
     const { limit: _limit, ...unlimited } = creation;
     expect([isMet(rows), isMet(unlimited)]).toEqual([undefined, undefined]);
   });

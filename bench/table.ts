@@ -1,10 +1,10 @@
 import { type Figure, isMet, ratioOf, type SizedFigure } from "./figures.ts";
 
 const HEAD = ["apps", "", "figure", "value", "p99", "limit", "ratio", "noise", "goal", "met"] as const;
-/** Columns that hold words; the others hold numbers and end in line. */
+/** Columns of words. The others hold numbers and are aligned to the right. */
 const WORDS: ReadonlySet<string> = new Set(["", "figure", "goal", "met"]);
 
-/** The figures as a table for people, in Markdown, so that it can be pasted where it is read. */
+/** The figures as a Markdown table. */
 export function renderTable(figures: readonly SizedFigure[]): string {
   const rows = figures.map(cellsOf);
   const widths = HEAD.map((name, column) => Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)));
@@ -37,7 +37,7 @@ function goalText({ goal, unit }: Figure): string {
   return `${goal.sense === "at most" ? "≤" : "≥"} ${short(goal.bound)} ${goal.of === "ratio" ? "×" : unit}`;
 }
 
-/** Three digits that count. */
+/** A number with three significant digits. */
 export function short(value: number): string {
   if (!Number.isFinite(value)) return "-";
   if (value === 0) return "0";

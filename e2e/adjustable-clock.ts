@@ -2,8 +2,8 @@ import { readFileSync, rmSync } from "node:fs";
 import process from "node:process";
 
 /**
- * Loaded before a control plane process: SIGUSR2 sets its wall clock as far from the machine's as a file says, and removes the file.
- * As with a real clock that is set, timers and the monotonic clock go on as they did.
+ * Loaded before a control plane process. On SIGUSR2 it sets the process's wall clock as far from the machine's as a
+ * file says, and removes the file. Timers and the monotonic clock go on as before, as when a real clock is set.
  */
 const file = process.env["ARGOSY_E2E_CLOCK"] ?? "";
 const SystemDate = Date;

@@ -32,7 +32,7 @@ interface SeenApplication extends KubeObject {
 const read = (world: World, { namespace }: HandMadeArgo, name: string) =>
   world.kube.get<SeenApplication>(TYPES.application, { namespace, name }, world.signal);
 
-/** Ten Applications of one Argo CD, each in a namespace of its own, all Synced. */
+/** Ten Applications of one Argo CD, each in its own namespace, all Synced. */
 async function deployByHand(world: World, argo: HandMadeArgo): Promise<readonly Workspace[]> {
   const files = Object.fromEntries(NAMES.map((name) => [`${name}/config.yaml`, configMapFile("config", { name })]));
   await world.git.commit(REPOSITORY, files);
@@ -60,7 +60,7 @@ const synced = (world: World, argo: HandMadeArgo, name: string) =>
       seen?.status?.sync?.status === "Synced" && (!seen.status.operationState || seen.status.operationState.finishedAt !== undefined),
   );
 
-/** What tells any write to anything deployed. */
+/** What shows any write to any deployed object. */
 const deployed = (workspaces: readonly Workspace[]) =>
   Promise.all(
     workspaces.map(async (each) => {
@@ -85,7 +85,7 @@ const all = (verdict: AdoptionOutcome["verdict"]) => NAMES.map((name) => [name, 
 const verdicts = (outcomes: readonly AdoptionOutcome[]) => outcomes.map(({ name, verdict }) => [name, verdict]);
 
 describe.runIf(IS_LONG)("an Argo CD that somebody installed by hand", () => {
-  it("is adopted without a write to anything it deployed, and takes it all back from an export", async () => {
+  it("is adopted without a write to anything it deployed, and gets everything back from an export", async () => {
     const world = openWorld();
     const argo = await installHandMadeArgo(world, "handmade");
     try {
@@ -121,14 +121,14 @@ describe.runIf(IS_LONG)("an Argo CD that somebody installed by hand", () => {
       expect(await deployed(workspaces)).toEqual(changed);
       report(`${NAMES.length} plain Applications of an export are Synced; no sync, no write to what is deployed`);
     } finally {
-      // First who would put back what the other's cascade takes away.
+      // First the one that would restore what the other's cascade deletes.
       await argo.remove();
       for (const name of NAMES) await world.kube.delete(TYPES.deployment, { namespace: name, name }, {}, world.signal);
     }
   });
 });
 
-/** A commit after the adoption reaches the user by the fleet. */
+/** A commit after the adoption reaches the user through the fleet. */
 async function changeOne(world: World, workspace: Workspace | undefined): Promise<void> {
   const [name = ""] = NAMES;
   const revision = await world.git.commit(REPOSITORY, { [`${name}/config.yaml`]: configMapFile("config", { name, is: "changed" }) });
@@ -137,7 +137,7 @@ async function changeOne(world: World, workspace: Workspace | undefined): Promis
   expect((await workspace?.configMap("config"))?.data).toEqual({ name, is: "changed" });
 }
 
-/** Gives everything to the Argo CD made by hand as an export prints it. */
+/** Gives everything back to the Argo CD made by hand, as an export prints it. */
 async function leave(world: World, argo: HandMadeArgo): Promise<void> {
   for (const name of NAMES) await world.kube.delete(TYPES.application, { namespace: argo.namespace, name }, {}, world.signal);
   const { out } = await argosy(world, "export", ...NAMES, "--into", argo.namespace, "--server", argo.server, "-o", "json");

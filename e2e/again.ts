@@ -1,4 +1,4 @@
-/** Does something again and again until it is ended; what it throws, the end throws. */
+/** Does something again and again until it is ended. If it throws, the end throws the same. */
 export function again(everyMs: number, work: () => Promise<void>): { end(): Promise<void> } {
   let isOver = false;
   const run = async (): Promise<void> => {

@@ -2,7 +2,7 @@ import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { reflect } from "./reflect.ts";
 import { TYPES, type World } from "./world.ts";
 
-/** What is looked for in an Application. */
+/** The part of an Application that stories wait for. */
 export interface SeenApplication extends KubeObject {
   readonly spec?: { readonly source?: { readonly path?: string }; readonly destination?: { readonly namespace?: string } };
   readonly operation?: unknown;
@@ -20,12 +20,12 @@ export interface SeenApplication extends KubeObject {
 
 /** Sees every state of every Application, also those between two polls. */
 export interface ApplicationWatch {
-  /** Resolves with the first Application that fits from now on, or at once where one does. */
+  /** Resolves with the first Application that matches: at once if one does now, else the next one that will. */
   first(fits: (application: SeenApplication) => boolean): Promise<SeenApplication>;
   close(): Promise<void>;
 }
 
-/** `onState` is shown every state of every Application, beginning with those they are in. */
+/** `onState` gets every state of every Application, beginning with the present ones. */
 export async function watchApplications(
   world: World,
   onState: (application: SeenApplication) => void = () => undefined,

@@ -14,7 +14,7 @@ import { conditionOf, configMapFile, findApplication, openWorld, TYPES, until, t
 
 const ROLES = ["edit", "admin"] as const;
 const DEPLOYER = "argosy-deployer";
-/** Names that no user reads. */
+/** Names that users must not read. */
 const OURS = /standard-[12]|argosy-(standard|accounts|system)|(?<![a-z0-9])(ws|u|read|cluster)-[0-9a-f]{20}/;
 
 let world: World;
@@ -39,10 +39,10 @@ afterEach(async () => {
 
 type ConfigMap = KubeObject & { readonly data?: Readonly<Record<string, string>> };
 
-describe.each(ROLES)("whoever is bound to %s in a namespace", (role) => {
+describe.each(ROLES)("a person bound to %s in a namespace", (role) => {
   const person = () => scene.people[role].kube;
 
-  it("makes no token of an account that deploys, of the own workspace or another", async () => {
+  it("creates no token of a deploying account, neither of its own workspace nor of another", async () => {
     for (const { account } of [scene.attacker, scene.victim]) {
       const refusal = await refusalOf(tokenOf(person(), account, world.signal));
       expect(refusal.status).toBe(403);
@@ -52,14 +52,14 @@ describe.each(ROLES)("whoever is bound to %s in a namespace", (role) => {
     }
   });
 
-  it("reads none of the Secrets in which tokens are kept", async () => {
+  it("reads no Secret that holds a token", async () => {
     for (const namespace of ["argosy-accounts", "argosy-system", scene.instanceNamespace, scene.victim.workspace.namespace]) {
       const refusal = await refusalOf(person().listPage(TYPES.secret, { namespace }, world.signal));
       expect(refusal).toMatchObject({ status: 403, message: expect.stringContaining('cannot list resource "secrets"') });
     }
   });
 
-  it("impersonates no account that deploys", async () => {
+  it("impersonates no deploying account", async () => {
     for (const { account, workspace } of [scene.attacker, scene.victim]) {
       const headers = { "Impersonate-User": `system:serviceaccount:${account.namespace}:${account.name}` };
       const path = `/api/v1/namespaces/${workspace.namespace}/configmaps`;
@@ -69,7 +69,7 @@ describe.each(ROLES)("whoever is bound to %s in a namespace", (role) => {
     }
   });
 
-  it("binds nobody to the role that accounts deploy under, in the own namespace or another", async () => {
+  it("binds nobody to the role of deploying accounts, neither in its own namespace nor in another", async () => {
     for (const { workspace } of [scene.attacker, scene.victim]) {
       const mine = { namespace: scene.attacker.workspace.namespace, name: `person-${role}` };
       for (const subject of [mine, scene.victim.account]) {
@@ -92,8 +92,8 @@ describe.each(ROLES)("whoever is bound to %s in a namespace", (role) => {
   });
 });
 
-describe("whoever administers a namespace", () => {
-  it("gives another workspace's account rights in its own namespace, which gains nothing there", async () => {
+describe("the administrator of a namespace", () => {
+  it("may give another workspace's account rights in its own namespace, which gains nothing there", async () => {
     const { namespace } = scene.attacker.workspace;
     const binding = bindingOf({ namespace, name: "attack-gift" }, "admin", scene.victim.account);
     await scene.people.admin.kube.create(TYPES.roleBinding, binding, world.signal);
@@ -103,7 +103,7 @@ describe("whoever administers a namespace", () => {
     await scene.people.admin.kube.delete(TYPES.roleBinding, { namespace, name: "attack-gift" }, {}, world.signal);
   });
 
-  it("deletes its own owner binding, which is put back and counted, and no other", async () => {
+  it("deletes its own owner binding, which is restored and counted, and no other", async () => {
     const { kube } = scene.people.admin;
     const at = { namespace: scene.attacker.workspace.namespace, name: OWNER_BINDING };
     const isOwnerBindingMade = (labels: string) => labels.includes('object="register"') && labels.includes('step="create"');
@@ -113,12 +113,12 @@ describe("whoever administers a namespace", () => {
     ]);
     await kube.delete(TYPES.roleBinding, at, {}, world.signal);
     await until(
-      "the register again",
+      "the owner binding again",
       () => world.kube.get(TYPES.roleBinding, at, world.signal),
       (found) => found !== undefined && found.metadata.uid !== old?.metadata.uid,
     );
     await until(
-      "it is counted",
+      "the counted write",
       () => sumOf(world, "argosy_reconciler_writes_total", isOwnerBindingMade),
       (count) => count === counted + 1,
     );
@@ -131,7 +131,8 @@ const fromGit = Object.entries(MANIFESTS).map(([name, manifest], index) => ({ na
 
 describe.each([
   { who: "a workspace", environment: undefined, by: "project" },
-  // Lists of kinds hold for all of a project's destinations: with an environment they are wide, and only the account's rights refuse.
+  // The lists of allowed kinds hold for all of a project's destinations. With an environment they are wide, and only
+  // the account's rights refuse.
   { who: "a workspace with an environment of its own", environment: "mine", by: "account" },
 ] as const)("what $who has in Git", ({ environment, by }) => {
   const REPOSITORY = "attacks-git";
@@ -148,7 +149,7 @@ describe.each([
   it.each(fromGit)("does not make $name", async ({ manifest, path }) => {
     const { type, object, reported: refusals } = manifest(scene, world);
     const text = await reported(world, { namespace: namespace(), name: nameOf(path) }, refusals[by] ?? refusals.project);
-    // The author of the manifest knows the namespace in it already.
+    // The author of the manifest knows the namespace in it anyway.
     expect(text.replaceAll(`"namespace":${JSON.stringify(object.metadata.namespace)}`, "")).not.toMatch(OURS);
     const { namespace: where = "", name } = object.metadata;
     const found = await world.kube.get<ConfigMap>(type, { namespace: where, name }, world.signal);
@@ -158,7 +159,7 @@ describe.each([
 });
 
 describe("the account that deploys a workspace", () => {
-  it.each(fromGit)("may not make $name, whatever Argo CD would let pass", async ({ manifest }) => {
+  it.each(fromGit)("may not create $name, even where Argo CD would allow it", async ({ manifest }) => {
     const { type, object } = manifest(scene, world);
     const { namespace, name } = scene.attacker.account;
     const headers = { "Impersonate-User": `system:serviceaccount:${namespace}:${name}` };
@@ -174,8 +175,8 @@ async function bringEnvironment(name: string): Promise<void> {
   const { server, ca } = target.kubernetes;
   const token = await target.account("attacker");
   await makeEnvironment({ kube: scene.people.edit.kube, world }, { namespace: workspace.namespace, name }, { server, ca, token });
-  await deployAsUser("abroad", { repoURL: world.git.url("attacks-home"), path: "home" }, { environment: name, namespace: "stolen" });
-  await workspace.settled("abroad");
+  await deployAsUser("elsewhere", { repoURL: world.git.url("attacks-home"), path: "home" }, { environment: name, namespace: "stolen" });
+  await workspace.settled("elsewhere");
 }
 
 /** A deployment of the attacker's. */
@@ -216,7 +217,7 @@ describe("what another workspace has", () => {
     return make(kube, TYPES.deployment, { metadata: { namespace, name }, spec }, world.signal);
   };
 
-  it("a private repository, is not read by who knows its URL", async () => {
+  it("a private repository, is not read by somebody who knows its URL", async () => {
     const { kube } = scene.people.edit;
     await deployPrivate(kube, namespaceOf("attacker"));
     const resource = await until(
@@ -229,7 +230,7 @@ describe("what another workspace has", () => {
     expect(await scene.attacker.workspace.configMap("from-private")).toBeUndefined();
   });
 
-  it("a credential, is not used by who names its Secret", async () => {
+  it("a credential, is not used by somebody who names its Secret", async () => {
     const [{ kube }, namespace] = [scene.people.edit, namespaceOf("attacker")];
     const spec = { repository, secret: "private" };
     await make(kube, TYPES.credential, { metadata: { namespace, name: "private" }, spec }, world.signal);
@@ -251,7 +252,7 @@ describe("what another workspace has", () => {
     ["a path to it", () => `../${namespaceOf("victim")}/prod`],
     ["Argo CD's name for where it runs", () => "in-cluster"],
     ["Argosy's name for the API cluster", () => "api"],
-  ])("an environment, is not deployed to by who knows %s", async (spelling, environment) => {
+  ])("an environment, is not deployed to by somebody who knows %s", async (spelling, environment) => {
     const name = `steals-${spelling.toLowerCase().replaceAll(/[^a-z]+/g, "-")}`;
     const source = { repoURL: world.git.url("attacks-home"), path: "home" };
     await deployAsUser(name, source, { environment: environment(), namespace: "stolen" });
@@ -264,7 +265,7 @@ describe("what another workspace has", () => {
     expect(await findApplication(world, namespace, name)).toBeUndefined();
   });
 
-  it("a namespace, is not deployed to by who names it as the destination", async () => {
+  it("a namespace, is not deployed to by somebody who names it as the destination", async () => {
     const source = { repoURL: world.git.url("attacks-home"), path: "home", targetRevision: "main" };
     const metadata = { namespace: namespaceOf("attacker"), name: "into" };
     const spec = { source, destination: { namespace: namespaceOf("victim") }, type: "automated" };
@@ -275,7 +276,7 @@ describe("what another workspace has", () => {
     });
   });
 
-  it("a project, is not deployed under by who writes its name into a deployment", async () => {
+  it("a project, is not used by somebody who writes its name into a deployment", async () => {
     const { namespace } = scene.attacker.workspace;
     const { project, account } = scene.victim;
     const annotations = {
@@ -302,7 +303,7 @@ describe("what another workspace has", () => {
     for (const smuggled of [project, account.name, "9999999", "in-cluster"]) expect(text).not.toContain(smuggled);
   });
 
-  it("objects, are not taken over by who writes their tracking id on his own", async () => {
+  it("objects, are not taken over by somebody who writes their tracking id on others", async () => {
     const theirs = await findApplication(world, namespaceOf("victim"), "home");
     const tracking = `${theirs?.metadata.name}:/ConfigMap:${namespaceOf("victim")}/home`;
     const metadata = { name: "tracked", annotations: { "argocd.argoproj.io/tracking-id": tracking } };

@@ -8,13 +8,13 @@ import type { World } from "./world.ts";
 const ENTRY = join(dirname(fileURLToPath(import.meta.url)), "../src/cli/argosy.ts");
 const TIMEOUT_MS = 300_000;
 
-/** How the first control plane is found, with the token of an operator. */
+/** How to reach the first control plane, with an operator's token. */
 const environment = ({ harness }: World) => ({ ARGOSY_URL: harness.argosyUrls[0] ?? "", ARGOSY_TOKEN: harness.token });
 
-/** Runs an `argosy` command against the fleet, without a process of its own. */
+/** Runs an `argosy` command against the fleet, within this process. */
 export const argosy = (world: World, ...args: readonly string[]): Promise<Seen> => runCommand(args, environment(world));
 
-/** The same as a process of its own: what a shell sees. */
+/** The same in its own process, as a shell would. */
 export function argosyProcess(world: World, ...args: readonly string[]): Promise<Seen> {
   const env = { PATH: process.env["PATH"] ?? "", ...environment(world) };
   return new Promise((resolve, reject) => {
@@ -25,15 +25,15 @@ export function argosyProcess(world: World, ...args: readonly string[]): Promise
   });
 }
 
-/** A command that goes on until it is stopped. */
+/** A command that runs until it is stopped. */
 export interface Started {
-  /** What it has printed by now, and its exit code once it has ended. */
+  /** What it has printed so far, and its exit code once it has ended. */
   seen(): Omit<Seen, "code"> & { readonly code: number | undefined };
-  /** Also of one that has ended: what it printed, and its exit code. */
+  /** Sends it the signal and waits for its end; it may have ended before. Returns what it printed, and its exit code. */
   end(signal: "SIGINT" | "SIGTERM"): Promise<Seen>;
 }
 
-/** Starts a command as a process of its own. */
+/** Starts a command in its own process. */
 export function startArgosy(env: Readonly<Record<string, string>>, ...args: readonly string[]): Started {
   const child = spawn(process.execPath, [ENTRY, ...args], {
     env: { PATH: process.env["PATH"] ?? "", ...env },
@@ -58,12 +58,12 @@ export function startArgosy(env: Readonly<Record<string, string>>, ...args: read
   };
 }
 
-/** The answer of a command that has to succeed, as programs read it. */
+/** The answer of a command that has to succeed, as JSON. */
 export async function answerOf<T>(world: World, args: readonly string[]): Promise<T> {
   const { out, err, code } = await argosy(world, ...args, "-o", "json");
   if (code !== 0) throw new Error(`argosy ${args.join(" ")} ended with ${code}: ${err}`);
   return JSON.parse(out) as T;
 }
 
-/** What a command printed, without the lines that it was laid out in: sentences are wrapped to the width of a terminal. */
+/** What a command printed, as one line: sentences are wrapped to the width of a terminal. */
 export const inOneLine = (out: string): string => out.replace(/\s+/g, " ").trim();

@@ -1,10 +1,10 @@
 import { callHarness, type HarnessCalls, type Way } from "./harness-client.ts";
 import { until, type World } from "./world.ts";
 
-/** What one control plane process says of itself. */
+/** What one control plane process reports about itself. */
 export interface Health {
   readonly isReady: boolean;
-  /** What it is not ready for. */
+  /** The checks that keep it from being ready. */
   readonly failing: readonly string[];
 }
 
@@ -25,20 +25,20 @@ export const allReady = (world: World): Promise<unknown> =>
     (health) => health.every(({ isReady }) => isReady),
   );
 
-/** Starts the first control plane process anew, with these sections of the configuration until it is started the next time. */
+/** Restarts the first control plane process with these sections of the configuration, which hold until its next start. */
 export async function restartFirst(world: World, config: Omit<HarnessCalls["startArgosy"], "index">): Promise<void> {
   await callHarness(world.harness, "killArgosy", { index: 0 });
   await callHarness(world.harness, "startArgosy", { index: 0, ...config });
   await allReady(world);
 }
 
-/** Sum of a metric's samples over all control planes whose labels fit, as Prometheus would read it now. */
+/** Sum of a metric's samples with these labels over all control planes, as Prometheus would read it now. */
 export async function sumOf(world: World, metric: string, fits: (labels: string) => boolean = () => true): Promise<number> {
   const samples = await samplesOf(world, metric);
   return [...samples].reduce((sum, [labels, value]) => (fits(labels) ? sum + value : sum), 0);
 }
 
-/** A metric's samples by their labels, each summed over all control planes. */
+/** A metric's samples by labels, each summed over all control planes. */
 export async function samplesOf({ harness }: World, metric: string): Promise<ReadonlyMap<string, number>> {
   const texts = await Promise.all(harness.argosyUrls.map((url) => fetch(`${url}/metrics`).then((response) => response.text())));
   const samples = new Map<string, number>();
@@ -51,7 +51,7 @@ export async function samplesOf({ harness }: World, metric: string): Promise<Rea
   return samples;
 }
 
-/** Runs something while a way is disturbed, and lets the way be as it was whatever happens. */
+/** Runs something while a connection is disturbed, and restores the connection whatever happens. */
 export async function disturbed<T>(
   { harness }: World,
   { way, fault }: { readonly way: Way; readonly fault: HarnessCalls["disturb"]["fault"] },

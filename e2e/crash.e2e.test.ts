@@ -8,15 +8,15 @@ import { inSeconds } from "./in-seconds.ts";
 import { expectNoOrphans, expectWhole, isStanding, openTruth, type Truth } from "./truth.ts";
 import { configMapFile, findApplication, IS_LONG, openWorkspace, openWorld, report, until, type Workspace, type World } from "./world.ts";
 
-/** Enough for every member to have several whatever their ids are. */
+/** So many that every member has several, whatever their ids are. */
 const WORKSPACES = 10;
 const EACH = IS_LONG ? 30 : 20;
-/** P6 promises a minute. It is printed and not held to: machines that run tests have other things to do. */
+/** P6 promises a minute. The time is printed and not checked, because machines that run tests are busy. */
 const BUSY_MS = 300_000;
-/** How long nothing may be written while nothing happens: longer than every timer but the daily ones. */
+/** How long nothing may be written while nothing happens: longer than every timer except the daily ones. */
 const QUIET_MS = IS_LONG ? 130_000 : 65_000;
 
-/** What other stories left is put in order meanwhile, with pauses of minutes. */
+/** Time for the leftovers of other stories to be cleaned up, with pauses of minutes. */
 const GUARD_MS = 6 * QUIET_MS;
 
 let world: World;
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => truth.close());
 
 describe("a killed control plane", () => {
-  it(`loses nothing and does nothing twice in the middle of ${WORKSPACES * EACH} creations, and says when nothing is half-done any more (P6)`, async () => {
+  it(`loses nothing and repeats nothing in the middle of ${WORKSPACES * EACH} creations, and reports when nothing is half-done any more (P6)`, async () => {
     const names = Array.from({ length: EACH }, (_, index) => `app-${index}`);
     await world.git.commit("crash", Object.fromEntries(names.map((name) => [`${name}/config.yaml`, configMapFile(name, {})])));
     const workspaces = await Promise.all(Array.from({ length: WORKSPACES }, (_, index) => openWorkspace(world, `crash-${index}`)));
@@ -47,23 +47,23 @@ describe("a killed control plane", () => {
       await callHarness(world.harness, "killArgosy", { index: victim });
       killedAtMs = performance.now();
       takenOver = firstNewRow(orphaned).then(sinceKill);
-      // Whoever waits for it does so after the last creation.
+      // Awaited only after the last creation.
       takenOver.catch(() => undefined);
     }
     const requestedAtMs = performance.now();
     const who = `${members.length} control planes, one killed`;
     report(`${who}: ${orphaned.length} of ${WORKSPACES} workspaces taken over after ${inSeconds((await takenOver) ?? 0)}`);
     await until(
-      "every wish written to its instance and acknowledged",
+      "every request written to its instance and acknowledged",
       () => truth.rows(namespaces),
       (rows) => rows.length === requests.length && rows.every(isStanding),
       BUSY_MS,
     );
     report(
-      `nothing half-done ${inSeconds(sinceKill())} after the kill, ${inSeconds(performance.now() - requestedAtMs)} after the last wish`,
+      `nothing half-done ${inSeconds(sinceKill())} after the kill, ${inSeconds(performance.now() - requestedAtMs)} after the last request`,
     );
     await Promise.all(workspaces.map((workspace) => allSettled(workspace, names)));
-    report(`every user told that all is Synced and Healthy ${inSeconds(sinceKill())} after the kill`);
+    report(`every user's status Synced and Healthy ${inSeconds(sinceKill())} after the kill`);
     await expectWhole(truth, requests, world.signal);
     await expectNoOrphans(truth, world.signal);
 
@@ -71,7 +71,7 @@ describe("a killed control plane", () => {
     await allReady(world);
   });
 
-  it("is missed by nobody once all are back: with nothing to do, none of them writes anything", async () => {
+  it("leaves no trace once all are back: with nothing to do, no control plane writes anything", async () => {
     await allReady(world);
     let last = { counts: await writes(), atMs: performance.now(), moved: [] as readonly string[] };
     const startedAtMs = last.atMs;
@@ -93,7 +93,7 @@ describe("a killed control plane", () => {
 });
 
 describe("an instance's controller that hangs, dies and comes back", () => {
-  it("delays what users of other instances hear by nothing, and its own users hear everything afterwards (P6)", async () => {
+  it("delays no status of other instances' users, and its own users get theirs afterwards (P6)", async () => {
     const [first, second] = await onTwoInstances();
     const namespace = first.object.namespace;
     const pod = { namespace, name: "argocd-application-controller-0" };
@@ -106,7 +106,7 @@ describe("an instance's controller that hangs, dies and comes back", () => {
     };
     const missed = await change(first, "while it hangs");
     for (const step of ["one", "two", "three"]) await second.workspace.settled("app", await change(second, step));
-    // All of that went through while the other one did nothing at all.
+    // All of this arrived while the other instance did nothing at all.
     expect((await first.workspace.read("app"))?.status?.sync?.revision).not.toBe(missed);
 
     await setCpuShare(world.kube, pod, 1, world.signal);
@@ -118,15 +118,16 @@ describe("an instance's controller that hangs, dies and comes back", () => {
 });
 
 /**
- * Requests that change something, by cluster, method and answer. Users' clusters are visited every few minutes for as long as other stories'
- * environments are declared; what a visit asks for is a review, which is sent like a write and changes nothing, and an Event of theirs counts on.
+ * Counts requests that change something, by cluster, method and answer. While environments of other stories are
+ * declared, their clusters are checked every few minutes. Such a check sends a review, which looks like a write and
+ * changes nothing, and an Event of theirs may be counted on.
  */
 async function writes(): Promise<ReadonlyMap<string, number>> {
   const all = await samplesOf(world, "argosy_kube_requests_total");
   return new Map([...all].filter(([labels]) => !/method="(GET|WATCH)"|cluster="environment"|resource="events"/.test(labels)));
 }
 
-/** Waits until something is recorded in these namespaces that is not recorded yet; at once when there are none. */
+/** Waits until something new is recorded in these namespaces. Resolves at once if there are none. */
 async function firstNewRow(namespaces: readonly string[]): Promise<void> {
   const recorded = new Set((await truth.rows(namespaces)).map(({ application }) => application.id));
   await until(
@@ -141,10 +142,10 @@ interface Placed {
   readonly object: { readonly namespace: string };
 }
 
-/** More than an instance may hold above its share: what the ring would give it until then goes to the other one. */
+/** More than an instance may hold above its share: until then the ring's choices go to the other one. */
 const MOST_OPENED = 40;
 
-/** Opens workspaces until two of them live on different instances; returns those two, each with `app` settled. */
+/** Opens workspaces until two of them live on different instances. Returns those two, each with `app` settled. */
 async function onTwoInstances(): Promise<readonly [Placed, Placed]> {
   const placed: Placed[] = [];
   for (let index = 0; index < MOST_OPENED; index += 1) {
@@ -164,7 +165,7 @@ async function onTwoInstances(): Promise<readonly [Placed, Placed]> {
   );
 }
 
-/** Waits for each name's user to see Synced and Healthy. */
+/** Waits until the user of each name reads Synced and Healthy. */
 async function allSettled(workspace: Workspace, names: readonly string[]): Promise<void> {
   for (const name of names) await workspace.settled(name);
 }

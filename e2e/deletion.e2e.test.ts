@@ -9,12 +9,12 @@ import { callHarness } from "./harness-client.ts";
 import { startTargetCluster, TARGET_TYPES, type TargetCluster } from "./target-cluster.ts";
 import { conditionOf, configMapFile, IS_LONG, openWorkspace, openWorld, TYPES, until, type World } from "./world.ts";
 
-/** Longer than a deletion may take before it is called blocked. */
+/** Longer than a deletion may take before it is called blocked, in ms. */
 const LONG_MS = 10 * 60_000;
 const HOLD = "example.com/hold";
 const EARLY = IS_LONG ? 60 : 16;
 const ROLES: ResourceType = { ...TYPES.roleBinding, plural: "roles", kind: "Role" };
-/** Tables in which a namespace leaves rows that have to go with it. */
+/** Tables whose rows of a namespace have to be deleted with it. */
 const RECORDED = [
   "application",
   "credential",
@@ -39,7 +39,7 @@ const parts = () => ({ world, target });
 const { putSecret, putEnvironment, saysOfEnvironment, deploy } = playEnvironments(parts);
 const { deployed, oursOnTarget } = observeEnvironments(parts);
 
-/** Runs something while it is later for all control planes. */
+/** Runs something with the clocks of all control planes set forward. */
 async function later<T>(aheadMs: number, run: () => Promise<T>): Promise<T> {
   const setClocks = async (ms: number): Promise<void> => {
     for (const index of world.harness.argosyUrls.keys()) await callHarness(world.harness, "setClock", { index, aheadMs: ms });
@@ -53,7 +53,7 @@ async function later<T>(aheadMs: number, run: () => Promise<T>): Promise<T> {
 }
 
 describe("a deletion", () => {
-  it("W5: that somebody's finalizer holds is said to be blocked, and by what; it ends when that is taken off", async () => {
+  it("W5: that a finalizer holds up is reported as blocked, and by what; it ends when the finalizer is removed", async () => {
     const workspace = await openWorkspace(world, "end-held");
     await putSecret("end-held", { token: await target.account("held-1") });
     await putEnvironment("end-held");
@@ -83,7 +83,7 @@ describe("a deletion", () => {
     };
     const isBlocked = (name: keyof typeof message) =>
       until(
-        `${name} said to be blocked`,
+        `${name} reported as blocked`,
         () => workspace.read(name),
         (resource) => conditionOf(resource, "Ready")?.message === message[name],
       );
@@ -109,7 +109,7 @@ describe("a deletion", () => {
 });
 
 describe("a deployment that is deleted while Argo CD is at work on it", () => {
-  it("leaves nothing behind, whether its first sync is about to begin, under way or just over (I2)", async () => {
+  it("leaves nothing behind, whether its first sync is about to begin, under way or just ended (I2)", async () => {
     const workspace = await openWorkspace(world, "end-early");
     const names = Array.from({ length: EARLY }, (_, index) => `early-${index}`);
     await world.git.commit("end-early", Object.fromEntries(names.map((name) => [`${name}/config.yaml`, configMapFile(name, {})])));
@@ -143,7 +143,7 @@ describe("a deployment that is deleted while Argo CD is at work on it", () => {
 });
 
 describe("a namespace that is deleted", () => {
-  /** Everything of ours on the API cluster and on all instances. */
+  /** Everything of Argosy's on the API cluster and on all instances. */
   const ours = async (): Promise<ReadonlyMap<string, string>> => {
     const types: readonly ResourceType[] = [
       ...[TARGET_TYPES.serviceAccount, TYPES.roleBinding, TYPES.secret, TYPES.application, TYPES.project],
@@ -158,7 +158,7 @@ describe("a namespace that is deleted", () => {
     );
     return new Map(all);
   };
-  it("takes along what was deployed into it and elsewhere, and leaves nothing in the database, on instances or of accounts", async () => {
+  it("takes along what was deployed into it and elsewhere, and leaves no rows, nothing on instances, and no account", async () => {
     const before = await ours();
     const workspace = await openWorkspace(world, "end-all");
     await putSecret("end-all", { token: await target.account("all-1") });
@@ -192,7 +192,7 @@ describe("a namespace that is deleted", () => {
     const isOfIt = ([name, text]: readonly [string, string]): boolean =>
       made.includes(name) || accounts.some((account) => text.includes(account));
     await until(
-      "nothing of it on instances, and no account that anything names",
+      "nothing of it on instances, and no account of it",
       async () => [...(await ours())].filter(isOfIt).map(([name]) => name),
       (left) => left.length === 0,
     );
@@ -210,7 +210,7 @@ describe("a namespace that is deleted", () => {
   });
 });
 
-/** A repository that asks for credentials, which the namespace has. */
+/** A repository that requires credentials, which the namespace has. */
 async function openRepository(namespace: string): Promise<void> {
   const { kube, harness, signal } = world;
   const access = { username: "bot", password: randomUUID() };
@@ -225,7 +225,7 @@ async function openRepository(namespace: string): Promise<void> {
   await kube.apply(TYPES.credential, credential, { fieldManager: "user" }, signal);
 }
 
-/** A run that is recorded and waits for a deployment nobody makes. */
+/** A recorded run that waits for a deployment which nobody creates. */
 async function waitingRun(namespace: string): Promise<void> {
   const { kube, signal } = world;
   const metadata = { namespace, name: "waits" };
@@ -243,7 +243,7 @@ async function waitingRun(namespace: string): Promise<void> {
   );
 }
 
-/** Ids under which a namespace and what is in it are recorded. */
+/** Ids under which a namespace and its content are recorded. */
 async function idsOf(namespace: string): Promise<readonly string[]> {
   return withDatabase(async (client) => {
     const { rows } = await client.query<{ readonly id: string }>(
@@ -256,7 +256,7 @@ async function idsOf(namespace: string): Promise<readonly string[]> {
   });
 }
 
-/** Tables with rows that name one of these; decisions are a history and are kept. */
+/** Tables with rows that name one of these ids. Decisions are left out: they are a history. */
 async function mentions(ids: readonly string[]): Promise<readonly string[]> {
   return withDatabase(async (client) => {
     const tables = await client.query<{ readonly name: string }>(

@@ -14,7 +14,7 @@ import { configMapFile, IS_LONG, openWorkspace, openWorld, report, TYPES, until,
 const POOL = "drained";
 const COUNT = IS_LONG ? 30 : 5;
 const OBSERVE_EVERY_MS = 500;
-/** On a machine of its own a drain of five takes half a minute; a shared one may take ten times as long. */
+/** A drain of five takes half a minute on an idle machine; a busy one may take ten times as long. */
 const DEADLINE_MS = 20 * 60_000;
 const DRAIN_TIMEOUT_MS = 10 * 60_000;
 
@@ -31,20 +31,23 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const command of started) await command.end("SIGTERM");
-  // Whatever became of the story, other stories find the fleet as it was: its instances go once nothing is left on them.
+  // Other stories have to find the fleet as it was, whatever happened here: the instances go once they are empty.
   for (const namespace of namespaces) await world.kube.delete(TYPES.namespace, { namespace: "", name: namespace }, {}, world.signal);
   await pools.restore();
 }, DEADLINE_MS);
 
 const environment = () => ({ ARGOSY_URL: world.harness.argosyUrls[0] ?? "", ARGOSY_TOKEN: approver });
 const argosy = (...args: readonly string[]) => runCommand(args, environment());
-/** Starts a command that goes on until the story ends it, or its clean-up does. */
+/** Starts a command that runs until the story or its clean-up ends it. */
 function start(...args: readonly string[]): Started {
   const command = startArgosy(environment(), ...args);
   started.push(command);
   return command;
 }
-/** Runs a command until it says this: a server that does not answer has said nothing. Only for what may be asked twice. */
+/**
+ * Runs a command until it prints this. A server that does not answer counts as no output. Only for commands that may
+ * be repeated.
+ */
 const said = (args: readonly string[], isSaid: (seen: Seen) => boolean): Promise<Seen> =>
   until(`\`argosy ${args.join(" ")}\` to say it`, () => argosy(...args), isSaid, DRAIN_TIMEOUT_MS);
 const done = (...args: readonly string[]): Promise<Seen> => said(args, ({ code }) => code === 0);
@@ -63,7 +66,7 @@ async function settle(): Promise<readonly Workspace[]> {
   return workspaces;
 }
 
-/** What is refused, in words and exit codes, where nothing could leave. */
+/** What is refused, in words and exit codes, while no unit could leave. */
 async function refuseTheLast(): Promise<void> {
   const first = `${POOL}-1 is the last instance of class local/${POOL}/public that takes workspaces`;
   const refused = await said(["drain", `${POOL}-1`], ({ err }) => err.includes(first));
@@ -75,14 +78,14 @@ async function refuseTheLast(): Promise<void> {
   expect((await pools.instance(`${POOL}-1`, "as it was", (found) => found !== undefined))?.state).toBe("ACTIVE");
 }
 
-/** Begins the drain as a shell does, and leaves it to itself as soon as it tells how far it is. */
+/** Begins the drain as a shell does, and leaves the command as soon as it reports progress. */
 async function beginAndInterrupt(): Promise<void> {
   const begin = () => start("drain", `${POOL}-1`, "--reason", "the story");
   let follower = begin();
   await until(
-    "a word of the first follower",
+    "progress from the first command",
     async () => {
-      // Nobody answered it.
+      // Nobody confirmed it.
       if (follower.seen().code !== undefined) follower = begin();
       return follower.seen().err;
     },
@@ -94,7 +97,7 @@ async function beginAndInterrupt(): Promise<void> {
   expect(inOneLine(err)).toContain(goesOn);
 }
 
-/** Follows the drain while one workspace is pinned to what is emptied, and again once it is not. */
+/** Follows the drain while one workspace is pinned to the drained instance, and again once it is unpinned. */
 async function followTwice(pinned: string): Promise<Seen> {
   const left = `instance ${POOL}-1 is DRAINING and has 1 left: nothing of it is under way`;
   const stuck = await said(["drain", `${POOL}-1`], ({ out }) => inOneLine(out).includes(left));
@@ -134,9 +137,10 @@ it(
       async () => rows.seen().out,
       (out) => out.includes(pinned),
     );
-    // It goes on by itself: the first caller is interrupted, the second watches to the end.
+    // It goes on by itself: the first command is interrupted, the second one watches to the end.
     await beginAndInterrupt();
-    // One is enough from now on: what is emptied is wanted by nobody. Said before, the one that was empty would have gone.
+    // From now on one instance is enough, so the drained one is not replaced. Declared earlier, this would have
+    // retired the empty one.
     await pools.declare(pools.withPool({ name: POOL, instances: { min: 1, max: 3 } }));
     const began = performance.now();
     const { out, err, code } = await followTwice(pinned);

@@ -8,7 +8,7 @@ import { holdInRevoke, MOVE_TIMEOUT_MS, type Movable, openMovable } from "./move
 import { openWorld, report, TYPES, until, type World } from "./world.ts";
 
 const NAMESPACE = "ended-meanwhile";
-/** On a machine of its own the story takes half a minute; a shared one may take ten times as long. */
+/** The story takes half a minute on an idle machine; a busy one may take ten times as long. */
 const DEADLINE_MS = 10 * 60_000;
 
 let world: World;
@@ -18,7 +18,7 @@ beforeAll(async () => {
   movable = await openMovable(world, NAMESPACE, ["app", "other"]);
 }, DEADLINE_MS);
 
-/** Names of Applications of the unit, on whichever instance. */
+/** Names of the unit's Applications, on any instance. */
 async function applications(): Promise<readonly string[]> {
   const labelSelector = `${LABEL_UNIT}=${movable.unitId}`;
   const pages = await Promise.all(
@@ -30,9 +30,9 @@ async function applications(): Promise<readonly string[]> {
 }
 
 it(
-  "a namespace that is deleted in the middle of a move goes, the move goes on without it, and nothing is left anywhere (I4)",
+  "a namespace that is deleted in the middle of a move is gone soon, the move goes on without it, and nothing is left anywhere (I4)",
   async () => {
-    // What lets its source write goes with the namespace.
+    // The binding that lets the source write goes with the namespace.
     await holdInRevoke(world, movable, { namespace: NAMESPACE, name: "bypass" });
     const since = performance.now();
     await world.kube.delete(TYPES.namespace, { namespace: "", name: NAMESPACE }, {}, world.signal);
@@ -43,7 +43,7 @@ it(
       MOVE_TIMEOUT_MS,
     );
     const goneAfterMs = performance.now() - since;
-    // The row of the move goes with those of the workspace, which stay until it has ended.
+    // The move's row goes with those of the workspace, which stay until the move has ended.
     await until(
       "the workspace is forgotten",
       () => world.rest.all<WorkspaceView>("/v1/workspaces"),

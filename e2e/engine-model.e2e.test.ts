@@ -13,7 +13,7 @@ beforeAll(async () => {
 }, DEADLINE_MS);
 afterAll(() => stages?.close(), DEADLINE_MS);
 
-/** What came of a script on either side. */
+/** What a script led to, on either side. */
 interface Played {
   readonly script: Script;
   readonly model: readonly string[];
@@ -33,13 +33,14 @@ function rowsOf({ script, model, real }: Played): readonly string[] {
   return [`${isEqual ? "agree " : "DIFFER"}  ${script.name}`, ...lines];
 }
 
-// In long runs only: the model's scripts are played with every commit, and what Argo CD does changes with its release alone.
+// In long runs only: the model plays the scripts with every commit, and Argo CD changes only with its release.
 it.runIf(IS_LONG)(
-  "the simulation's model of a controller and a real one do the same in the same scripts",
+  "the simulation's model of a controller and a real one behave the same in the same scripts",
   async () => {
     const numbered = SCRIPTS.map((script, index) => ({ script, index }));
     const played = await Promise.all(numbered.filter(({ script }) => !script.isRestarting).map(({ script, index }) => play(script, index)));
-    // All Applications of an instance feel its controller's end: one such script after the other, and only where there is time.
+    // Restarting a controller disturbs all Applications of its instance. So such scripts run one after the other, and
+    // only in long runs.
     if (IS_LONG) for (const { script, index } of numbered) if (script.isRestarting) played.push(await play(script, index));
     for (const row of played.flatMap(rowsOf)) report(row);
     report(`${played.length} scripts on the model and on a real controller`);

@@ -14,24 +14,24 @@ import { IS_LONG, openWorkspace, TYPES, until, type World } from "./world.ts";
 /** Namespace of what the stages share, and name of most of it. */
 const SHARED = "engine-scripts";
 const CANARY = "engine-canary";
-/** Rounds of the canary, and time, in which a controller at work has begun whatever it is going to do. */
+/** Canary rounds, and time, after which a controller has begun whatever it is going to do. */
 const ROUNDS = 3;
 const IDLE_MS = IS_LONG ? 12_000 : 5_000;
 const RBAC = "rbac.authorization.k8s.io";
 
-/** Stages on a controller of the fleet, with Applications that are none of Argosy's. */
+/** Stages on a controller of the fleet, with Applications that are not Argosy's. */
 export interface EngineStages {
-  /** `hasOwnEntry`: nobody else needs its cluster's entry. */
+  /** `hasOwnEntry`: a cluster entry that no other stage uses. */
   open(name: string, hasOwnEntry: boolean): Promise<Stage>;
   close(): Promise<void>;
 }
 
-/** What all stages stand on: a project that allows everything, and entries of the cluster with an account that may do everything. */
+/** What all stages need: a project that allows everything, and cluster entries with an account that may do everything. */
 interface Setting {
   readonly namespace: string;
   serverOf(entry: string): string;
   putEntry(entry: string): Promise<unknown>;
-  /** Names of what was made, for the end. */
+  /** Names of what was created, for the clean-up. */
   readonly entries: string[];
   readonly applications: string[];
 }
@@ -44,7 +44,7 @@ export async function openEngineStages(world: World): Promise<EngineStages> {
   await canary.push({ canary: "1" });
   await canary.make({});
   await canary.idle();
-  // The first comparison of a controller that has just begun may not reach its repo-server; the next one by itself comes only after minutes.
+  // The first comparison after a controller's start may not reach its repo-server, and the next one comes only minutes later.
   await canary.until("compared with Git", async () => {
     const isCompared = (await canary.read())?.status?.sync?.status === "OutOfSync";
     if (!isCompared) await canaryObserved(world, namespace);
@@ -97,7 +97,7 @@ async function makeSetting(world: World): Promise<Setting> {
   return { namespace, serverOf, putEntry, entries: [], applications: [] };
 }
 
-/** The stage of one Application, which has the name of its namespace and of its repository. */
+/** The stage of one Application. Its namespace and its repository have the same name. */
 function createStage(world: World, setting: Setting, name: string, entry: string): Stage {
   const { kube, git, signal } = world;
   const { namespace, putEntry } = setting;
@@ -166,7 +166,10 @@ function manifestOf(name: string, content: string, wave: number): string {
   return JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata, data: { content } });
 }
 
-/** Once the controller has taken the request off, and so has come round to an Application that nothing is done to. */
+/**
+ * Resolves once the controller has answered a request to refresh the canary: so it has had time for an Application that
+ * nothing is done to.
+ */
 async function canaryObserved({ kube, signal }: World, namespace: string): Promise<void> {
   const at = { namespace, name: CANARY };
   const annotate = (annotations: Readonly<Record<string, string>>) =>
@@ -174,11 +177,11 @@ async function canaryObserved({ kube, signal }: World, namespace: string): Promi
   await annotate({ [ANNOTATION_REFRESH]: "normal" });
   let nudgeAt = performance.now() + FIRST_NUDGE_MS;
   await until(
-    "the canary looked at",
+    "the canary compared",
     async () => {
       const found = await kube.get<KubeObject>(TYPES.application, at, signal);
       if (found === undefined || performance.now() < nudgeAt) return found;
-      // Argo CD can overlook a request that comes just behind its own write, as src/shard/nudge.ts says.
+      // Argo CD may miss a request right after its own write, see src/shard/nudge.ts.
       nudgeAt += FIRST_NUDGE_MS;
       return annotate({ [ANNOTATION_NUDGED]: found.metadata.resourceVersion ?? "" });
     },

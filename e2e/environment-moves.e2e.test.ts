@@ -17,12 +17,12 @@ import { configMapFile, openWorkspace, openWorld, report, TYPES, until, type Wor
 
 const POOL = "roaming";
 const NAMESPACE = "env-roam";
-/** Each deployment by its name, and the environment it goes to. */
+/** Each deployment by its name, and its environment. */
 const WHERE = { home: undefined, shop: "prod", cart: "stage" } as const;
 const NAMES = Object.keys(WHERE) as readonly (keyof typeof WHERE)[];
 const PROBE_EVERY_MS = 250;
 const PUSH_EVERY_MS = 1_000;
-/** On a machine of its own the story takes a minute and a half; a shared one may take ten times as long. */
+/** The story takes a minute and a half on an idle machine; a busy one may take ten times as long. */
 const DEADLINE_MS = 20 * 60_000;
 const TIMEOUT_MS = 5 * 60_000;
 
@@ -49,7 +49,10 @@ const parts = () => ({ world, target });
 const { putSecret, putEnvironment, saysOfEnvironment, deploy } = playEnvironments(parts);
 const { deployed } = observeEnvironments(parts);
 
-/** A workspace that deploys to its own namespace and, with accounts of its own, to two namespaces of another cluster, one by a way that can be cut. */
+/**
+ * A workspace that deploys to its own namespace and, with accounts of its own, to two namespaces of another cluster.
+ * The connection to one of them can be cut.
+ */
 async function settle(): Promise<Workspace> {
   await pools.declare(pools.withPool({ name: POOL, instances: { min: 2, max: 3 } }));
   for (const name of [`${POOL}-1`, `${POOL}-2`]) await pools.instance(name, "active", (found) => found?.state === "ACTIVE");
@@ -96,7 +99,7 @@ const arrived = (workspace: Workspace, step: string, names = NAMES) =>
 
 interface Account {
   readonly name: string;
-  /** Mark of its environment. */
+  /** A text that identifies its environment. */
   readonly mark: string;
 }
 
@@ -122,7 +125,7 @@ function endOf(id: string): Promise<MoveView> {
 }
 
 it(
-  "a workspace with environments is handed over with its accounts, and where one cannot be reached, by stopping its instance (I1, I2, I8)",
+  "a workspace with environments is moved with its accounts, and where one environment cannot be reached, by stopping its instance (I1, I2, I8)",
   async () => {
     const workspace = await settle();
     const uids = await uidsOf(workspace);
@@ -154,7 +157,7 @@ it(
     }
     report(`a move with two environments: gap ${moved.gapMs} ms, whole ${moved.tookMs} ms, ${pushes} pushes`);
     expect([moved.phase, moved.message]).toEqual(["DONE", ""]);
-    // The probes can tell: they see an owner, and during the gap none.
+    // The probes work: they see an owner, and none during the gap.
     expect(owners).toEqual(new Set([0, 1]));
     const after = await accountsThere();
     expect(after).toHaveLength(2);
@@ -164,7 +167,7 @@ it(
     await push(workspace, "moved");
     await arrived(workspace, "moved");
 
-    // The way to one environment is cut: nobody could take the right to write there away, and people read which.
+    // The connection to one environment is cut: the right to write there cannot be revoked, and people read which it is.
     await proxy.disturb("stage", { kind: "refuse" });
     const poke = { metadata: { annotations: { "argosy.dev/refreshed-at": "cut" } } };
     await world.kube.mergePatch(ENVIRONMENT, { namespace: NAMESPACE, name: "stage" }, poke, world.signal);
@@ -172,7 +175,7 @@ it(
     const refused = await rest.post("/v1/moves", { workspace: NAMESPACE, to: `${POOL}-1` }).catch((error: unknown) => String(error));
     expect(refused).toContain("environment stage has given no answer since");
 
-    // Emptying the instance ends it all the same: nothing is left there that could write.
+    // Draining the instance ends the move all the same: no process is left there that could write.
     await rest.post(`/v1/instances/${POOL}-2/drain`, { reason: "the story" });
     await until(
       "the unit has left",

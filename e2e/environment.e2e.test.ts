@@ -42,7 +42,7 @@ const failed = (workspace: Workspace, name: string) =>
 describe("deploying to another cluster", () => {
   let oldToken = "";
 
-  it("works with a token and an authority of its own, and names the environment", async () => {
+  it("works with the cluster's own token and authority, and names the environment", async () => {
     const workspace = await openWorkspace(world, "env-anna");
     await target.namespace("web");
     oldToken = await target.account("anna-1");
@@ -58,7 +58,7 @@ describe("deploying to another cluster", () => {
     expect(await entries()).toHaveLength(1);
   });
 
-  it("goes on when the Secret gets another token and the old one dies", async () => {
+  it("goes on when the Secret gets another token and the old one expires", async () => {
     const workspace = await openWorkspace(world, "env-anna");
     await putSecret("env-anna", { token: await target.account("anna-2") });
     const application = await findApplication(world, "env-anna", "shop");
@@ -75,7 +75,7 @@ describe("deploying to another cluster", () => {
     expect(conditionOf(await readEnvironment("env-anna"), "Ready")?.status).toBe("True");
   });
 
-  it("stops, and says why, when the environment is deleted; what was deployed stays, and is taken up again", async () => {
+  it("stops, and says why, when the environment is deleted; what was deployed stays, and is managed again later", async () => {
     const workspace = await openWorkspace(world, "env-anna");
     const before = (await deployed("shop"))?.metadata.uid;
     await world.kube.delete(ENVIRONMENT, { namespace: "env-anna", name: "prod" }, {}, world.signal);
@@ -84,12 +84,12 @@ describe("deploying to another cluster", () => {
       "unable to reconcile the ManagedEnvironment resource. Ensure that the ManagedEnvironment exists, it references a Secret, and the Secret is valid",
     );
     await until(
-      "the Application is off its instance",
+      "the Application gone from its instance",
       () => findApplication(world, "env-anna", "shop"),
       (found) => found === undefined,
     );
     await until(
-      "the entry is gone",
+      "the entry gone",
       () => entries(),
       (entries) => entries.length === 0,
     );
@@ -98,7 +98,7 @@ describe("deploying to another cluster", () => {
     await putEnvironment("env-anna");
     await workspace.settled("shop");
     await until(
-      "no complaint is left",
+      "no complaint",
       () => workspace.read("shop"),
       (found) => conditionOf(found, "Ready")?.status === "True" && conditionOf(found, "ErrorOccurred")?.status === "False",
     );
@@ -109,12 +109,12 @@ describe("deploying to another cluster", () => {
     const workspace = await openWorkspace(world, "env-anna");
     await workspace.remove("shop");
     await until(
-      "nothing is left on the target",
+      "nothing on the target",
       () => deployed("shop"),
       (found) => found === undefined,
     );
     await until(
-      "the entry is gone",
+      "the entry gone",
       () => entries(),
       (entries) => entries.length === 0,
     );
@@ -122,7 +122,7 @@ describe("deploying to another cluster", () => {
 });
 
 describe("credentials of an environment", () => {
-  it("that are wrong are said to be so, and deployments recover by themselves when they are mended", async () => {
+  it("that are wrong are reported, and deployments recover by themselves when they are corrected", async () => {
     const workspace = await openWorkspace(world, "env-ben");
     await world.git.commit("env-ben", { "shop/config.yaml": configMapFile("ben-shop", { a: "b" }) });
     await putEnvironment("env-ben");
@@ -169,9 +169,10 @@ describe("credentials of an environment", () => {
     expect(await deployed("out", "secret")).toBeUndefined();
   });
 
-  it("of environments of every form on one API server are kept apart, and each is followed by the next as the one before dies", async () => {
+  it("of environments of every form on one API server are kept apart, and each is replaced by the next as the old one expires", async () => {
     const workspace = await openWorkspace(world, "env-fay");
-    // Everywhere; in one namespace; in one namespace and outside of all. Beside them, without an environment, in the own namespace.
+    // In all namespaces; in one namespace; in one namespace and cluster-wide. Beside them a deployment without an
+    // environment, in its own namespace.
     const specs = { wide: {}, narrow: { namespaces: ["fay-narrow"] }, both: { namespaces: ["fay-both"], clusterResources: true } };
     const names = ["wide", "narrow", "both"] as const;
     const issue = (name: (typeof names)[number], turn: number): Promise<string> =>
@@ -236,7 +237,7 @@ describe("CreateNamespace=true where the account may not create namespaces", () 
   beforeAll(async () => {
     workspace = await openWorkspace(world, NAMESPACE);
     await target.namespace("gil");
-    // It may read nothing of any other namespace: with the option a sync there fails whether the namespace is there or not.
+    // The account may read no other namespace. With the option a sync there fails, whether the namespace exists or not.
     const rules = [
       { apiGroups: [""], resources: ["configmaps", "pods"], verbs: ["*"] },
       { apiGroups: [""], resources: ["namespaces"], verbs: ["get"], resourceNames: ["gil"] },
@@ -244,7 +245,7 @@ describe("CreateNamespace=true where the account may not create namespaces", () 
     await putSecret(NAMESPACE, { token: await target.accountWith("gil-1", rules) });
     await putEnvironment(NAMESPACE, { namespaces: ["gil", "gil-late"] });
     await saysOfEnvironment(NAMESPACE, "True", "Succeeded");
-    // A hook that goes on until somebody says that it has ended: nothing runs Pods there.
+    // A hook that runs until the story ends it, because no Pods run there.
     const hook = { name: "hook", annotations: { "argocd.argoproj.io/hook": "PreSync" } };
     await world.git.commit(NAMESPACE, {
       "late/config.yaml": configMapFile("late", {}),
@@ -274,7 +275,7 @@ describe("CreateNamespace=true where the account may not create namespaces", () 
       world.signal,
     );
 
-  it("keeps a deployment from being synced until the option is taken off; it is synced then, into the namespace made by hand", async () => {
+  it("keeps a deployment from being synced until the option is removed; then it is synced into the namespace made by hand", async () => {
     await deployInto("late", "gil-late", ["CreateNamespace=true"]);
     await syncFailing(world, NAMESPACE, "late");
     await until(
@@ -290,7 +291,7 @@ describe("CreateNamespace=true where the account may not create namespaces", () 
     expect(await deployed("late", "gil-late")).toBeDefined();
   });
 
-  it("is taken off a sync that is under way: that one is ended, and another one begins without it", async () => {
+  it("is removed during a sync: that sync is ended, and another one begins without the option", async () => {
     await deployInto("held", "gil", ["CreateNamespace=true"]);
     const hook = () => target.kube.get<KubeObject>(PODS, { namespace: "gil", name: "hook" }, world.signal);
     const first = await until("the hook", hook, (found) => found !== undefined);
@@ -310,7 +311,7 @@ describe("CreateNamespace=true where the account may not create namespaces", () 
 });
 
 describe("an account of its own", () => {
-  it("deploys instead of the user's credential, and is removed with the environment; what it deployed stays", async () => {
+  it("deploys instead of the user's credential, and is deleted with the environment; what it deployed stays", async () => {
     const workspace = await openWorkspace(world, "env-dora");
     await putSecret("env-dora", { token: await target.account("dora-1") });
     await putEnvironment("env-dora", { createNewServiceAccount: true });

@@ -20,7 +20,7 @@ export interface Access {
 /** A cluster entry of an instance, as Argo CD reads it. */
 export interface Entry {
   readonly server: string;
-  /** Empty where a certificate stands in its place. */
+  /** Empty where the entry has a certificate instead. */
   readonly token: string;
 }
 
@@ -31,7 +31,7 @@ const plain = (text: string | undefined): string => Buffer.from(text ?? "", "bas
 
 type Parts = () => { readonly world: World; readonly target: TargetCluster };
 
-/** What users do about environments on a cluster of theirs. An environment is called `prod` if nothing is said. */
+/** What users do about environments on their cluster. An environment is called `prod` by default. */
 export function playEnvironments(parts: Parts) {
   const kube = () => parts().world.kube;
   const signal = () => parts().world.signal;
@@ -74,7 +74,7 @@ export function playEnvironments(parts: Parts) {
           return condition?.status === status && condition.reason === reason && isAbout;
         },
       ),
-    /** Deploys the directory of its name from the repository of its namespace's. */
+    /** Deploys the directory of the deployment's name from the repository of the namespace's name. */
     async deploy(
       { namespace }: Pick<Workspace, "namespace">,
       name: string,
@@ -94,7 +94,7 @@ export function playEnvironments(parts: Parts) {
   };
 }
 
-/** What became of it, on the cluster and on instances. */
+/** What happened to it, on the cluster and on instances. */
 export function observeEnvironments(parts: Parts) {
   const kube = () => parts().world.kube;
   const signal = () => parts().world.signal;
@@ -112,7 +112,7 @@ export function observeEnvironments(parts: Parts) {
         .filter((entry) => entry.server.startsWith(`${parts().target.kubernetes.server}?managedEnvironment=`))
         .map((entry) => ({ server: entry.server, token: entry.bearerToken ?? "" }));
     },
-    /** Everything Argosy keeps on the cluster for itself, as `Kind namespace/name`. */
+    /** Everything of Argosy's own on the cluster, as `Kind namespace/name`. */
     async oursOnTarget(): Promise<readonly string[]> {
       const labelSelector = "app.kubernetes.io/managed-by=argosy";
       const types = [
@@ -130,7 +130,7 @@ export function observeEnvironments(parts: Parts) {
   };
 }
 
-/** What its owner was given for the cluster, behind another context that comes first. */
+/** The kubeconfig that its owner got for the cluster, after another context that comes first. */
 function kubeconfig({ token, certificate }: Access, cluster: { readonly server: string; readonly ca: string }): string {
   const user = certificate
     ? { "client-certificate-data": base64(certificate.cert), "client-key-data": base64(certificate.key) }

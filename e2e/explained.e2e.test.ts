@@ -13,7 +13,7 @@ const NAMESPACE = "explained";
 const APP = "app";
 const DEADLINE_MS = 10 * 60_000;
 
-/** Each story goes on where the one before ended: what is reported grows, and nothing of it is lost. */
+/** Each story goes on where the one before ended. What is reported grows, and nothing gets lost. */
 describe("what SREs read about a workspace", () => {
   let world: World;
   let movable: Movable;
@@ -25,7 +25,7 @@ describe("what SREs read about a workspace", () => {
     approver = openRest(world.harness, token);
   }, DEADLINE_MS);
 
-  /** What explains it now; whatever has happened to it, the command ends well. */
+  /** What the command explains now. It succeeds whatever has happened to the workspace. */
   async function explained(): Promise<string> {
     const { out, err, code } = await argosy(world, "explain", NAMESPACE);
     expect([code, err]).toEqual([0, ""]);
@@ -39,7 +39,7 @@ describe("what SREs read about a workspace", () => {
   });
 
   it(
-    "tells a live move that a person asked for: who, from where to where, and that it ended",
+    "shows a live move that a person requested: who, from where to where, and that it ended",
     async () => {
       const [from, to] = [await movable.owner(), await movable.other()];
       const asked = await askForMove(world, movable, to);
@@ -55,7 +55,7 @@ describe("what SREs read about a workspace", () => {
   );
 
   it(
-    "tells what a move waits for that goes on, and that it was given up",
+    "shows what a move under way waits for, and that it was given up",
     async () => {
       const [from, to] = [await movable.owner(), await movable.other()];
       const bypass = { namespace: NAMESPACE, name: "beside" };
@@ -72,7 +72,7 @@ describe("what SREs read about a workspace", () => {
   );
 
   it(
-    "tells a fail-over",
+    "shows a fail-over",
     async () => {
       const [from, to] = [await movable.owner(), await movable.other()];
       const asked = await world.rest.post<MoveView>("/v1/moves", { workspace: NAMESPACE, to, failOver: true });
@@ -83,7 +83,7 @@ describe("what SREs read about a workspace", () => {
   );
 
   it(
-    "tells a pin that is not followed yet, the plan that follows it and who may carry that out, and the step once it is made",
+    "shows a pin that is not followed yet, the plan that follows it and who may carry that out, and the step once it is made",
     async () => {
       const [from, to] = [await movable.owner(), await movable.other()];
       const pinned = await argosy(world, "pin", NAMESPACE, "--to", to, "--reason", "near its data");
@@ -99,7 +99,7 @@ describe("what SREs read about a workspace", () => {
       expect(proposed.includes("needs an approver")).toBe((plan?.approval ?? []).length > 0);
 
       await approver.post(`/v1/plans/${plan?.id}/apply`, {});
-      await until("it lives where it is pinned", movable.owner, (owner) => owner === to, MOVE_TIMEOUT_MS);
+      await until("it on the instance it is pinned to", movable.owner, (owner) => owner === to, MOVE_TIMEOUT_MS);
       await until(
         "its move ended",
         () => world.rest.all<MoveView>("/v1/moves", { live: true }),
@@ -133,7 +133,7 @@ describe("what SREs read about a workspace", () => {
   });
 
   it(
-    "finds a sync that fails from every command: its error, since when, the attempt and the operation",
+    "shows a failing sync in every command: its error, since when, the attempt and the operation",
     async () => {
       await world.git.commit(NAMESPACE, { "broken/config.yaml": configMapFile("Not_A_Name", {}) });
       await movable.workspace.apply("broken", { repository: NAMESPACE, path: "broken" });
@@ -158,7 +158,7 @@ describe("what SREs read about a workspace", () => {
       expect((await argosy(world, "health", await movable.owner())).out).toContain("Not_A_Name");
 
       await movable.workspace.remove("broken");
-      await until("nothing of it is told any more", explained, (text) => !text.includes("cannot sync"));
+      await until("no word of it any more", explained, (text) => !text.includes("cannot sync"));
       expect(await answerOf(world, ["get", "operations", "--op-state", "Failed", "-n", NAMESPACE])).toEqual([]);
     },
     DEADLINE_MS,

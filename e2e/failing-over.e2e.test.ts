@@ -12,10 +12,10 @@ const [OURS, SOFT] = ["fail-ours", "fail-soft"] as const;
 const NAMES = ["home", "shop"] as const;
 const PROBE_EVERY_MS = 200;
 const PUSH_EVERY_MS = 1_000;
-/** On a machine of its own the story takes two minutes; a shared one may take ten times as long. */
+/** The story takes two minutes on an idle machine; a busy one may take ten times as long. */
 const DEADLINE_MS = 25 * 60_000;
 
-describe.runIf(IS_LONG)("an instance that nobody reaches and that goes on", () => {
+describe.runIf(IS_LONG)("an instance that cannot be reached and goes on working", () => {
   let world: World;
   let far: FarWorld;
   let target: TargetCluster;
@@ -32,7 +32,7 @@ describe.runIf(IS_LONG)("an instance that nobody reaches and that goes on", () =
   const parts = () => ({ world, target });
   const { putSecret, putEnvironment, deploy } = playEnvironments(parts);
 
-  /** A workspace of two deployments to its own namespace, or of which one goes to an environment with its user's own credential. */
+  /** A workspace with two deployments: both to its own namespace, or one to an environment with its user's own credential. */
   async function settle(namespace: string, isSoft: boolean): Promise<Workspace> {
     const workspace = await openWorkspace(world, namespace);
     if (isSoft) {
@@ -63,7 +63,7 @@ describe.runIf(IS_LONG)("an instance that nobody reaches and that goes on", () =
     );
 
   it(
-    "is refused where it deploys, and others take over what can be taken from it (I1, I2, I8)",
+    "is refused where it deploys, and other instances take over what can be taken from it (I1, I2, I8)",
     async () => {
       await far.declare(1);
       await far.cordon(TARGET, true);
@@ -118,11 +118,11 @@ describe.runIf(IS_LONG)("an instance that nobody reaches and that goes on", () =
       expect([moved.phase, moved.kind, moved.failOver, moved.message]).toEqual([
         ...["DONE", "evacuation", true, "what stands on its former instance goes once that can be reached"],
       ]);
-      // The probes can tell: they see an owner, and during the gap none.
+      // The probes work: they see an owner, and none during the gap.
       expect(seen).toEqual(new Set([0, 1]));
       expect(await far.instancesOf(OURS)).toEqual(new Set([TARGET]));
 
-      // The former owner is alive and tries: what it deploys to says no, and what the new one pushes stands.
+      // The former owner is alive and keeps trying. Its cluster refuses it, and what the new owner deploys stays.
       const left = await far.standingOn(SOURCE, OURS);
       expect(left).toHaveLength(NAMES.length);
       await push("over");
@@ -140,7 +140,7 @@ describe.runIf(IS_LONG)("an instance that nobody reaches and that goes on", () =
       await far.restore();
       const backAt = performance.now();
       await until(
-        "nothing is left on the former owner",
+        "nothing on the former owner",
         () => far.standingOn(SOURCE, OURS),
         (all) => all.length === 0,
         2 * MOVE_TIMEOUT_MS,

@@ -17,11 +17,11 @@ import {
   type World,
 } from "./world.ts";
 
-/** How often a path is mended for the figure that is reported. */
+/** How many times a path is corrected for the reported figure. */
 const MENDS = 12;
 
 const BROKEN = JSON.stringify({ apiVersion: "v1", kind: "Service", metadata: { name: "broken" }, spec: { ports: [{ port: 99_999 }] } });
-/** A PreSync hook that goes on for longer than any story. */
+/** A PreSync hook that runs for longer than any story. */
 const ENDLESS = JSON.stringify({
   ...{ apiVersion: "batch/v1", kind: "Job" },
   metadata: { name: "endless", annotations: { "argocd.argoproj.io/hook": "PreSync" } },
@@ -47,7 +47,7 @@ beforeAll(() => {
   world = openWorld();
 });
 
-/** A workspace with a repository of its name: what cannot be synced under `broken` and `hanging`, and what can under `good` and `better`. */
+/** A workspace with a repository of its name. `broken` and `hanging` cannot be synced, `good` and `better` can. */
 async function open(namespace: string) {
   await world.git.commit(namespace, FILES);
   const workspace = await openWorkspace(world, namespace);
@@ -68,8 +68,8 @@ async function toSettled(workspace: Workspace): Promise<number> {
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
 
-describe("a deployment whose sync fails and is tried again", () => {
-  it("is synced from the path that is mended, again and again", async () => {
+describe("a deployment whose sync fails and is retried", () => {
+  it("is synced from the corrected path, again and again", async () => {
     const workspace = await open("failing-path");
     const took: number[] = [];
     for (let mend = 0; mend < MENDS; mend += 1) {
@@ -84,7 +84,7 @@ describe("a deployment whose sync fails and is tried again", () => {
     report(`failing sync: ${took.length} paths mended, Synced after p50 ${share(0.5)}, p95 ${share(0.95)}, at most ${share(1)}`);
   });
 
-  it("is synced when the path is mended together with a request to refresh", async () => {
+  it("is synced when the path is corrected together with a request to refresh", async () => {
     const workspace = await open("failing-refreshed");
     await workspace.deploy("broken");
     await workspace.failing();
@@ -93,7 +93,7 @@ describe("a deployment whose sync fails and is tried again", () => {
     report(`failing sync: Synced ${seconds(await toSettled(workspace))} after the path was mended with a refresh`);
   });
 
-  it("tries the commit that mends it at once when a refresh is asked for", async () => {
+  it("tries the correcting commit at once when a refresh is requested", async () => {
     const workspace = await open("failing-commit");
     await workspace.deploy("broken");
     await workspace.failing();
@@ -175,7 +175,7 @@ describe("a deployment whose PreSync hook hangs", () => {
 });
 
 describe("a workspace that is moved while a sync of it fails", () => {
-  it("is synced on its new instance from the path that is mended after the move, and from the one that is mended during it", async () => {
+  it("is synced on its new instance from the path that is corrected after the move, and from the one that is corrected during it", async () => {
     const namespace = "failing-moved";
     const movable = await openMovable(world, namespace, ["app"]);
     await world.git.commit(namespace, FILES);
@@ -190,7 +190,7 @@ describe("a workspace that is moved while a sync of it fails", () => {
     await deploy("broken");
     await syncFailing(world, namespace, "app");
     await arrived(await askForMove(world, movable, await movable.other()));
-    // It is tried there too, and fails.
+    // It is retried there too, and fails.
     await syncFailing(world, namespace, "app");
     await deploy("good");
     report(`failing sync: Synced ${seconds(await toSettled(workspace))} after the path was mended on the instance it was moved to`);

@@ -14,8 +14,8 @@ type SecretObject = KubeObject & { readonly data?: Readonly<Record<string, strin
 type ApplicationObject = KubeObject & { readonly status?: { readonly operationState?: { readonly message?: string } } };
 
 /**
- * One class of instances: `failing-1`, to whose engine cluster the control planes' way can be cut while its controller goes another one, and
- * others that stay in reach, `steady-1` and so on.
+ * One class of instances. `failing-1`: the control planes' connection to its engine cluster can be cut, while its
+ * controller has another one. `steady-1` and so on: always in reach.
  */
 export interface FarWorld {
   /** Declares both and waits until they serve. */
@@ -23,15 +23,15 @@ export interface FarWorld {
   readonly cordon: PoolsWorld["cordon"];
   cut(): Promise<void>;
   restore(): Promise<void>;
-  /** The way is there again, and the fleet as it was declared. */
+  /** Restores the connection and the declared fleet. */
   close(): Promise<void>;
-  /** The Applications of a workspace that stand on an instance, as its controller has them. */
+  /** The Applications of a workspace on an instance, as its controller has them. */
   standingOn(instance: string, namespace: string): Promise<readonly ApplicationObject[]>;
-  /** Asks an instance's controller to refresh these now, as a webhook would. */
+  /** Requests a refresh of these from an instance's controller now, as a webhook would. */
   poke(instance: string, namespace: string): Promise<void>;
-  /** How many accounts the authoriser lets write in a namespace now. */
+  /** How many accounts may write in a namespace now, by its authorizer. */
   writers(namespace: string): Promise<number>;
-  /** Names of the instances that a workspace's applications are deployed by. */
+  /** Names of the instances that deploy a workspace's applications. */
   instancesOf(namespace: string): Promise<ReadonlySet<string | null>>;
 }
 

@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => truth.close());
 
-/** A workspace and a repository of the same name with a directory for each of these. */
+/** A workspace and a repository of the same name, with a directory for each of these deployments. */
 async function prepared(namespace: string, names: readonly string[]): Promise<Workspace> {
   await world.git.commit(namespace, Object.fromEntries(names.map((name) => [`${name}/config.yaml`, configMapFile(name, {})])));
   return openWorkspace(world, namespace);
@@ -46,7 +46,7 @@ const isDeployed = (workspace: Workspace, name: string, isWanted: boolean) =>
   );
 
 describe("an API server out of reach", () => {
-  it("for longer than it remembers: what users created, changed and deleted meanwhile is found by listing again", async () => {
+  it("for longer than its history lasts: what users created, changed and deleted meanwhile is found by listing again", async () => {
     const workspace = await prepared("fault-api", ["one", "two", "three", "other"]);
     for (const name of ["one", "two"]) await deploy(workspace, name);
     for (const name of ["one", "two"]) await workspace.settled(name);
@@ -69,7 +69,7 @@ describe("an API server out of reach", () => {
     await expectWhole(truth, ["fault-api/three", "fault-api/two"], world.signal);
   });
 
-  it.runIf(IS_LONG)("in silence: watches on which nothing comes any more are opened again within minutes", async () => {
+  it.runIf(IS_LONG)("in silence: watches without any events are opened again within minutes", async () => {
     const workspace = await prepared("fault-silent", ["before", "after"]);
     await deploy(workspace, "before");
     await workspace.settled("before");
@@ -81,13 +81,13 @@ describe("an API server out of reach", () => {
     await deploy(workspace, "after");
     const timeoutMs = 300_000;
     await until(
-      "what was deleted gone",
+      "the deleted object gone",
       () => workspace.configMap("before"),
       (found) => found === undefined,
       timeoutMs,
     );
     await until(
-      "what was created there",
+      "the created object",
       () => workspace.configMap("after"),
       (found) => found !== undefined,
       timeoutMs,
@@ -97,7 +97,7 @@ describe("an API server out of reach", () => {
 });
 
 describe("a database", () => {
-  it("that is away: nothing is guessed, every control plane says what is missing, and users' changes are taken up when it is back", async () => {
+  it("that is away: nothing is guessed, every control plane says what is missing, and users' changes are carried out when it is back", async () => {
     const workspace = await prepared("fault-db", ["before", "during"]);
     await deploy(workspace, "before");
     await workspace.settled("before");
@@ -107,13 +107,13 @@ describe("a database", () => {
     try {
       for (const index of world.harness.argosyUrls.keys())
         await until(
-          "what it lacks",
+          "the failing check of the database",
           () => healthOf(world, index),
           ({ failing }) => failing.includes("database"),
         );
       await deploy(workspace, "during");
       await workspace.remove("before");
-      // What Argo CD deployed stays while nobody can decide anything.
+      // What Argo CD deployed stays while no control plane can decide anything.
       expect(await workspace.configMap("before")).toBeDefined();
       expect((await truth.objects()).some(({ metadata }) => metadata.uid === uid)).toBe(true);
     } finally {
@@ -144,7 +144,7 @@ describe("a database", () => {
 });
 
 describe("an engine cluster out of reach", () => {
-  it("does not keep users' changes waiting, takes nobody out of service, and holds all of them once it is back", async () => {
+  it("keeps no users' changes waiting and no control plane from being ready, and has all changes once it is back", async () => {
     const workspace = await prepared("fault-engine", ["known", "changed", "new"]);
     await deploy(workspace, "known");
     await workspace.settled("known");
@@ -153,7 +153,7 @@ describe("an engine cluster out of reach", () => {
       await deploy(workspace, "new");
       const isBeingWorkedOn = (name: string) =>
         until(
-          `${name}'s user told`,
+          `${name}'s status Reconciling`,
           () => workspace.read(name),
           (resource) => conditionOf(resource, "Ready")?.reason === "Reconciling",
         );
@@ -176,10 +176,13 @@ describe("an engine cluster out of reach", () => {
   });
 });
 
-/** What was wanted in namespaces where answers got lost: a row whose creation nobody answered stays for as long as that may land. */
+/**
+ * Requests of namespaces where answers got lost. A row whose creation was not answered stays for as long as the
+ * creation may still arrive.
+ */
 const lost = new Map<string, readonly string[]>();
 
-describe("answers that get lost", () => {
+describe("lost answers", () => {
   it.each(["api", "engine", "database"] as const)("from %s: what was done is found, and nothing is done twice", async (way) => {
     const names = Array.from({ length: 12 }, (_, index) => `app-${index}`);
     const namespace = `fault-lost-${way}`;
@@ -201,15 +204,15 @@ describe("answers that get lost", () => {
   });
 
   /**
-   * Waits until something was written whose answer cannot have arrived: an Application, or the status of one. Not for long: with no
-   * connection left on which to send, nothing is written at all, which is the lesser trouble.
+   * Waits until something was written whose answer cannot have arrived: an Application, or the status of one. Not for
+   * long: without a connection left to send on, nothing is written at all, which is the lesser trouble.
    */
   async function seeWritten(way: Way, { namespace, read }: Workspace, application: ObjectName): Promise<void> {
     const objects = async () => (await truth.objects()).filter(({ metadata }) => metadata.name.startsWith(`${namespace}-app`)).length;
     const recorded = async () =>
       (await truth.store.operations.listApplications({ namespace, name: "app-0" }, { limit: 1, after: "" }, world.signal))[0]?.status
         ?.status;
-    // In the instance's name, which is sooner than it says something itself.
+    // Written in the instance's name, which is sooner than a report of its own.
     await world.kube.mergePatch(TYPES.application, application, { status: { sync: { revision: UNHEARD } } }, world.signal);
     const isWritten = {
       api: async () => (await read("app-0"))?.status?.sync?.revision === UNHEARD,
@@ -222,7 +225,7 @@ describe("answers that get lost", () => {
 });
 
 describe("a clock that is set", () => {
-  it("forward and back by an hour under a control plane loses nothing and puts nothing off", async () => {
+  it("forward and back by an hour under a control plane loses nothing and delays nothing", async () => {
     const workspace = await prepared("fault-clock", ["start", "forward", "back"]);
     await deploy(workspace, "start");
     await workspace.settled("start");
@@ -253,7 +256,7 @@ describe("a clock that is set", () => {
   });
 });
 
-describe("answers that got lost", () => {
+describe("lost answers, in the end", () => {
   it("leave nothing behind", async () => {
     for (const [namespace, wanted] of lost) {
       await until(

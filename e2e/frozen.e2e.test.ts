@@ -12,9 +12,9 @@ import { IS_LONG, openWorkspace, openWorld, report, TYPES, until, type World } f
 const NAMESPACE = "frozen-home";
 const PODS: ResourceType = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
 const DEADLINE_MS = 20 * 60_000;
-/** A component that stands still is reported within two minutes and restarted at once; a machine has other things to do, too. */
+/** A component that hangs is reported within two minutes and restarted at once. The rest is for busy machines. */
 const REPORTED_MS = 5 * 60_000;
-/** One component after another, as near as the configuration allows: in twice that time a fleet restarts one. */
+/** Time between two restarts, as short as the configuration allows. A fleet restarts one component in twice that time. */
 const RESTART_APART_MS = 60_000;
 const REPLACED_MS = REPORTED_MS + 2 * RESTART_APART_MS;
 const CONTROLLER = "argocd-application-controller";
@@ -29,8 +29,8 @@ function unlessGone(error: unknown): void {
   if (!(error instanceof GoneError)) throw error;
 }
 
-/** No story here configures anything of health but how soon one restart may follow another. */
-describe.runIf(IS_LONG)("what of an instance is stopped, killed or frozen works again by itself", () => {
+/** Of health, stories here configure only how soon one restart may follow another. */
+describe.runIf(IS_LONG)("a component of an instance that is stopped, killed or frozen works again by itself", () => {
   let world: World;
   let movable: Movable;
   let instance: InstanceView;
@@ -76,7 +76,7 @@ describe.runIf(IS_LONG)("what of an instance is stopped, killed or frozen works 
     for (const { metadata } of pods) await setCpuShare(world.kube, { namespace: instance.namespace, name: metadata.name }, 0, world.signal);
     return pods;
   };
-  /** It is reported, restarted by nobody's hand, and what is pushed then arrives. */
+  /** It has to be reported and restarted without a person, and a later push has to arrive. */
   const freezeAndSee = async (component: string, cause: string): Promise<void> => {
     const [before, began] = [await restarts(), performance.now()];
     const seconds = () => Math.round((performance.now() - began) / 1_000);
@@ -86,15 +86,15 @@ describe.runIf(IS_LONG)("what of an instance is stopped, killed or frozen works 
     await replaced(component, pods);
     const ready = seconds();
     await deploys(`after ${component} stood still`);
-    report(`frozen: ${component} told of after ${reported} s, replaced after ${ready} s, the next push arrived after ${seconds()} s`);
+    report(`frozen: ${component} reported after ${reported} s, replaced after ${ready} s, the next push arrived after ${seconds()} s`);
     expect((await restarts()).length).toBe(before.length + 1);
     await well();
   };
 
-  it("a controller that stands still, with nothing configured", () => freezeAndSee(CONTROLLER, "controller-stopped"), DEADLINE_MS);
+  it("a controller that hangs, with the default configuration", () => freezeAndSee(CONTROLLER, "controller-stopped"), DEADLINE_MS);
 
   it(
-    "a repo-server and a redis that stand still",
+    "a repo-server and a redis that hang",
     async () => {
       await restartFirst(world, { roles: ["all"], health: { restartApartMs: RESTART_APART_MS, emptyAfter: 0 } });
       await freezeAndSee("argocd-repo-server", "repo-server");
@@ -104,7 +104,7 @@ describe.runIf(IS_LONG)("what of an instance is stopped, killed or frozen works 
   );
 
   it(
-    "a workspace that came to an instance as it stopped is served by another one, and so are those that come later",
+    "a workspace that was placed on an instance as it hung is served by another one, and so are later ones",
     async () => {
       await restartFirst(world, { roles: ["all"] });
       await well();
@@ -127,7 +127,7 @@ describe.runIf(IS_LONG)("what of an instance is stopped, killed or frozen works 
         (name) => name === instance.name,
       );
       await cordon(false);
-      // Whoever is started in its place stands still, too: no restart helps.
+      // Its replacement hangs too: no restart helps.
       const deployed = async () => {
         await freeze(CONTROLLER).catch(unlessGone);
         return caught.read("dev");

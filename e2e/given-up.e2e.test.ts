@@ -9,7 +9,7 @@ import { configMapFile, findApplication, openWorld, report, TYPES, until, type W
 const NAMESPACE = "given-up";
 const QUOTA = { namespace: NAMESPACE, name: "no-more" };
 const BYPASS = { namespace: NAMESPACE, name: "bypass" };
-/** On a machine of its own the story takes half a minute; a shared one may take ten times as long. */
+/** The story takes half a minute on an idle machine; a busy one may take ten times as long. */
 const DEADLINE_MS = 10 * 60_000;
 
 interface Syncing extends KubeObject {
@@ -24,14 +24,14 @@ beforeAll(async () => {
 }, DEADLINE_MS);
 afterAll(() => movable?.workspace.remove("app"));
 
-/** What the owner's Argo CD says of its last sync; a move puts a copy of the name on another instance. */
+/** The last sync by the owner's Argo CD. During a move another instance has a copy of that name. */
 async function lastSync() {
   const name = (await findApplication(world, NAMESPACE, "app"))?.metadata.name ?? "";
   const at = { namespace: `argosy-${await movable.owner()}`, name };
   return (await world.kube.get<Syncing>(TYPES.application, at, world.signal))?.status?.operationState;
 }
 
-/** Pushes one object more than the namespace has room for, and waits until the sync of it waits for its next attempt. */
+/** Pushes one object more than the namespace has room for, and waits until its sync waits for the next attempt. */
 async function pushInVain(): Promise<void> {
   await forbidMore(world, QUOTA, "count/configmaps");
   await world.git.commit(NAMESPACE, { "app/more.yaml": configMapFile("more", { push: "1" }) });
@@ -40,7 +40,7 @@ async function pushInVain(): Promise<void> {
 }
 
 it(
-  "a push whose sync a move had stopped, as it waited for its next attempt, is deployed where it was although the move was given up (I4, I6)",
+  "a push whose sync was waiting for its next attempt when a move stopped it is deployed by the old owner, although the move was given up (I4, I6)",
   async () => {
     const owner = await movable.owner();
     await pushInVain();
@@ -52,7 +52,7 @@ it(
     await allowMore(world, QUOTA);
     const since = performance.now();
     await until(
-      "what was pushed is deployed",
+      "the pushed change deployed",
       () => movable.workspace.configMap("more"),
       (found) => found?.data?.["push"] === "1",
       MOVE_TIMEOUT_MS,

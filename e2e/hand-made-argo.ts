@@ -12,13 +12,13 @@ const RBAC = "rbac.authorization.k8s.io";
 
 export interface HandMadeArgo {
   readonly namespace: string;
-  /** The API cluster as it addresses it. */
+  /** The address of the API cluster as it knows it. */
   readonly server: string;
   apply(type: ResourceType, object: object): Promise<unknown>;
   remove(): Promise<void>;
 }
 
-/** An ordinary Argo CD that deploys with an administrator's rights, and that Argosy knows nothing of. */
+/** An ordinary Argo CD that deploys with an administrator's rights. Argosy does not know about it. */
 export async function installHandMadeArgo(world: World, namespace: string): Promise<HandMadeArgo> {
   const { kube, signal } = world;
   const apply = (type: ResourceType, object: object) => kube.apply(type, object as KubeObject, { fieldManager: "anna" }, signal);

@@ -11,7 +11,7 @@ import type { HarnessCalls, Way } from "./harness-client.ts";
 import type { PrivateGit } from "./private-git.ts";
 import type { SecretInventory } from "./secrecy/secrets.ts";
 
-/** A PostgreSQL that can be stopped and started again under the same address. */
+/** A PostgreSQL that can be stopped and started again at the same address. */
 export interface Database {
   readonly url: string;
   start(): Promise<void>;
@@ -25,14 +25,14 @@ export interface Parts {
   readonly database: Database;
   readonly databaseProxy: FaultProxy;
   readonly api: DevApi;
-  /** Where a control plane process that gets SIGUSR2 reads how far its clock is off. */
+  /** The file in which a control plane process finds how far its clock is off, on SIGUSR2. */
   readonly clockFile: string;
   readonly secrets: SecretInventory;
 }
 
 type Handlers = { readonly [Name in keyof HarnessCalls]: (args: HarnessCalls[Name]) => Promise<unknown> };
 
-/** A start takes seconds; a machine that has other things to do may take a minute. */
+/** Timeout of a start. It takes seconds; on a busy machine it may take a minute. */
 const RESTART_MS = 5 * 60_000;
 
 /** What stories may ask of the process that owns the parts. */
@@ -113,12 +113,12 @@ function linesOf(log: string, containing: string): readonly string[] {
     .filter((line) => line.includes(containing));
 }
 
-/** The log goes on after a restart, under another id. */
+/** The log continues after a restart, under another id. */
 function lastMember(log: string): string | undefined {
   return [...log.matchAll(/"member":"([^"]+)"/g)].at(-1)?.[1];
 }
 
-/** JSON has no `undefined`, by which a file is removed. */
+/** JSON has no `undefined`, which means that a file is removed. */
 function withoutNulls(files: Readonly<Record<string, string | undefined | null>>): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(Object.entries(files).map(([path, text]) => [path, text ?? undefined]));
 }

@@ -13,18 +13,21 @@ const NAMESPACES = ["health-fine", "health-broken"];
 const PODS: ResourceType = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
 const CANARY = "health-canary";
 const DEADLINE_MS = 15 * 60_000;
-/** What has to last before it is believed, as rules say; a rate is of the minute before, and an observation is made every five seconds. */
+/**
+ * How long each cause has to last before it counts, as in the rules. A rate covers the minute before, and a probe is
+ * made every five seconds.
+ */
 const PERSISTENCE_MS = { "controller-stopped": 30_000, "repo-server": 60_000, redis: 60_000, git: 120_000 } as const;
 const REPORTED_MS = 60_000;
-/** What was slow is reported for five minutes longer; a fleet that has just begun takes its time, too. */
+/** Something slow is reported for five minutes longer, and a fleet needs time after its start. */
 const WELL_MS = 10 * 60_000;
-/** A machine that has other things to do. */
+/** Extra time for busy machines. */
 const SLACK_MS = 120_000;
 const RESTART_APART_MS = 60_000;
-/** Of one component after another: a fleet's budget lets one go in twice that time, and a machine takes its time for the next pod. */
+/** Time between two components: the fleet's budget allows one restart in twice that time, and the next pod takes a while. */
 const REPLACED_MS = 2 * RESTART_APART_MS + SLACK_MS;
 
-/** What leaves by fail-over, one workspace after the other. */
+/** Time for workspaces to leave by fail-over, one after the other. */
 const EMPTIED_MS = 5 * 60_000;
 
 describe.runIf(IS_LONG)("the health of instances", () => {
@@ -48,14 +51,14 @@ describe.runIf(IS_LONG)("the health of instances", () => {
     const name = await fine.owner();
     instance = fine.instances.find((each) => each.name === name) as InstanceView;
   }, DEADLINE_MS);
-  // Whatever the story before has left: each begins with an instance that is well.
+  // Each story begins with a healthy instance, whatever the story before has left.
   beforeEach(async () => {
     await callHarness(world.harness, "delayGit", { repositories: stories, delayMs: 0 });
     await judged("healthy", "none", WELL_MS);
   }, DEADLINE_MS);
   afterAll(async () => {
     await callHarness(world.harness, "delayGit", { repositories: stories, delayMs: 0 });
-    // What was emptied is restarted by nobody, and what later stories deploy there would never be compared.
+    // A drained instance gets no remedy, so what later stories deploy there would never be compared.
     for (const component of ["argocd-application-controller", "argocd-repo-server", "argocd-redis"])
       for (const { metadata } of await podsOf(component))
         if (stopped.has(metadata.uid)) await world.kube.delete(PODS, { ...metadata, namespace: instance.namespace }, {}, world.signal);
@@ -68,12 +71,12 @@ describe.runIf(IS_LONG)("the health of instances", () => {
   const read = () => world.rest.get<HealthReportView>(`/v1/health/${instance.name}`);
   const judged = (state: string, cause: string, timeoutMs = 2 * REPORTED_MS + SLACK_MS) =>
     until(`${instance.name} ${state} for ${cause}`, read, (found) => found.state === state && found.cause === cause, timeoutMs);
-  /** How long it took until this was said, from now on. */
+  /** How long it takes from now until this is reported. */
   const reported = async (state: string, cause: keyof typeof PERSISTENCE_MS): Promise<HealthReportView> => {
     const began = performance.now();
     const found = await judged(state, cause);
     const tookMs = performance.now() - began;
-    report(`health: ${cause} told after ${Math.round(tookMs / 1_000)} s, ${PERSISTENCE_MS[cause] / 1_000} s of them to be believed`);
+    report(`health: ${cause} reported after ${Math.round(tookMs / 1_000)} s, ${PERSISTENCE_MS[cause] / 1_000} s of them to be believed`);
     expect(tookMs).toBeLessThan(PERSISTENCE_MS[cause] + REPORTED_MS + SLACK_MS);
     expect(found.evidence.some(({ value }) => value !== null)).toBe(true);
     return found;
@@ -89,14 +92,14 @@ describe.runIf(IS_LONG)("the health of instances", () => {
     });
     return items.map(({ verdict, rule }) => `${verdict} ${rule}`);
   };
-  /** Stops the processes of a component as a frozen process is stopped. */
+  /** Freezes the processes of a component. */
   const stop = async (component: string): Promise<readonly KubeObject[]> => {
     const pods = await podsOf(component);
     for (const { metadata } of pods) stopped.add(metadata.uid);
     for (const { metadata } of pods) await setCpuShare(world.kube, { namespace: instance.namespace, name: metadata.name }, 0, world.signal);
     return pods;
   };
-  /** They have to be reported, and replaced. */
+  /** They have to be reported and replaced. */
   const stopAndSee = async (component: string, cause: "controller-stopped" | "repo-server" | "redis"): Promise<void> => {
     const pods = await stop(component);
     await reported("stalled", cause);
@@ -112,17 +115,17 @@ describe.runIf(IS_LONG)("the health of instances", () => {
   };
 
   it(
-    "names a controller that stands still, and restarts it",
+    "reports a controller that hangs, and restarts it",
     () => stopAndSee("argocd-application-controller", "controller-stopped"),
     DEADLINE_MS,
   );
 
-  it("names a repo-server that stands still, and restarts it", () => stopAndSee("argocd-repo-server", "repo-server"), DEADLINE_MS);
+  it("reports a repo-server that hangs, and restarts it", () => stopAndSee("argocd-repo-server", "repo-server"), DEADLINE_MS);
 
-  it("names a redis that stands still, which nothing else shows, and restarts it", () => stopAndSee("argocd-redis", "redis"), DEADLINE_MS);
+  it("reports a redis that hangs, which nothing else shows, and restarts it", () => stopAndSee("argocd-redis", "redis"), DEADLINE_MS);
 
   it(
-    "names a Git that answers after five seconds, and restarts nothing for it",
+    "reports a Git host that answers after five seconds, and restarts nothing",
     async () => {
       const before = await steps();
       await callHarness(world.harness, "delayGit", { repositories: stories, delayMs: 5_000 });
@@ -135,12 +138,12 @@ describe.runIf(IS_LONG)("the health of instances", () => {
   );
 
   it(
-    "names a workspace that cannot be compared as that one's own trouble: the instance is well, and nobody moves",
+    "reports a workspace that cannot be compared as its own trouble: the instance is healthy, and nobody moves",
     async () => {
       const broken = await openMovable(world, NAMESPACES[1] ?? "", ["dev"]);
       const name = await broken.owner();
       instance = broken.instances.find((each) => each.name === name) as InstanceView;
-      // It may be another one than in the stories before, and Git was slow for both.
+      // It may be another instance than in the stories before, and Git was slow for both.
       await judged("healthy", "none", WELL_MS);
       const [owners, before] = [[await fine.owner(), name], await steps()];
       try {
@@ -158,11 +161,11 @@ describe.runIf(IS_LONG)("the health of instances", () => {
   );
 
   it(
-    "empties an instance whose controller sticks again: what it serves leaves with a proof that its old account may write nothing",
+    "drains an instance whose controller is stuck again: its workspaces leave with a proof that its old account may not write",
     async () => {
       const [from, uids] = [await fine.owner(), await fine.uids()];
       instance = fine.instances.find((each) => each.name === from) as InstanceView;
-      // Once within the hour; the first story has done that, if it ran.
+      // One restart within the hour. The first story has made that, if it ran.
       if (!(await steps()).includes("RESTART CONTROLLER-STOPPED")) await stopAndSee("argocd-application-controller", "controller-stopped");
       await judged("healthy", "none", WELL_MS);
       await restartFirst(world, { roles: ["all"], health: healthWith({ emptyAfter: 1 }) });

@@ -1,4 +1,4 @@
-/** A duration in milliseconds as the reports of stories tell it, such as `4.2 s`; `-` where it never ended. */
+/** Formats a duration in ms as the reports of stories do, such as `4.2 s`; `-` for something that never ended. */
 export function inSeconds(ms: number | undefined): string {
   return ms === undefined ? "-" : `${(ms / 1000).toFixed(1)} s`;
 }

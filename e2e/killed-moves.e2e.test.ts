@@ -19,15 +19,18 @@ const NAMES = ["one", "two"];
 const PROBE_EVERY_MS = 100;
 const OBSERVE_EVERY_MS = 500;
 const DEADLINE_MS = 30 * 60_000;
-/** A dead process is missed after three seconds instead of fifteen: there are many to die. */
+/** A dead process is noticed after three seconds instead of fifteen, because many die here. */
 const LEASES = { ttlMs: 3_000, renewMs: 500 };
-/** Whoever dies with the last write may do so when the row says already that the move has ended. */
+/** A process that dies with its last write may die when the row already says that the move has ended. */
 const LONGER_THAN_A_MOVE_MS = 15_000;
 const LAST = "database.move.DONE";
 const ACTING = "api.PATCH.roles";
 const ROLES: ResourceType = { ...TYPES.roleBinding, plural: "roles", kind: "Role" };
 type Role = KubeObject & { readonly rules?: readonly { readonly resourceNames?: readonly string[] }[] | null };
-/** The three that a short run dies at: a copy stands and nobody knows of it, the old owner loses its right, the new owner owns. */
+/**
+ * The three points at which a short run kills: a copy exists that nobody knows of, the old owner loses its right, the
+ * new owner owns.
+ */
 const SAMPLE: readonly WritePoint[] = [
   { name: "engine.POST.applications", index: 0, when: "after" },
   { name: "api.PATCH.rolebindings", index: 0, when: "before" },
@@ -56,7 +59,7 @@ beforeAll(async () => {
   world = openWorld(2 * DEADLINE_MS);
   truth = await openTruth(world);
   movable = await openMovable(world, NAMESPACE, NAMES);
-  // Whoever is led through the gates loses the connections there were: those who begin anew have none yet.
+  // Going through the gates breaks existing connections; processes that have just been restarted have none yet.
   await callHarness(world.harness, "watchWrites", { about: [] });
   for (const index of members()) await callHarness(world.harness, "startArgosy", { index, leases: LEASES });
   await allReady(world);
@@ -69,7 +72,10 @@ afterAll(async () => {
   await truth.close();
 }, DEADLINE_MS);
 
-/** What a move that nobody disturbs writes, in order, from its turn to its end, between instances that have both held the unit before. */
+/**
+ * The writes of an undisturbed move, in order, from its turn to its end, between instances that have both held the
+ * unit before.
+ */
 async function writesOfAMove(): Promise<Account["writes"]> {
   for (let count = 0; count < 2; count += 1) await moveEnded(world, await askForMove(world, movable, await movable.other()));
   await isForgotten(await movable.other());
@@ -83,8 +89,8 @@ async function writesOfAMove(): Promise<Account["writes"]> {
 }
 
 /**
- * Waits until an instance may not act as the unit any more, as after its last stay there: that right is taken away when the
- * instance is reconciled some time later, and a move back before that has no need to write it.
+ * Waits until an instance may no longer act as the unit, as after its last stay there. That right is revoked when the
+ * instance is reconciled some time later, and a move back before that has no need to grant it.
  */
 async function isForgotten(instance: string): Promise<void> {
   const index = movable.instances.findIndex(({ name }) => name === instance);
@@ -100,7 +106,7 @@ async function isForgotten(instance: string): Promise<void> {
 /** One move in which a process died. */
 interface Death {
   readonly point: WritePoint;
-  /** Phase the row was in then; absent: no process came to the point. */
+  /** The phase of the row then. Absent: no process reached the point. */
   readonly phase: Move["phase"] | undefined;
   readonly move: Move;
   readonly tookMs: number;
@@ -108,7 +114,7 @@ interface Death {
 
 const nameOf = ({ name, index, when }: WritePoint): string => `${when} ${name} ${index}`;
 
-/** Hands the unit over with a process that dies at this point and is started again at once, while somebody pushes. */
+/** Moves the unit while a process dies at this point, is restarted at once, and somebody keeps pushing. */
 async function dieAt(point: WritePoint): Promise<Death> {
   const pushed = nameOf(point);
   const to = await movable.other();
@@ -127,7 +133,7 @@ async function dieAt(point: WritePoint): Promise<Death> {
   const back = victim === undefined ? undefined : callHarness(world.harness, "startArgosy", { index: victim, leases: LEASES });
   for (const name of NAMES) await movable.push(name, pushed);
   const ended = await until(
-    `the end of the move that somebody died in ${nameOf(point)}`,
+    `the end of the move that was killed at ${nameOf(point)}`,
     read,
     (found) => found?.endedAt !== undefined,
     MOVE_TIMEOUT_MS,
@@ -139,7 +145,7 @@ async function dieAt(point: WritePoint): Promise<Death> {
   return { point, phase, move: ended, tookMs };
 }
 
-/** It went all the way, or was given up before the owner changed, and says why. */
+/** Whether it ended well: it is DONE, or was given up before the change of owner, with a reason. */
 function complaintsOf({ point, phase, move }: Death): readonly string[] {
   const where = nameOf(point);
   const isCommitted = move.marks.some((mark) => mark.phase === "GRANT");
@@ -157,7 +163,7 @@ const points = (when: WritePoint["when"]): readonly WritePoint[] =>
   IS_LONG ? writes.map((write) => ({ ...write, when })) : SAMPLE.filter((point) => point.when === when);
 
 it.each(["before", "after"] as const)(
-  "a process that dies %s a write of a move: the move ends, nobody owns twice, nothing is made anew, and what is pushed arrives (I1, I2, I4, I5)",
+  "a process that dies %s a write of a move: the move ends, there are never two owners, nothing is created again, and pushes arrive (I1, I2, I4, I5)",
   async (when) => {
     const uids = await movable.uids();
     expect(uids).not.toContain(undefined);

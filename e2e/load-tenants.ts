@@ -3,20 +3,20 @@ import { playEnvironments } from "./environments.ts";
 import type { TargetCluster } from "./target-cluster.ts";
 import { configMapFile, findApplication, openWorkspace, until, type Workspace, type World } from "./world.ts";
 
-/** What a workspace deploys, where it is put, and what its user does all the time. */
+/** What a workspace deploys, where it is placed, and what its user does all the time. */
 export interface Tenant {
   readonly name: string;
   readonly instance: string;
   readonly applications: number;
   /** Objects of each application. */
   readonly objects: number;
-  /** Whether it deploys to a cluster of its own. */
+  /** Whether it deploys to its own cluster. */
   readonly isElsewhere?: boolean;
-  /** Of its first application: a user that asks for a refresh, or first pushes a change. */
+  /** What its user does with its first application: request a refresh, or push a change first. */
   readonly user?: "pokes" | "pushes";
 }
 
-/** Two on each instance, of clearly different weight: by number, by size, by what their users do, by where they deploy to. */
+/** Two on each instance, with clearly different load: by number, by size, by what their users do, by where they deploy to. */
 export const TENANTS: readonly Tenant[] = [
   { name: "load-many", instance: "load-1", applications: 10, objects: 1 },
   { name: "load-large", instance: "load-1", applications: 6, objects: 16 },
@@ -25,7 +25,7 @@ export const TENANTS: readonly Tenant[] = [
   { name: "load-pushed", instance: "load-3", applications: 2, objects: 4, user: "pushes" },
   { name: "load-away", instance: "load-3", applications: 6, objects: 8, isElsewhere: true },
 ];
-/** Rhythm of users that poke and push. */
+/** How often users request refreshes and push. */
 const RHYTHM_MS = 500;
 const TARGET_NAMESPACE = "web";
 
@@ -33,7 +33,7 @@ const TARGET_NAMESPACE = "web";
 export interface Settled {
   readonly tenant: Tenant;
   readonly workspace: Workspace;
-  /** How its instance's controller calls it. */
+  /** The name of its project in the controller's log. */
   readonly project: string;
 }
 
@@ -42,7 +42,7 @@ type ApplicationObject = KubeObject & { readonly spec: { readonly project: strin
 export const applicationsOf = ({ applications }: Tenant): readonly string[] =>
   Array.from({ length: applications }, (_, index) => `app-${index}`);
 
-/** Opens its workspace, deploys everything and waits until it is placed. */
+/** Opens the workspace, deploys everything and waits until it is placed. */
 export async function deployTenant(world: World, target: TargetCluster, tenant: Tenant): Promise<Settled> {
   const { name } = tenant;
   const environments = playEnvironments(() => ({ world, target }));
@@ -75,7 +75,7 @@ function filesOf(tenant: Tenant): Readonly<Record<string, string>> {
   return Object.fromEntries(files);
 }
 
-/** Pokes, or pushes and pokes, in a rhythm of its own until the work is done. */
+/** Requests refreshes, or pushes and requests refreshes, in its own rhythm until the work is done. */
 export async function withUsers<T>(world: World, tenants: readonly Settled[], work: () => Promise<T>): Promise<T> {
   const users = tenants.flatMap((settled) => beUser(world, settled) ?? []);
   try {
@@ -93,6 +93,6 @@ function beUser(world: World, { tenant: { name, user }, workspace }: Settled): N
     if (user === "pushes") await world.git.commit(name, { "app-0/0.yaml": configMapFile("app-0-0", { step: String(step) }) });
     await workspace.annotate("app-0", { "argosy.dev/refreshed-at": String(step) });
   };
-  // One that fails is followed by the next.
+  // A failure is followed by the next attempt.
   return setInterval(() => void act().catch(() => undefined), RHYTHM_MS);
 }

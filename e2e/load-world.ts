@@ -9,33 +9,33 @@ import { openTruth, type Truth } from "./truth.ts";
 import { TYPES, until, type World } from "./world.ts";
 
 const INSTANCES = [...new Set(TENANTS.map(({ instance }) => instance))];
-/** Comparisons as near to each other as they may be, and not all at once: many in a short time. */
+/** Comparisons as often as possible, and not all at once: many in a short time. */
 const ENGINE = { reconciliationSeconds: 5, reconciliationJitterSeconds: 2 };
 const CLASS = "local/load/public";
-/** Longest that measuring may take: machines are shared. */
+/** Timeout of the measurement: machines are shared. */
 const MEASURING_MS = 600_000;
-/** Time in which planning load follows what is measured; see `nextLoad`. */
+/** The time over which planning load follows measurements; see `nextLoad`. */
 const PLANNING_MS = 24 * 60 * 60_000;
 
-/** Shares of an instance's work that one workspace has, by two accounts that know nothing of each other. */
+/** A workspace's share of an instance's work, by two independent accounts. */
 export interface Shares {
   readonly workspace: string;
   readonly instance: string;
-  /** Of the CPU that was dealt, and how much that was. */
+  /** Its share of the CPU that was attributed, and how much that was. */
   readonly dealt: number;
   readonly milliCpu: number;
-  /** Of the time of comparisons that the controller logged, and how many these were. */
+  /** Its share of the time of comparisons in the controller's log, and how many these were. */
   readonly logged: number;
   readonly comparisons: number;
 }
 
-/** Six workspaces on three instances of a pool of their own. */
+/** Six workspaces on three instances of their own pool. */
 export interface LoadWorld {
-  /** Makes the pool and puts each workspace where it belongs, with all its applications. */
+  /** Creates the pool and places each workspace on its instance, with all its applications. */
   settle(): Promise<void>;
   /**
-   * Lets users do what they do until the applications of each workspace were compared this often, and holds what was dealt in that time
-   * against what was logged in it: a few comparisons differ by chance more than accounts of them may.
+   * Lets users work until the applications of each workspace have been compared this often. Then compares what was
+   * attributed in that time with what was logged in it. With few comparisons the accounts differ too much by chance.
    */
   measure(comparisons: number): Promise<readonly Shares[]>;
   cordon(instance: string, cordoned: boolean): Promise<void>;
@@ -48,7 +48,7 @@ export async function openLoads(world: World): Promise<LoadWorld> {
   const cordon = async (name: string, cordoned: boolean): Promise<void> =>
     void (await until(
       `${name} ${cordoned ? "cordoned" : "taking units"}`,
-      // A busy machine's database may keep somebody waiting for too long once.
+      // A busy database may let one request time out.
       () =>
         pools.cordon(name, cordoned).then(
           () => true,
@@ -79,7 +79,7 @@ export async function openLoads(world: World): Promise<LoadWorld> {
   };
 }
 
-/** Deploys one after the other while no instance but its own takes units. */
+/** Deploys workspaces one after the other, while only the right instance takes units. */
 async function placeAll(deploy: (tenant: Tenant) => Promise<Settled>, cordon: LoadWorld["cordon"]): Promise<readonly Settled[]> {
   const placed: Settled[] = [];
   for (const tenant of TENANTS) {
@@ -90,7 +90,7 @@ async function placeAll(deploy: (tenant: Tenant) => Promise<Settled>, cordon: Lo
   return placed;
 }
 
-/** Takes away whatever of it is there, also where only half of it came to be. */
+/** Removes whatever exists of it, also after half a start. */
 async function removeAll(world: World, pools: PoolsWorld): Promise<void> {
   for (const tenant of TENANTS)
     for (const name of applicationsOf(tenant))
@@ -107,7 +107,7 @@ interface OneInstance {
   readonly tenants: readonly Settled[];
 }
 
-/** What was known of a unit after an observation of its instance. */
+/** What was known about a unit after an observation of its instance. */
 interface Observation {
   readonly project: string;
   readonly known: KnownLoad;
@@ -118,7 +118,7 @@ async function measureOne(one: OneInstance, comparisons: number): Promise<readon
   const from = first[0]?.known.at ?? 0;
   const loggedSince = async () => (await reconciliationsOf(one.world, one.instance.name)).filter(({ at }) => at > from);
   const last = await until(
-    `${comparisons} comparisons of each workspace on ${one.instance.name} before a look`,
+    `${comparisons} comparisons of each workspace on ${one.instance.name} before an observation`,
     async () => ({ observations: await observeAfter(one, from), logged: await loggedSince() }),
     ({ observations, logged }) =>
       observations.every(
@@ -140,7 +140,7 @@ async function measureOne(one: OneInstance, comparisons: number): Promise<readon
   }));
 }
 
-/** When the instance was observed with CPU for the first time: later observations have it too. */
+/** When the instance was first observed with CPU. Later observations have it too. */
 async function firstMeasured({ world, truth, instance }: OneInstance): Promise<number> {
   const load = await until(
     `CPU of ${instance.name}`,
@@ -150,11 +150,11 @@ async function firstMeasured({ world, truth, instance }: OneInstance): Promise<n
   return load?.at ?? 0;
 }
 
-/** What is known of an instance's units after an observation later than `after`; all from one observation. */
+/** What is known about an instance's units after an observation later than `after`; all from the same observation. */
 function observeAfter({ world, truth, instance, tenants }: OneInstance, after: number): Promise<readonly Observation[]> {
   const held = tenants.filter(({ tenant }) => tenant.instance === instance.name).length;
   return until(
-    `${instance.name} looked at once more`,
+    `${instance.name} observed once more`,
     async () => observationsOf(await truth.store.loads.countUnits(instance.id, world.signal)),
     (observations) =>
       observations.length === held && observations.every(({ known }) => known.at > after && known.at === observations[0]?.known.at),
@@ -166,8 +166,8 @@ function observationsOf(units: readonly CountedUnit[]): readonly Observation[] {
 }
 
 /**
- * Mean of the CPU that was dealt between two observations. Planning load is an exponential mean of it: what it was before counts by
- * `e^(-elapsed/24 h)`, and the rest is what came since.
+ * The mean CPU that was attributed between two observations. Planning load is an exponential mean of it: its old
+ * value counts by `e^(-elapsed/24 h)`, and the rest is what came since.
  */
 function meanCpu(before: KnownLoad, after: KnownLoad): number {
   const kept = Math.exp((before.at - after.at) / PLANNING_MS);

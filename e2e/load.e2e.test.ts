@@ -7,12 +7,12 @@ import { TENANTS, type Tenant } from "./load-tenants.ts";
 import { type LoadWorld, openLoads } from "./load-world.ts";
 import { IS_LONG, openWorld, report, type World } from "./world.ts";
 
-/** Both accounts differ by at most this for whoever takes a fair part of its instance. */
-/** Over hundreds of comparisons. Over dozens, in a minute, chance has more to say; how far it is off is printed. */
+/** By how much both accounts may differ for a workspace with a fair share of its instance. */
+/** Over hundreds of comparisons. Over dozens, within a minute, chance is larger; the difference is printed. */
 const TOLERANCE = IS_LONG ? 0.2 : 0.35;
-/** Below this share whole thousandths of a core, and one slow comparison, are more than the tolerance. */
+/** Below this share, rounding to thousandths of a core, and one slow comparison, are more than the tolerance. */
 const FAIR_SHARE = 0.15;
-/** Comparisons of each workspace that are waited for: what few of them take is chance. */
+/** Comparisons of each workspace to wait for: with few of them the times are chance. */
 const ENOUGH = IS_LONG ? 200 : 30;
 
 let world: World;
@@ -26,8 +26,8 @@ afterAll(() => loads.close());
 
 const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
 
-describe("what workspaces take", () => {
-  it("is dealt to six of them on three instances as their controllers' own accounts of each comparison say", async () => {
+describe("the load of workspaces", () => {
+  it("is attributed to six of them on three instances as the controllers' own logs say", async () => {
     const measured = await loads.measure(ENOUGH);
     for (const { workspace, instance, dealt, milliCpu, logged, comparisons } of measured) {
       const differs = `${percent(Math.abs(dealt - logged) / logged)} off`;
@@ -41,7 +41,7 @@ describe("what workspaces take", () => {
     expect(fair.filter(({ dealt, logged }) => Math.abs(dealt - logged) > TOLERANCE * logged)).toEqual([]);
   });
 
-  it("is what `argosy top` tells of them, with where they live", async () => {
+  it("is shown by `argosy top`, with the instance", async () => {
     const rows = await answerOf<readonly WorkspaceTop[]>(world, ["top", "workspaces", "--limit", "1000"]);
     const own = new Map(rows.map((row) => [row.workspace, row]));
     for (const { name, instance, applications, isElsewhere } of TENANTS)
@@ -53,13 +53,13 @@ describe("what workspaces take", () => {
 });
 
 describe("`argosy explain`", () => {
-  it("tells of each workspace what was preferred, what was chosen and by which rule, and who was refused why", async () => {
+  it("shows for each workspace the preferred instance, the chosen one and by which rule, and which were refused and why", async () => {
     const reported = await Promise.all(TENANTS.map(({ name }) => answerOf<ExplanationView>(world, ["explain", name])));
     for (const [index, { workspace, text, decisions }] of reported.entries()) {
       const { name, instance } = TENANTS[index] as Tenant;
       expect(workspace.units).toMatchObject([{ class: "local/load/public", instance, phase: "IDLE" }]);
       expect(text[0]).toBe(`workspace ${name} lives on ${instance} (epoch ${workspace.units[0]?.epoch}, IDLE), class local/load/public`);
-      // Only one instance took units when it came: whatever else the ring prefers was refused.
+      // Only one instance took units when it came, so any other that the ring prefers was refused.
       const [last] = decisions;
       expect(last).toMatchObject({ kind: "placement", verdict: "CHOSEN" });
       const preferred = /the ring prefers (load-\d); (load-\d) was chosen: /.exec(text.join("\n"));
@@ -90,7 +90,7 @@ describe("`argosy plan drain`", () => {
     expect((await argosy(world, "freeze", "delete", "load")).code).toBe(0);
   });
 
-  it("moves nobody where no other instance takes units, names each that was refused and why, and ends with 0", async () => {
+  it("moves nothing where no other instance takes units, names each refused one and why, and ends with 0", async () => {
     for (const name of others) await loads.cordon(name, true);
     const { code, plan, report: why } = await drain();
     expect({ code, moves: plan.moves }).toEqual({ code: 0, moves: [] });
@@ -111,7 +111,7 @@ describe("`argosy plan drain`", () => {
     expect(text).toContain("refused load-3: it is CORDONED");
   });
 
-  it("says who moves where and why, what that costs and gains, at least what it takes and what blocks it, and ends with 2", async () => {
+  it("says which units move where and why, what that costs and gains, the least that is needed, and what blocks it, and ends with 2", async () => {
     await loads.cordon("load-2", false);
     const { code, plan, report: why } = await drain();
     expect(code).toBe(0);
@@ -119,14 +119,14 @@ describe("`argosy plan drain`", () => {
     for (const move of plan.moves) expect(move).toMatchObject({ from: "load-1", to: "load-2", reason: "FORCED", takesLiveMove: true });
     expect(why.moves).toEqual({ FORCED: 2, HOT: 0, SHED: 0, SWAP: 0, FILL: 0 });
     expect(why.workspaces).toEqual({ moved: 2, of: TENANTS.length });
-    // Two workspaces are much of a small fleet, and few: an operator may move them.
+    // Two workspaces are a large part of a small fleet, but few: an operator may move them.
     expect(plan.approval).toEqual([]);
     expect(why.lowerBound.moves).toBe(2);
     for (const share of [why.moved, why.lowerBound.load]) expect(share > 0 && share <= 1_000_000).toBe(true);
     expect(why.names.instances[why.after.worst]).toBe("load-2");
-    // Of what need not move nothing does: for the freeze, or before that for metrics that differ too much from those of before.
+    // Nothing moves that need not: because of the freeze, or before it because metrics differ too much from earlier ones.
     expect(["FREEZE", "METRICS"]).toContain(why.blockedBy[0]?.rule);
-    // The tenants are new: that there are more applications than before is no reason to distrust metrics.
+    // The tenants are new: more applications than before are no reason to distrust metrics.
     expect(plan.text.join("\n")).not.toMatch(/the total went from .* (applications|clusterEntries|gitPerMinute)/);
     const refused = plan.records.flatMap((record) => (record as PlanRecord).answer.refusals.map(({ state }) => state));
     expect(refused.every((state) => state === "CORDONED" || state === "DRAINING")).toBe(true);
@@ -142,7 +142,7 @@ describe("`argosy plan drain`", () => {
   });
 });
 
-/** What this story reads of a plan's report. */
+/** The parts of a plan's report that this story reads. */
 interface Report {
   readonly moves: Readonly<Record<string, number>>;
   readonly moved: number;

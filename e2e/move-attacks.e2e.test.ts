@@ -56,16 +56,19 @@ const ATTEMPTS: Readonly<Record<string, (kube: KubeClient, account: string) => P
       world.signal,
     ),
   "bind it": (kube, name) => kube.create(TYPES.roleBinding, bind("attack", OWNER_BINDING, name), world.signal),
-  "name both in the register": (kube) =>
+  "name both in the owner binding": (kube) =>
     kube.mergePatch(TYPES.roleBinding, AT, { subjects: movable.accounts.map(subjectOf) }, world.signal),
-  "forge the register's epoch": (kube) =>
+  "forge the owner binding's epoch": (kube) =>
     kube.mergePatch(TYPES.roleBinding, AT, { metadata: { annotations: { [ANNOTATION_EPOCH]: "99999999999" } } }, world.signal),
 };
 
-/** Those that are about the owner binding itself. */
-const OF_OWNER_BINDING = ["name both in the register", "forge the register's epoch"];
+/** Attempts at the owner binding itself. */
+const OF_OWNER_BINDING = ["name both in the owner binding", "forge the owner binding's epoch"];
 
-/** How an attempt was answered: refused, or met nothing, because the owner binding was away or being written at that moment. */
+/**
+ * How an attempt was answered: refused, or without effect because the owner binding was missing or being written at
+ * that moment.
+ */
 async function answerTo(attempt: Promise<unknown>): Promise<"refused" | "missed" | "ALLOWED" | Error> {
   const error = await attempt.then(
     () => undefined,
@@ -109,7 +112,7 @@ function attack(attempts: readonly string[], moveId: () => MoveId | undefined) {
   };
 }
 
-/** Every attempt was refused, and each was made while users had an owner and while nobody was. */
+/** Every attempt was refused, and each was made both while users had an owner and while they had none. */
 function expectRefused(outcomes: readonly Outcome[], attempts: readonly string[]): void {
   expect(outcomes.filter(({ answer }) => answer !== "refused" && answer !== "missed")).toEqual([]);
   const phases = [...new Set(outcomes.map(({ phase }) => phase))];
@@ -134,11 +137,11 @@ const ownersAccount = async (): Promise<string> => {
   return movable.accounts[movable.instances.findIndex(({ name }) => name === owner)] ?? "";
 };
 
-/** The owner binding as it is while the namespace's owner is at work. */
+/** Expects the owner binding to be as it is while the namespace's owner works. */
 async function expectOwnerBinding(): Promise<void> {
   const account = await ownersAccount();
   await until(
-    "the register of the owner",
+    "the owner binding of the owner",
     () => world.kube.get<KubeObject & { readonly subjects?: readonly { readonly name: string }[] }>(TYPES.roleBinding, AT, world.signal),
     (found) =>
       found?.metadata.deletionTimestamp === undefined &&
@@ -146,7 +149,7 @@ async function expectOwnerBinding(): Promise<void> {
   );
 }
 
-/** Moves the workspace under attack; `act` is what is done beside it. */
+/** Moves the workspace under attack; `act` is done during the move. */
 async function movedUnderAttack(act: (move: MoveView) => Promise<void>, attempts: readonly string[] = Object.keys(ATTEMPTS)) {
   let id: MoveId | undefined;
   const writers: number[] = [];
@@ -174,22 +177,22 @@ const repairsReported = async (): Promise<number> =>
   (await world.rest.get<{ readonly items: readonly DecisionView[] }>("/v1/decisions", { kind: "register", subject: movable.unitId })).items
     .length;
 
-describe("a namespace's administrator who attacks the owner binding while it is handed over", () => {
+describe("a namespace's administrator who attacks the owner binding during a move", () => {
   const admin = () => people.admin.kube;
   const remove = () => admin().delete(TYPES.roleBinding, AT, {}, world.signal);
   const cases: Readonly<Record<string, (move: MoveView) => Promise<void>>> = {
-    "holds what is deleted with a finalizer of his own": async ({ id }) => {
+    "deletes it and holds it by a finalizer": async ({ id }) => {
       await admin().mergePatch(TYPES.roleBinding, AT, { metadata: { finalizers: ["example.com/held"] } }, world.signal);
       await remove();
       await reached(id, "REVOKE");
     },
-    "puts another in its place, with a forged epoch": async ({ id }) => {
+    "replaces it by one with a forged epoch": async ({ id }) => {
       await reached(id, "REVOKE");
       const metadata = { ...AT, annotations: { [ANNOTATION_EPOCH]: "99999999999" } };
       const forged = { ...bind(OWNER_BINDING, "view", movable.accounts[0] ?? ""), metadata };
-      // Whoever mends it may be faster, and is given no chance to be so every time.
+      // The repair may be faster than the attack, so the attack is repeated.
       await until(
-        "the forged register",
+        "the forged owner binding",
         async () => answerTo(remove().then(() => admin().create(TYPES.roleBinding, forged, world.signal))),
         (answer) => answer === "ALLOWED",
       );
@@ -203,14 +206,14 @@ describe("a namespace's administrator who attacks the owner binding while it is 
   };
 
   it.each(Object.entries(cases))(
-    "%s: the move ends, and nobody owns twice (I1, I4)",
+    "%s: the move ends, and there are never two owners (I1, I4)",
     async (_what, act) => {
-      // An owner binding of the attacker's own making he may write as he likes, until it is mended.
+      // The attacker may write to an owner binding of its own making, until it is repaired.
       const attempts = Object.keys(ATTEMPTS).filter((attempt) => !OF_OWNER_BINDING.includes(attempt));
       const { move, writers } = await movedUnderAttack(act, attempts);
       expect([move.phase, move.message]).toEqual(["DONE", ""]);
       expectOneWriter(writers);
-      await until("it is told of", repairsReported, (count) => count > 0);
+      await until("a reported repair", repairsReported, (count) => count > 0);
     },
     DEADLINE_MS,
   );
@@ -218,7 +221,7 @@ describe("a namespace's administrator who attacks the owner binding while it is 
 
 describe("a quota that answers every write with 403", () => {
   it(
-    "is no refusal: where another binding lets the old owner write, the move waits, says for what, and goes on when that is gone (I1, I4)",
+    "does not count as a refusal: while another binding lets the old owner write, the move waits, says for what, and goes on when the binding is gone (I1, I4)",
     async () => {
       const metadata = { namespace: NAMESPACE, name: "no-more" };
       await forbidMore(world, metadata, "count/configmaps");
@@ -255,7 +258,7 @@ describe("a quota that answers every write with 403", () => {
   );
 
   it.runIf(IS_LONG)(
-    "does not keep a move for ever: it is given up after a minute, with the reason, and the old owner goes on (I4)",
+    "does not hold a move up for ever: it is given up after a minute, with the reason, and the old owner goes on (I4)",
     async () => {
       const [owner, account] = [await movable.owner(), await ownersAccount()];
       await people.admin.kube.create(TYPES.roleBinding, bind("bypass", "edit", account), world.signal);

@@ -9,31 +9,31 @@ import { accountName } from "../src/shard/names.ts";
 import { bindingOf } from "./binding.ts";
 import { configMapFile, openWorkspace, TYPES, until, type Workspace, type World } from "./world.ts";
 
-/** Longest a move may take before a story calls it stuck. On a machine of its own it takes seconds. */
+/** Timeout of a move. On an idle machine it takes seconds. */
 export const MOVE_TIMEOUT_MS = 5 * 60_000;
 
-/** A workspace that stories hand over from one instance to another, and what can be seen of it meanwhile. */
+/** A workspace that stories move from one instance to another, and what can be observed of it meanwhile. */
 export interface Movable {
   readonly workspace: Workspace;
   readonly unitId: UnitId;
   readonly instances: readonly InstanceView[];
-  /** Accounts it is deployed as, one of each instance in their order. */
+  /** The accounts that deploy it: one for each instance, in the same order. */
   readonly accounts: readonly string[];
   /** Name of the instance that holds it. */
   owner(): Promise<string>;
-  /** Name of an instance of the same class that does not. */
+  /** Name of another instance of the same class. */
   other(): Promise<string>;
-  /** Uids of what its deployments have made, in their order. */
+  /** Uids of the objects of its deployments, in the order of the deployments. */
   uids(): Promise<readonly unknown[]>;
-  /** What each deployment deploys from now on; it is refreshed now. */
+  /** Changes what each deployment deploys, and requests a refresh. */
   push(name: string, text: string): Promise<void>;
-  /** Waits until what was pushed stands in the namespace. */
+  /** Waits until what was pushed is in the namespace. */
   arrived(name: string, text: string): Promise<void>;
-  /** How many of the accounts the authoriser lets write now. */
+  /** How many of the accounts may write now, by the authorizer. */
   writers(): Promise<number>;
 }
 
-/** Makes a workspace with these deployments, each of a ConfigMap of its name; the repository is called as the namespace. */
+/** Creates a workspace with these deployments, each of a ConfigMap of its name. Repository and namespace have the same name. */
 export async function openMovable(world: World, namespace: string, names: readonly string[]): Promise<Movable> {
   const { kube, rest, git, signal } = world;
   const workspace = await openWorkspace(world, namespace);
@@ -78,7 +78,7 @@ export async function openMovable(world: World, namespace: string, names: readon
   };
 }
 
-/** Whether an account may write in a namespace of a cluster, as its authoriser has it. */
+/** Whether an account may write in a namespace of a cluster, by its authorizer. */
 export async function mayWrite({ kube, signal }: Pick<World, "kube" | "signal">, namespace: string, account: string): Promise<boolean> {
   const resourceAttributes = { namespace, verb: "create", group: "", version: "v1", resource: "configmaps" };
   const { status } = await kube.request<{ readonly status: { readonly allowed: boolean } }>(
@@ -93,13 +93,13 @@ export async function mayWrite({ kube, signal }: Pick<World, "kube" | "signal">,
   return status.allowed;
 }
 
-/** Asks for a move to the instance of this name; it goes on by itself. */
+/** Requests a move to the instance of this name. It goes on by itself. */
 export const askForMove = ({ rest }: World, { workspace }: Movable, to: string): Promise<MoveView> =>
   rest.post<MoveView>("/v1/moves", { workspace: workspace.namespace, to });
 
 /**
- * Asks for a move that stays in REVOKE for as long as this binding is there: by it the source may write beside its owner binding. Resolves once it
- * stands there.
+ * Requests a move that stays in REVOKE for as long as this binding exists: by it the source may write beside its
+ * owner binding. Resolves once the move is in REVOKE.
  */
 export async function holdInRevoke(world: World, movable: Movable, bypass: ObjectAt): Promise<MoveView> {
   const owner = await movable.owner();
@@ -107,7 +107,7 @@ export async function holdInRevoke(world: World, movable: Movable, bypass: Objec
   await world.kube.create(TYPES.roleBinding, bindingOf(bypass, "edit", { namespace: ACCOUNTS_NAMESPACE, name: account }), world.signal);
   const { id } = await askForMove(world, movable, await movable.other());
   return until(
-    "it stands before the right to write is taken",
+    "the move in REVOKE",
     () => world.rest.get<MoveView>(`/v1/moves/${id}`),
     ({ phase }) => phase === "REVOKE",
     MOVE_TIMEOUT_MS,
@@ -123,7 +123,7 @@ export const moveEnded = ({ rest }: World, { id, to }: Pick<MoveView, "id" | "to
     MOVE_TIMEOUT_MS,
   );
 
-/** What was counted of accounts that may write at once: one or none, and each has been seen, so that the probes can tell. */
+/** Checks the counts of accounts that may write at once: one or none, and both were observed, so the probes work. */
 export function expectOneWriter(counted: readonly number[]): void {
   expect(counted.filter((count) => count > 1)).toEqual([]);
   expect(new Set(counted)).toEqual(new Set([0, 1]));

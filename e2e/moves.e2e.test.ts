@@ -11,7 +11,7 @@ import { configMapFile, IS_LONG, openWorld, report, TYPES, until, type World } f
 
 const NAMES = ["one", "two", "three", "four", "five"];
 const NAMESPACE = "moves-team";
-/** Its user changes where in Git it comes from, again and again. */
+/** Its user changes the path in Git again and again. */
 const EDITED = "edited";
 /** Its user syncs it by hand with each move. */
 const MANUAL = "manual";
@@ -21,11 +21,11 @@ const PUSH_EVERY_MS = 1_000;
 const EDIT_EVERY_MS = 2_000;
 /** How far back other syncs are listed beside one that was made twice. */
 const AROUND_MS = 60_000;
-/** On a machine of its own a hundred moves take a quarter of an hour; a shared one may take four times as long. */
+/** A hundred moves take a quarter of an hour on an idle machine; a busy one may take four times as long. */
 const DEADLINE_MS = 60 * 60_000;
 type RunResource = KubeObject & { readonly status?: { readonly phase?: string } };
 
-/** What people do all the time, each with a count of how often. */
+/** What people do all the time, each with a count. */
 function busyPeople(world: World, movable: Movable) {
   const { workspace } = movable;
   const done = { pushes: 0, edits: 0, runs: 0 };
@@ -35,14 +35,14 @@ function busyPeople(world: World, movable: Movable) {
       done.pushes += 1;
       await movable.push(NAMES[done.pushes % NAMES.length] ?? "one", String(done.pushes));
     },
-    /** The directory is another one each time: nothing is deployed a second time because somebody asked for it. */
+    /** The directory changes each time, so nothing is deployed a second time because somebody asked for it. */
     async edit(): Promise<void> {
       done.edits += 1;
       const path = `${EDITED}/${done.edits}`;
       await world.git.commit(NAMESPACE, { [`${path}/config.yaml`]: configMapFile(EDITED, { edit: String(done.edits) }) });
       await workspace.apply(EDITED, { repository: NAMESPACE, path });
     },
-    /** Asks for one sync of what has just been pushed; the answer waits for it. */
+    /** Requests one sync of what has just been pushed, and waits for its end. */
     async run(): Promise<() => Promise<void>> {
       done.runs += 1;
       const name = `run-${done.runs}`;
@@ -64,7 +64,7 @@ function busyPeople(world: World, movable: Movable) {
 }
 
 it(
-  "hands a workspace over again and again under pushes, edits and syncs by hand: never two owners, nothing deleted or synced twice, nobody sees it (I1, I2, I3, I6, P1)",
+  "moves a workspace again and again under pushes, edits and syncs by hand: never two owners, nothing deleted or synced twice, nothing visible to its user (I1, I2, I3, I6, P1)",
   async () => {
     const world = openWorld(DEADLINE_MS);
     const movable = await openMovable(world, NAMESPACE, NAMES);
@@ -72,7 +72,7 @@ it(
     await people.edit();
     await movable.workspace.settled(EDITED);
     await (await people.run())();
-    // The run is over as soon as its sync is; what Argo CD says of the deployment is from before it until it has compared.
+    // The run is over as soon as its sync is. What Argo CD reports about the deployment is older until it has compared again.
     await movable.workspace.settled(MANUAL);
     const uids = await movable.uids();
     expect(uids).not.toContain(undefined);
@@ -90,7 +90,7 @@ it(
     try {
       for (let count = 0; count < MOVES; count += 1) {
         const to = await movable.other();
-        // A sync by hand is under way when every second move begins, and is asked for in the middle of the others.
+        // A sync by hand is under way when every second move begins, and is requested in the middle of the others.
         const early = count % 2 === 0 ? await people.run() : undefined;
         const asked = await askForMove(world, movable, to);
         const succeeded = early ?? (await people.run());
@@ -111,7 +111,7 @@ it(
     expect(user.syncs()).toContain("Synced");
     expect.soft(user.odd()).toEqual([]);
     expect.soft(user.gone()).toEqual([]);
-    // What was asked for last is what stands: the last owner works.
+    // The last request is what is deployed in the end, so the last owner works.
     for (const name of NAMES) await movable.push(name, "last");
     for (const name of NAMES) await movable.arrived(name, "last");
     await until(

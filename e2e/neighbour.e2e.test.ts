@@ -15,19 +15,19 @@ import {
   type Workspace,
 } from "./world.ts";
 
-/** Deployments the noisy workspace sends at once. */
+/** Deployments that the noisy workspace creates at once. */
 const BURST = IS_LONG ? 300 : 60;
-/** Deployments the neighbour makes one after the other while nobody else does anything. */
+/** Deployments that the neighbour creates one after the other while nobody else does anything. */
 const QUIET = 3;
-/** Nothing is held back. */
+/** A limit that holds nothing back. */
 const UNPACED = { unfinishedApplications: 0 };
-/** How long a burst may take until all of it is there, or gone. */
+/** Timeout until the whole burst is deployed, or gone. */
 const CLEAR_MS = IS_LONG ? 900_000 : 600_000;
 
 const namesOf = (round: string): readonly string[] => Array.from({ length: BURST }, (_, index) => `${round}-${index}`);
 const filesOf = (names: readonly string[]) => Object.fromEntries(names.map((name) => [`${name}/config.yaml`, configMapFile(name, {})]));
 
-describe("a workspace that sends very much at once", () => {
+describe("a workspace that creates very many deployments at once", () => {
   const world = openWorld();
   const { kube, signal, harness } = world;
   let pools: PoolsWorld;
@@ -43,7 +43,7 @@ describe("a workspace that sends very much at once", () => {
     await pools.declare(pools.withPool({ name: "pace", instances: { min: 1, max: 1 } }, quotas));
     await pools.instance("pace-1", "active", (found) => found?.state === "ACTIVE");
     [noisy, neighbour] = [await openWorkspace(world, "pace-noisy"), await openWorkspace(world, "pace-neighbour")];
-    // What a workspace's first deployment needs beside itself is not what is asked about here.
+    // What only a workspace's first deployment needs is not measured here.
     await timeOf(noisy, "first", "noisy");
     await timeOf(neighbour, "quiet-0", "neighbour");
   });
@@ -61,7 +61,7 @@ describe("a workspace that sends very much at once", () => {
     await pools.restore();
   });
 
-  /** Every control plane process is started again, with other limits if any are given. */
+  /** Restarts every control plane process, with other limits if any are given. */
   async function restart(limits?: Readonly<Record<string, number>>): Promise<void> {
     for (const index of harness.argosyUrls.keys()) {
       await callHarness(harness, "killArgosy", { index });
@@ -70,7 +70,7 @@ describe("a workspace that sends very much at once", () => {
     await allReady(world);
   }
 
-  /** Milliseconds from a user's change until that user reads that it is Synced and Healthy. */
+  /** Milliseconds from a user's change until that user reads Synced and Healthy. */
   async function timeOf(workspace: Workspace, name: string, repository: string): Promise<number> {
     const startedAt = performance.now();
     await workspace.apply(name, { repository, path: name });
@@ -84,7 +84,7 @@ describe("a workspace that sends very much at once", () => {
     return BURST - items.filter((resource) => resource.metadata.name.startsWith(`${round}-`) && isDeployed(resource)).length;
   }
 
-  /** What one deployment of the neighbour's takes beside the burst, and how the burst stood then; waits until the burst is deployed. */
+  /** Measures one deployment of the neighbour during the burst, and how much of the burst is left by then. Waits for the rest. */
   async function besideBurst(round: "paced" | "unpaced", quietMs: number) {
     const startedAt = performance.now();
     await Promise.all(namesOf(round).map((name) => noisy.apply(name, { repository: "noisy", path: name })));
@@ -105,14 +105,14 @@ describe("a workspace that sends very much at once", () => {
     return { left, held };
   }
 
-  it("does not stand in front of its neighbour: one deployment is Synced while much of the burst is not", async () => {
+  it("does not delay its neighbour: one deployment is Synced while much of the burst is not", async () => {
     const quiet: number[] = [];
     for (let index = 1; index <= QUIET; index += 1) quiet.push(await timeOf(neighbour, `quiet-${index}`, "neighbour"));
     const quietMs = quiet.sort((a, b) => a - b)[Math.floor(QUIET / 2)] ?? 0;
     const paced = await besideBurst("paced", quietMs);
     expect(paced.left).toBeGreaterThan(BURST / 4);
     expect(paced.held).toBeGreaterThan(0);
-    // For comparison; what is asked for was seen.
+    // For comparison only: the checks are made already.
     if (!IS_LONG) return;
     await restart(UNPACED);
     expect((await besideBurst("unpaced", quietMs)).held).toBe(0);

@@ -10,27 +10,31 @@ import { configMapFile, openWorkspace, TYPES, until, type Workspace, type World 
 export const [BUSY, ROOMY] = ["hot-1", "hot-2"] as const;
 const NOISY = "hot-noisy";
 /**
- * What the noisy workspace deploys; each is compared by itself every five minutes. A few of many objects each are as much to compare as many of one
- * are, and less to hand over: what all instances of a small machine share is busy for a shorter time.
+ * What the noisy workspace deploys. Each application is compared by itself every five minutes. A few of many objects
+ * each are as much work to compare as many with one object each, and fewer to move: so whatever all instances of a
+ * small machine share is busy for a shorter time.
  */
 const NOISY_APPLICATIONS = 20;
 const OBJECTS_EACH = 16;
-/** What it pushes to has one object each: Argo CD takes longest to apply, and who shares the machine would wait for that, not for the instance. */
+/**
+ * The applications it pushes to have one object each: applying is the slowest part of Argo CD, and others on the
+ * machine would wait for it, not for the instance.
+ */
 const PUSHED_APPLICATIONS = 4;
-/** As many comparisons go on at once: the rest of them waits, and one instance cannot take the whole of a small machine. */
+/** Concurrent comparisons. The rest waits, so that one instance cannot take the whole of a small machine. */
 const ENGINE = { reconciliationSeconds: 300, reconciliationJitterSeconds: 10, statusProcessors: 2 };
-/** Of a core, all the time: what the smaller instance's controller has. */
+/** CPU of the smaller instance's controller, in cores. */
 const SMALL_SHARE = 0.015;
-/** What it deploys is edited as often, some of it at once, and Argo CD compares what was edited; a change is pushed every other time. */
+/** How often its objects are edited, some at once, and so compared again. Every other time a change is pushed. */
 const NOISE_EVERY_MS = 1_000;
 const EDITED_AT_ONCE = 2;
 const PUSHED_EACH = 2;
 const PROBE_EVERY_MS = 6_000;
-/** Longest that a push may take before a story calls it lost. */
+/** How long a push may take before a story calls it lost. */
 const LOST_MS = 10 * 60_000;
 const CANARY = "hot-canary";
 
-/** How long it took from a push until what it says stood in the namespace. */
+/** How long it took from a push until the change was in the namespace. */
 export interface Probe {
   readonly workspace: string;
   readonly atMs: number;
@@ -38,25 +42,25 @@ export interface Probe {
   readonly stages: Stages;
 }
 
-/** Workspaces whose users push a small change now and then, and the instance each begins on. */
+/** Workspaces whose users push a small change now and then, and the instance of each at the beginning. */
 export const WATCHED = [
   { name: "hot-near-1", instance: BUSY },
   { name: "hot-near-2", instance: BUSY },
   { name: "hot-apart-1", instance: ROOMY },
-  /** On an instance of another class, which nothing is moved to. */
+  /** One on an instance of another class, to which nothing is moved. */
   { name: "hot-away-1", instance: undefined },
 ] as const;
 
-/** A small instance, a roomy one, a noisy workspace on the small one, and others that are watched. */
+/** A small instance, a large one, a noisy workspace on the small one, and others that are observed. */
 export interface OverloadWorld {
   settle(health: object): Promise<void>;
-  /** The noise begins; what is returned ends it. */
+  /** Begins the noise. Returns its end. */
   noise(): { end(): Promise<void> };
-  /** Pushes to each that is watched, one after the other, until it is ended. */
+  /** Pushes to each observed workspace in turn, until it is ended. */
   watch(probes: Probe[]): Promise<{ end(): Promise<void> }>;
   /** Live moves off the small instance, oldest first. */
   moves(): Promise<readonly MoveView[]>;
-  /** Uids of all that the noisy workspace deploys, by name. */
+  /** Uids of everything that the noisy workspace deploys, by name. */
   uids(): Promise<ReadonlyMap<string, string | undefined>>;
   close(): Promise<void>;
 }
@@ -151,7 +155,7 @@ function makeNoise(world: World, noisy: Workspace, { edited, pushed }: NoiseOf):
 
 function watchAll(world: World, watched: ReadonlyMap<string, Workspace>, stages: StageWatch, probes: Probe[]): { end(): Promise<void> } {
   let [round, isOver] = [0, false];
-  /** A first push may wait for a control plane that has just begun: it says nothing of quiet times. */
+  /** A first push may wait for a control plane that has just started, and says nothing about quiet times. */
   const warm = new Set<string>();
   const probe = async (name: string, workspace: Workspace): Promise<void> => {
     round += 1;

@@ -9,12 +9,12 @@ import { IS_LONG, openWorld, report, until, type World } from "./world.ts";
 
 const OVERLOAD_MS = 60_000;
 const HEALTH = { periodMs: 5_000, graceMs: 5_000, overloadMs: OVERLOAD_MS };
-/** On a machine of its own the story takes a quarter of an hour; a shared one may take twice as long. */
+/** The story takes a quarter of an hour on an idle machine; a busy one may take twice as long. */
 const DEADLINE_MS = 45 * 60_000;
 const TIMEOUT_MS = 15 * 60_000;
-/** By then neighbours are to be as quick as they were. */
+/** By then pushes of neighbours have to be as fast as before. */
 const BACK_MS = 5 * 60_000;
-/** Of each workspace, before and after. */
+/** Pushes of each workspace, before and after. */
 const ENOUGH = 20;
 
 interface Said {
@@ -42,7 +42,7 @@ describe.runIf(IS_LONG)("an instance that one workspace overloads", () => {
   };
 
   it(
-    "is reported, and relieved by live moves without a person, while others notice little of it",
+    "is reported, and relieved by live moves without a person, while others notice little",
     async () => {
       for (const name of [BUSY, ROOMY]) await judged(name, ({ state, cause }) => state === "healthy" && cause === "none");
       const uids = await overload.uids();
@@ -75,16 +75,16 @@ describe.runIf(IS_LONG)("an instance that one workspace overloads", () => {
         const reported = await judged(BUSY, ({ state }) => state === "overloaded");
         const reportedAt = performance.now();
         report(
-          `overload: told ${since(noisyAt)} s after the noise began, ${OVERLOAD_MS / 1_000} s of them to be believed: ` +
+          `overload: reported ${since(noisyAt)} s after the noise began, ${OVERLOAD_MS / 1_000} s of them to be believed: ` +
             reported.evidence.map(({ signal, value }) => `${signal} ${value?.toFixed(2) ?? "-"}`).join(", "),
         );
         expect(reported.cause).toBe("queue");
         expect(reported.evidence.filter(({ value }) => value !== null).length).toBeGreaterThan(0);
         expectLearnt(await world.rest.get<CalibrationView>(`/v1/instances/${BUSY}/calibration`));
         const ended = await judged(BUSY, ({ state }) => state !== "overloaded");
-        report(`overload: ${ended.state} ${ended.cause} ${since(reportedAt)} s after it was told of`);
+        report(`overload: ${ended.state} ${ended.cause} ${since(reportedAt)} s after it was reported`);
         await judged(BUSY, ({ state }) => state === "healthy");
-        report(`overload: healthy ${since(reportedAt)} s after it was told of`);
+        report(`overload: healthy ${since(reportedAt)} s after it was reported`);
         for (const { workspace, to, actor, reason, phase, tookMs, gapMs, createdAt } of await overload.moves())
           report(`overload: ${workspace} to ${to} by ${actor} for ${reason} at ${createdAt}: ${phase}, ${tookMs} ms, gap ${gapMs} ms`);
         const made = (await overload.moves()).filter(({ phase, reason }) => phase === "DONE" && reason === "HOT");
@@ -114,18 +114,21 @@ describe.runIf(IS_LONG)("an instance that one workspace overloads", () => {
   );
 });
 
-/** After an overload calibration shows workers above their limit, and has doubts unless it says that the instance bears fewer than it has. */
+/**
+ * After an overload, calibration shows workers above their limit. It has doubts, unless it says that the instance
+ * bears fewer applications than it has.
+ */
 function expectLearnt({ applications, binding, readings, doubts }: CalibrationView): void {
   const workers = readings.find((reading) => reading.bound === "workers");
   report(
-    `overload: ${applications} applications took ${Math.round(100 * (workers?.highest ?? 0))} % of the workers' time at most in looks before it had ` +
+    `overload: ${applications} applications took ${Math.round(100 * (workers?.highest ?? 0))} % of the workers' time at most in probes before it had ` +
       `more than it can; it is taken to bear ${workers?.bears}, bound by ${binding}, doubted because ${doubts.join("; ")}`,
   );
   expect(workers?.highest).toBeGreaterThan(workers?.limit ?? 0);
   expect((workers?.bears ?? 0) < applications || doubts.length > 0).toBe(true);
 }
 
-/** Middle, slowest, and which took more than twice as long as its slowest of the quiet time. */
+/** The median, the slowest, and those that took more than twice as long as the slowest of the quiet time. */
 function latencies(probes: readonly Probe[], workspace: string, [from, to]: readonly [number, number], quietUntil: number): string {
   const own = probes.filter((each) => each.workspace === workspace).toSorted((a, b) => a.tookMs - b.tookMs);
   const quietMs = own.findLast(({ atMs }) => atMs < quietUntil)?.tookMs ?? 0;
@@ -141,5 +144,5 @@ function latencies(probes: readonly Probe[], workspace: string, [from, to]: read
 
 function inWords({ atMs, tookMs, stages: { askedAt, observedAt, syncedAt } }: Probe, noisyAt: number): string {
   const stages = [askedAt, observedAt, syncedAt].map((at) => inSeconds(at === undefined ? undefined : at - atMs)).join(", ");
-  return `${inSeconds(tookMs)}, ${Math.round((atMs - noisyAt) / 1_000)} s into the noise (${stages} until asked, looked at, synced)`;
+  return `${inSeconds(tookMs)}, ${Math.round((atMs - noisyAt) / 1_000)} s into the noise (${stages} until refresh requested, compared, synced)`;
 }

@@ -18,11 +18,11 @@ import {
 
 const NAMESPACES = ["overlooked-1", "overlooked-2", "overlooked-3", "overlooked-4"];
 const REQUESTS = 4_000;
-/** Some nudges on a machine that is full. Without them each of the four stands still sooner or later, for up to three minutes at a time. */
+/** Some reminders on a busy machine. Without them each of the four stops sooner or later, for up to three minutes at a time. */
 const TIMEOUT_MS = 60_000;
 const NUDGED = "argosy.dev/nudged";
 
-/** One deployment at rest; the name of its Application. */
+/** Creates a deployment and waits until it is at rest. Returns the name of its Application. */
 async function held(world: World, namespace: string): Promise<string> {
   const revision = await world.git.commit(namespace, { "dev/config.yaml": configMapFile("held", {}) });
   const workspace = await openWorkspace(world, namespace);
@@ -33,10 +33,10 @@ async function held(world: World, namespace: string): Promise<string> {
 
 /** A controller refreshes by itself two minutes after its last refresh at the earliest. */
 const BEFORE_ITS_OWN_REFRESH_MS = 90_000;
-/** So often a controller may have compared before it was ended. */
+/** How many attempts may fail because the controller had compared before it was killed. */
 const ROUNDS = 8;
 
-/** Whether a sync of this revision has ended, and nothing was compared since. */
+/** Whether a sync of this revision has ended without a comparison since. */
 function isUnseen({ operation, status }: SeenApplication, revision: string): boolean {
   const { operationState: { phase, finishedAt = "", syncResult } = {}, reconciledAt = "", sync } = status ?? {};
   if (operation !== undefined || phase !== "Succeeded" || syncResult?.revision !== revision) return false;
@@ -44,7 +44,7 @@ function isUnseen({ operation, status }: SeenApplication, revision: string): boo
 }
 
 describe("a controller that is restarted the moment a sync has ended", () => {
-  it("has forgotten to compare what came of it, and is reminded: the user reads Ready within seconds", async () => {
+  it("has not compared the result, and is reminded: the user reads Ready within seconds", async () => {
     const world = openWorld();
     const namespace = "overlooked-end";
     const name = await held(world, namespace);
@@ -61,7 +61,7 @@ describe("a controller that is restarted the moment a sync has ended", () => {
         await ended;
         await callHarness(world.harness, "killContainer", where);
         if (isUnseen(await find(), revision)) break;
-        if (round === ROUNDS) throw new Error(`it had looked before it was ended, ${ROUNDS} times`);
+        if (round === ROUNDS) throw new Error(`it had compared before it was killed, ${ROUNDS} times`);
         await workspace.settled("held", revision);
       }
     } finally {
@@ -79,13 +79,13 @@ describe("a controller that is restarted the moment a sync has ended", () => {
       (found) => conditionOf(found, "Ready")?.status === "True" && found?.status?.sync?.revision === revision,
       BEFORE_ITS_OWN_REFRESH_MS,
     );
-    report(`overlooked: Ready ${inSeconds(performance.now() - since)} after the controller was ended between a sync and the look at it`);
+    report(`overlooked: Ready ${inSeconds(performance.now() - since)} after the controller was ended between a sync and its comparison`);
   });
 });
 
-describe.runIf(IS_LONG)("a refresh request that Argo CD overlooks", () => {
-  // Within milliseconds of the controller's own write is when it overlooks what comes.
-  it("is made again: asked the moment it has compared, thousands of times, it goes on comparing", async () => {
+describe.runIf(IS_LONG)("a refresh request that Argo CD misses", () => {
+  // It misses requests that come within milliseconds of the controller's own write.
+  it("is made again: with a request after each comparison, thousands of times, it goes on comparing", async () => {
     const world = openWorld();
     const names = new Set(await Promise.all(NAMESPACES.map((namespace) => held(world, namespace))));
     const marks = new Set<string>();
@@ -105,7 +105,7 @@ describe.runIf(IS_LONG)("a refresh request that Argo CD overlooks", () => {
     const watch = await watchApplications(world, onState);
     try {
       await until(
-        "as many requests as there are to be, or one that stands",
+        "the last of the requests, or one that is not answered",
         async () => ({ requests, standing: Math.max(0, ...[...askedAt.values()].map((at) => performance.now() - at)) }),
         (now) => now.requests >= REQUESTS || now.standing > TIMEOUT_MS,
         15 * 60_000,

@@ -9,21 +9,21 @@ interface Catalogued {
   readonly crds: string;
 }
 
-/** The parts of a Fleet document that stories change; the rest stays as it was declared. */
+/** The parts of a Fleet document that stories change. The rest stays as it was declared. */
 export interface FleetDocument {
   readonly versions: { readonly catalogue: readonly Catalogued[] };
   readonly pools: readonly Readonly<Record<string, unknown>>[];
   readonly [field: string]: unknown;
 }
 
-/** An instance goes once its workspaces are handed over or their namespaces have ended. */
+/** An instance is retired once its workspaces are moved or their namespaces are gone. */
 const RESTORE_TIMEOUT_MS = 10 * 60_000;
 
-/** The fleet as an SRE changes it, and the means to see what became of it. */
+/** The fleet as an SRE changes it, and what can be observed of it. */
 export interface PoolsWorld {
-  /** The document of the fleet that all stories share. */
+  /** The Fleet document that all stories share. */
   readonly document: FleetDocument;
-  /** That document with another pool in front: new workspaces get its class. */
+  /** That document with another pool in front, so that new workspaces get its class. */
   withPool(pool: PoolChanges, change?: Readonly<Record<string, unknown>>): FleetDocument;
   declare(document: FleetDocument, options?: { readonly prune: boolean }): Promise<void>;
   instances(): Promise<readonly InstanceView[]>;
@@ -35,7 +35,7 @@ export interface PoolsWorld {
   namespaceOf(name: string): Promise<KubeObject | undefined>;
   /** Uids of the pods of an instance, by component. */
   pods(name: string): Promise<ReadonlyMap<string, readonly string[]>>;
-  /** Declares the shared document and waits until nothing but its own instances is there. */
+  /** Declares the shared document and waits until only its own instances are left. */
   restore(): Promise<void>;
 }
 

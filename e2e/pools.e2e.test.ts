@@ -30,7 +30,7 @@ describe("pools that change", () => {
       world.signal,
     );
 
-  it("are read back as the document that declares them, which declared again changes nothing", async () => {
+  it("are read back as the document that declares them; declaring that again changes nothing", async () => {
     const directory = mkdtempSync(join(tmpdir(), "argosy-fleet-"));
     for (const format of ["yaml", "json"]) {
       const shown = await argosy(world, "get", "fleet", "-o", format);
@@ -67,7 +67,7 @@ describe("pools that change", () => {
     expect(story.filter((verdict) => verdict !== "WAITING")).toEqual(["REQUESTED", "CREATING", "WARMING", "ACTIVE", "DRAINING", "RETIRED"]);
   });
 
-  it.runIf(IS_LONG)("get one instance more by its name, and lose the one that is named and no other", async () => {
+  it.runIf(IS_LONG)("get one more instance by its name, and lose exactly the named one", async () => {
     await pools.declare(pools.withPool({ name: "named", instances: { min: 1, max: 2 } }));
     await pools.instance("named-1", "active", isActive);
     const create = () => answerOf<InstanceOrderView>(world, ["instance", "create", "named-2"]);
@@ -96,7 +96,7 @@ describe("pools that change", () => {
     await world.kube.delete(TYPES.namespace, { namespace: "", name: "pools-named" }, {}, world.signal);
   });
 
-  it("let an instance that holds a workspace serve on, say that it waits, and retire it once it is empty", async () => {
+  it("let an instance that holds a workspace go on serving, say that it waits, and retire it once it is empty", async () => {
     await pools.declare(pools.withPool({ name: "leaving", instances: ONE }));
     await pools.instance("leaving-1", "active", isActive);
     const workspace = await openWorkspace(world, "pools-leaving");
@@ -122,7 +122,7 @@ describe("pools that change", () => {
     );
   });
 
-  it("bring changed parameters to the pods that read them when they start, and to no others", async () => {
+  it("bring changed parameters to the pods that read them at their start, and to no others", async () => {
     const declared = { name: "tuned", instances: ONE };
     await pools.declare(pools.withPool(declared));
     await pools.instance("tuned-1", "active", isActive);
@@ -188,7 +188,7 @@ describe("pools that change", () => {
     await pools.restore();
   });
 
-  it("give up visibly where a namespace is somebody else's, leave that alone, and recover when it is gone", async () => {
+  it("give up visibly where a namespace belongs to somebody else, leave it alone, and recover when it is gone", async () => {
     const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "argosy-taken-1" } };
     await world.kube.apply(TYPES.namespace, namespace, { fieldManager: "user" }, world.signal);
     await pools.declare(pools.withPool({ name: "taken", instances: ONE }));

@@ -4,7 +4,7 @@ import { createAuthority, issueServer } from "../hack/dev-cluster/x509.ts";
 import { type GitServer, startGitServer } from "../hack/git-server/git-server.ts";
 import { type GitSshServer, startGitSshServer } from "../hack/git-server/git-ssh-server.ts";
 
-/** Repositories that may ask for credentials. */
+/** Repositories that may require credentials. */
 export interface PrivateGit {
   readonly https: GitServer;
   readonly ssh: GitSshServer;
@@ -16,7 +16,7 @@ export interface PrivateGit {
   stop(): Promise<void>;
 }
 
-/** One folder of repositories, over TLS with an authority nobody knows and over SSH. */
+/** Serves one folder of repositories, over TLS with an unknown authority, and over SSH. */
 export async function startPrivateGit(directory: string, signal: AbortSignal): Promise<PrivateGit> {
   const repositories = join(directory, "private-git");
   const subject = { commonName: "e2e git" };

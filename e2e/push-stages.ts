@@ -2,19 +2,19 @@ import { ANNOTATION_REFRESH } from "../src/shard/names.ts";
 import { type SeenApplication, watchApplications } from "./application-watch.ts";
 import type { World } from "./world.ts";
 
-/** When a push came how far, on the clock of this process: `undefined` for what was not seen. */
+/** When a push reached each stage, by the clock of this process. `undefined`: that was not observed. */
 export interface Stages {
-  /** Argo CD was asked for a refresh. */
+  /** A refresh was requested from Argo CD. */
   readonly askedAt: number | undefined;
-  /** It had compared: the request is gone. */
+  /** Argo CD had compared: the request is gone. */
   readonly observedAt: number | undefined;
   /** It had a sync to carry out. */
   readonly syncedAt: number | undefined;
 }
 
-/** Sees how far the last push to each namespace has come, where each has one Application. */
+/** Observes how far the last push to each namespace has come. Each namespace has one Application. */
 export interface StageWatch {
-  /** Of what was seen since then. */
+  /** What was observed since that time. */
   since(namespace: string, atMs: number): Stages;
   close(): Promise<void>;
 }

@@ -6,7 +6,10 @@ const QUOTAS: ResourceType = { group: "", version: "v1", plural: "resourcequotas
 
 type Quota = KubeObject & { readonly status?: { readonly hard?: unknown } };
 
-/** Lets no more objects of a resource be made in a namespace, from when it ends; `what` as quotas count it, such as `count/configmaps`. */
+/**
+ * Allows no more objects of a resource in a namespace, from when it resolves. `what`: as quotas name it, such as
+ * `count/configmaps`.
+ */
 export async function forbidMore({ kube, signal }: World, at: ObjectAt, what: string): Promise<void> {
   const quota = { apiVersion: "v1", kind: QUOTAS.kind, metadata: at, spec: { hard: { [what]: "0" } } };
   await kube.create(QUOTAS, quota as KubeObject, signal);

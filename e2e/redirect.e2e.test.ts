@@ -12,12 +12,12 @@ const STEADY = ["steady-1", "steady-2"] as const;
 const NAMES = ["home", "shop"] as const;
 const PROBE_EVERY_MS = 100;
 const PUSH_EVERY_MS = 1_000;
-/** On a machine of its own a redirect takes half a minute; a shared one may take ten times as long. */
+/** A redirect takes half a minute on an idle machine; a busy one may take ten times as long. */
 const DEADLINE_MS = 20 * 60_000;
-/** The source is stopped in these, or the row is changed already: what begins then is not given up any more. */
+/** In these phases the source is stopped or the row is changed already: a move is no longer given up. */
 const CUT_IN: readonly MovePhase[] = ["REVOKE", "COMMIT", "GRANT"];
 
-describe.runIf(IS_LONG)("an instance that is lost once it has become the owner, before it works", () => {
+describe.runIf(IS_LONG)("an instance that is lost once it is the owner, before it works", () => {
   let world: World;
   let far: FarWorld;
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describe.runIf(IS_LONG)("an instance that is lost once it has become the owner, 
   }, 600_000);
   afterAll(() => far.close(), 600_000);
 
-  /** A workspace on one of those that stay, which is to go to the one that will be lost. */
+  /** A workspace on an instance that stays, which is to be moved to the one that will be lost. */
   async function settle(namespace: string): Promise<Movable> {
     await far.cordon(LOST, true);
     const movable = await openMovable(world, namespace, NAMES);
@@ -44,7 +44,10 @@ describe.runIf(IS_LONG)("an instance that is lost once it has become the owner, 
       MOVE_TIMEOUT_MS,
     );
 
-  /** A move that loses its target when nobody may write any more; ends when it waits for the target, which owns the workspace. */
+  /**
+   * Begins a move that loses its target when nobody may write any more. Resolves when it waits for the target, which
+   * owns the workspace.
+   */
   async function loseTarget(movable: Movable): Promise<MoveView> {
     const asked = await askForMove(world, movable, LOST);
     await inPhase(asked.id, "a move past the point where its source may write", CUT_IN);
@@ -58,7 +61,7 @@ describe.runIf(IS_LONG)("an instance that is lost once it has become the owner, 
     ["back to where it came from", "redirect-back", true],
     ["to a third", "redirect-on", false],
   ] as const)(
-    "is failed over %s: never two owners, nothing is deleted, and users wait for as long as a person does (I1, I2, I4)",
+    "is failed over %s: never two owners, nothing is deleted, and users wait only as long as the person takes (I1, I2, I4)",
     async (_where, namespace, isBack) => {
       const movable = await settle(namespace);
       const source = await movable.owner();
@@ -80,7 +83,7 @@ describe.runIf(IS_LONG)("an instance that is lost once it has become the owner, 
       let moves: readonly [first: MoveView, second: MoveView];
       try {
         const lost = await loseTarget(movable);
-        // A request for a move that would have to go there is refused: one is under way, and the answer says what to do about it.
+        // A request for an ordinary move is refused: one is under way already, and the answer says what to do about it.
         const refused = await askForMove(world, movable, to).catch((error: unknown) => String(error));
         expect(refused).toContain("it is being moved already");
         expect(refused).toContain("argosy move --fail-over");
@@ -105,7 +108,7 @@ describe.runIf(IS_LONG)("an instance that is lost once it has become the owner, 
       await far.restore();
       for (const instance of [LOST, ...STEADY].filter((name) => name !== to))
         await until(
-          `nothing is left on ${instance}`,
+          `nothing on ${instance}`,
           () => far.standingOn(instance, namespace),
           (all) => all.length === 0,
           2 * MOVE_TIMEOUT_MS,

@@ -6,13 +6,13 @@ import { silentLog } from "../src/telemetry/log.ts";
 import { noMetrics } from "../src/telemetry/metrics.ts";
 import type { World } from "./world.ts";
 
-/** Every state of every object of a kind, also those between two polls. */
+/** Sees every state of every object of a kind, also those between two polls. */
 export interface Reflected<T> {
   list(): readonly T[];
   close(): Promise<void>;
 }
 
-/** Resolves once `onChange` was shown the states that they are in; without a namespace: those of all. */
+/** Resolves once `onChange` has got the present states. Without a namespace: of all namespaces. */
 export async function reflect<T extends KubeObject>(
   { kube, signal }: World,
   { type, namespace }: { readonly type: ResourceType; readonly namespace?: string },

@@ -33,7 +33,7 @@ const CHART: Files = {
   "web/templates/config.yaml": TEMPLATE,
 };
 
-/** Nothing of it is fetched from elsewhere, no program of the repository is run: what is tried, and what its user reads. */
+/** Nothing is fetched from elsewhere, and no program of the repository runs: what is tried, and what its user reads. */
 const REFUSED: readonly { readonly what: string; readonly files: Files; readonly reads: RegExp }[] = [
   {
     what: "a base at an address that is not reached",
@@ -102,7 +102,7 @@ metadata: {name: run, annotations: {config.kubernetes.io/function: "exec: {path:
   },
 ];
 
-describe("what Git holds", () => {
+describe("the content of Git", () => {
   let world: World;
   let user: Workspace;
   beforeAll(async () => {
@@ -111,7 +111,7 @@ describe("what Git holds", () => {
   });
   const poke = (name: string) => user.annotate(name, { "argosy.dev/refreshed-at": String(performance.now()) });
 
-  it("is built by Kustomize where it is an overlay, with the base beside it, also when the base alone changes", async () => {
+  it("is built by Kustomize where it is an overlay, with its base, also when only the base changes", async () => {
     await world.git.commit("overlay", { ...BASE, ...OVERLAY });
     await user.apply("overlay", { repository: "overlay", path: "shop/overlays/dev" });
     await user.settled("overlay");
@@ -127,7 +127,7 @@ describe("what Git holds", () => {
     expect((await user.configMap("shop-dev"))?.data).toEqual({ currency: "CHF", stage: "dev" });
   });
 
-  it("is rendered by Helm where it is a chart, with the values in Git, and with a chart it needs that lies beside it", async () => {
+  it("is rendered by Helm where it is a chart, with the values in Git, and with a dependency in the same repository", async () => {
     const beside: Files = {
       "web/Chart.yaml": "{apiVersion: v2, name: web, version: 1.0.0, dependencies: [{name: base, version: 1.0.0}]}\n",
       "web/charts/base/Chart.yaml": "{apiVersion: v2, name: base, version: 1.0.0}\n",

@@ -59,7 +59,7 @@ describe("a private repository", () => {
       () => said(workspace, name),
       (conditions) => Object.entries(expected).every(([type, what]) => conditions[type] === what),
     );
-  /** Repository Secrets of all instances that are about a URL, decoded. */
+  /** Repository Secrets of all instances for a URL, decoded. */
   const delivered = async (repoUrl: string) => {
     const page = await world.kube.listPage<SecretObject>(
       TYPES.secret,
@@ -96,7 +96,7 @@ describe("a private repository", () => {
     owner = await openWorkspace(world, "vault-owner");
   });
 
-  it("cannot be deployed without a credential, and the user reads that it asks for one", async () => {
+  it("cannot be deployed without a credential, and the user reads that one is required", async () => {
     await deploy(owner, "shop", url());
     const resource = await until(
       "the refusal",
@@ -113,7 +113,7 @@ describe("a private repository", () => {
     expect(await delivered(url())).toEqual([]);
   });
 
-  it("is deployed with the right one, which is there for the workspace's project alone", async () => {
+  it("is deployed with the right one, which serves only the workspace's project", async () => {
     await putSecret(owner, "shop-access", { username: "bot", password: PASSWORDS.first });
     await untilSaid(owner, "shop-access", VALID);
     const [secret, ...others] = await delivered(url());
@@ -157,7 +157,7 @@ describe("a private repository", () => {
     );
   });
 
-  it("is closed to everybody once the credential turns invalid, and the instance holds it no more", async () => {
+  it("is closed to everybody once the credential becomes invalid, and the instance no longer holds it", async () => {
     await callHarness(world.harness, "protect", { repository: REPOSITORY, username: "bot", password: PASSWORDS.third });
     await world.kube.mergePatch(
       TYPES.credential,
@@ -174,7 +174,7 @@ describe("a private repository", () => {
     expect((await owner.configMap("from-vault"))?.data).toEqual({ at: "2" });
   });
 
-  it("is said to ask for credentials again by its deployment, which keeps what it deployed and goes on with the next valid ones", async () => {
+  it("is reported by its deployment to require credentials again; the deployment keeps what it deployed and goes on with the next valid ones", async () => {
     await callHarness(world.harness, "commitPrivate", {
       repository: REPOSITORY,
       files: { "app/a.json": configMapFile("from-vault", { at: "3" }) },
@@ -210,7 +210,7 @@ describe("a private repository", () => {
     expect((await owner.configMap("from-vault"))?.data).toEqual({ at: "3" });
   });
 
-  it("over SSH is deployed with a key, until its Secret goes", async () => {
+  it("over SSH is deployed with a key, until its Secret is deleted", async () => {
     const repoUrl = `${world.harness.privateSshUrl}/${REPOSITORY}.git`;
     const sshPrivateKey = (await callHarness(world.harness, "issueSshKey", {})) as string;
     const workspace = await openWorkspace(world, "vault-ssh");

@@ -9,7 +9,10 @@ import { configMapFile, IS_LONG, openWorkspace, openWorld, until, type World } f
 
 const BACKUP = "yesterday";
 
-/** Runs statements as the server's owner, beside the database in question: it must have no connections while it is copied. */
+/**
+ * Runs statements as the server's owner, in another database: the one in question must have no connections while it
+ * is copied.
+ */
 async function onServer(databaseUrl: string, ...statements: readonly string[]): Promise<void> {
   const client = new pg.Client({ connectionString: Object.assign(new URL(databaseUrl), { pathname: "/template1" }).href });
   await client.connect();
@@ -31,7 +34,7 @@ async function startAll(world: World): Promise<void> {
 }
 
 it.runIf(IS_LONG)(
-  "goes on from yesterday's database: what was moved since stays where it is, and nothing is deleted (I2, I7)",
+  "goes on from yesterday's database: units that were moved since stay where they are, and nothing is deleted (I2, I7)",
   async () => {
     const world = openWorld();
     const { harness, git, rest } = world;

@@ -9,12 +9,15 @@ import { configMapFile, IS_LONG, openWorkspace, openWorld, report, TYPES, until,
 const POOL = "handed";
 const OLD = "3.5.1";
 const NEW = "3.5.7";
-/** The same program as the new release, with a controller that ends. A number of its own: what another story has rolled back is frozen. */
+/**
+ * The same program as the new release, with a controller that exits. It has its own number, because a release that
+ * another story has rolled back is frozen.
+ */
 const CRASHING = "3.5.11";
 const WORKSPACES = 6;
 const BUILD_MS = 25 * 60_000;
 
-describe.runIf(IS_LONG)("a rollout that hands over what instances hold to those that have the release", () => {
+describe.runIf(IS_LONG)("a rollout that moves workspaces to instances that have the release", () => {
   let world: World;
   let pools: PoolsWorld;
   let rollouts: RolloutWorld;
@@ -57,7 +60,7 @@ describe.runIf(IS_LONG)("a rollout that hands over what instances hold to those 
   }, ROLLOUT_MS);
 
   it(
-    "hands each workspace over once, to an instance that has the release, and users see nothing of it",
+    "moves each workspace once, to an instance that has the release, and users see nothing of it",
     async () => {
       const stop = rollouts.watchUsers(workspaces);
       const begun = performance.now();
@@ -80,7 +83,7 @@ describe.runIf(IS_LONG)("a rollout that hands over what instances hold to those 
       expect(counts.length).toBe(done.waves.flatMap(({ instances }) => instances).reduce((sum, { units }) => sum + units, 0));
       report(`drain to upgraded: ${OLD} to ${NEW} on 4 instances: ${inSeconds(took)}, ${moves.length} workspaces handed over once each`);
       for (const line of done.waves.flatMap(storyOf)) report(`drain to upgraded: ${line}`);
-      report(`drain to upgraded: ${observations} looks at ${WORKSPACES} users' statuses, none was worse`);
+      report(`drain to upgraded: ${observations} observations of ${WORKSPACES} users' statuses, none was worse`);
       const revision = await world.git.commit(POOL, { "dev/config.yaml": configMapFile("handed", { step: "two" }) });
       for (const workspace of workspaces) {
         await workspace.annotate("app", { "argosy.dev/refreshed-at": "after the rollout" });
@@ -91,7 +94,7 @@ describe.runIf(IS_LONG)("a rollout that hands over what instances hold to those 
   );
 
   it(
-    "P7: gives a release that crashes to an instance that holds nothing, and to no other",
+    "P7: gives a crashing release to an empty instance, and to no other",
     async () => {
       const stop = rollouts.watchUsers(workspaces);
       const rollout = await create(CRASHING);

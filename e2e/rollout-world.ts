@@ -5,21 +5,21 @@ import { again } from "./again.ts";
 import { inSeconds } from "./in-seconds.ts";
 import { until, type Workspace, type World } from "./world.ts";
 
-/** Longest a rollout of a story takes, on a machine that has other things to do. */
+/** Timeout of a story's rollout, on a busy machine. */
 export const ROLLOUT_MS = 10 * 60_000;
 const PODS = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
 
 type Pod = KubeObject & { readonly spec?: { readonly containers?: readonly { readonly image?: string }[] } };
 
-/** A rollout in one pool, and what can be seen of it. */
+/** A rollout in one pool, and what can be observed of it. */
 export interface RolloutWorld {
   /** Instances of the pool. */
   ownInstances(): Promise<readonly InstanceView[]>;
   read(rollout: Pick<RolloutView, "id">): Promise<RolloutView>;
   ended(rollout: Pick<RolloutView, "id" | "version">): Promise<RolloutView>;
-  /** Tags of the images of Argo CD that an instance's pods are to run. */
+  /** Tags of the Argo CD images that an instance's pods are to run. */
   imagesOf(instance: string): Promise<readonly string[]>;
-  /** What users see, again and again until it is stopped; returns every state that was worse than before. */
+  /** Observes what users see until it is stopped. Returns every state that was worse than before. */
   watchUsers(workspaces: readonly Workspace[]): () => Promise<{ readonly observations: number; readonly regressions: readonly string[] }>;
 }
 
@@ -61,12 +61,15 @@ export function openRollouts(world: World, pool: string): RolloutWorld {
   };
 }
 
-/** What a wave came to, for people: its instances in the order in which they got the release, its bake, and what was read at its gates. */
+/**
+ * What happened in a wave, for people: its instances in the order in which they got the release, its bake, and the
+ * readings of its gates.
+ */
 export function storyOf({ name, instances, bakingSince, passedAt, passedBy, gates }: RolloutView["waves"][number]): readonly string[] {
   const inOrder = instances.toSorted((a, b) => ((a.askedAt ?? "") < (b.askedAt ?? "") ? -1 : 1));
   const ms = (from: string | null, to: string | null) => Date.parse(to ?? "") - Date.parse(from ?? "");
   const reported = inOrder.map(
-    (one) => `${one.name} with ${one.units} units, ready ${inSeconds(ms(one.askedAt, one.readyAt))} after it was told`,
+    (one) => `${one.name} with ${one.units} units, ready ${inSeconds(ms(one.askedAt, one.readyAt))} after its order`,
   );
   return [
     `${name}: ${reported.join("; ")}`,

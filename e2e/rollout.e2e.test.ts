@@ -10,12 +10,15 @@ import { configMapFile, IS_LONG, openWorkspace, openWorld, report, TYPES, until,
 const POOL = "rolled";
 const OLD = "3.5.1";
 const NEW = "3.5.7";
-/** The same program as the new release, bad in one way. */
+/** The same program as the new release, faulty in one way. */
 const BAD = { crashing: "3.5.8", stalled: "3.5.9", failing: "3.5.10" };
 const WORKSPACES = 8;
-/** What the first rollout's waves bake for, in s. */
+/** How long the first rollout's waves bake, in s. */
 const BAKE_S = 15;
-/** A judge of syncs needs syncs: so many applications more has its canary, and so many pushes come before it is called late. */
+/**
+ * Judging by syncs needs many syncs: the canary gets so many more applications, and so many pushes come before the
+ * story gives up.
+ */
 const FURTHER = 24;
 const PUSHES = 30;
 const BUILD_MS = 25 * 60_000;
@@ -52,7 +55,7 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
   }, BUILD_MS + ROLLOUT_MS);
   afterAll(async () => {
     for (const workspace of workspaces) await workspace.remove("app");
-    // An instance stays as long as it holds a workspace.
+    // An instance stays while it holds a workspace.
     for (const { namespace } of workspaces) await world.kube.delete(TYPES.namespace, { namespace: "", name: namespace }, {}, world.signal);
     await pools.restore();
   }, ROLLOUT_MS);
@@ -77,7 +80,7 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
       expect(observations).toBeGreaterThan(0);
       report(`rollout: ${OLD} to ${NEW} on 4 instances in 3 waves: ${inSeconds(took)}`);
       for (const line of done.waves.flatMap(storyOf)) report(`rollout: ${line}`);
-      report(`rollout: ${observations} looks at ${WORKSPACES} users' statuses, none was worse`);
+      report(`rollout: ${observations} observations of ${WORKSPACES} users' statuses, none was worse`);
       const asked = done.waves.map(({ instances }) => instances.map(({ askedAt }) => askedAt ?? ""));
       done.waves.slice(1).forEach((_, wave) => {
         expect(asked[wave + 1]?.every((at) => at >= (done.waves[wave]?.passedAt ?? "9"))).toBe(true);
@@ -101,13 +104,13 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
     );
     return workspaces.filter(({ namespace }) => held.some((one) => one.namespace === namespace));
   };
-  /** Everything that came of a rollout of a bad release, and how long it took. */
+  /** Rolls out a faulty release, and checks everything that follows and how long it took. */
   const failWith = async (version: string, bakeSeconds: number, meanwhile: (rollout: RolloutView) => Promise<void>) => {
     const begun = performance.now();
     const rollout = await create(version, bakeSeconds);
     const busy = meanwhile(rollout);
     const reported = await until(
-      "its end in sight",
+      "the rollout stopped",
       () => rollouts.read(rollout),
       ({ state }) => state !== "RUNNING",
       ROLLOUT_MS,
@@ -190,7 +193,7 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
         }
       });
       expect(failed.note).toMatch(/\d+ of \d+ syncs failed/);
-      // What it has spoilt is rendered anew by the release before, and nobody has to push for it.
+      // What the release has spoilt is rendered again by the one before, without another push.
       for (const workspace of busy) for (const name of names) await workspace.settled(name, last);
       for (const workspace of workspaces) await workspace.settled("app");
       report(`rollout: ${pushes} pushes to ${busy.length * names.length} applications, all of which are as their users want them`);
@@ -199,13 +202,13 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
     ROLLOUT_MS * 2,
   );
 
-  /** How many of the applications do not show this revision deployed. */
+  /** How many of the applications do not show this revision as deployed. */
   const lagging = async (some: readonly Workspace[], names: readonly string[], revision: string): Promise<number> => {
     const all = some.flatMap((workspace) => names.map((name) => workspace.read(name)));
     return (await Promise.all(all)).filter((one) => one?.status?.sync?.status !== "Synced" || one.status.sync.revision !== revision).length;
   };
 
-  /** The catalogue with one more release, that a fleet could declare as its default. */
+  /** The catalogue with one more release, which a fleet could declare as its default. */
   const cataloguedWith = async (version: string) => {
     const [release] = pools.document.versions.catalogue;
     return release === undefined ? [] : [release, { ...release, version }];

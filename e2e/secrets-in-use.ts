@@ -1,7 +1,7 @@
 import { inject } from "vitest";
 import { callHarness } from "./harness-client.ts";
 
-/** Says that a test made a secret, which from then on may be read nowhere; returns it. */
+/** Records a secret that a test has created, and returns it. From then on it must not be written anywhere. */
 export async function keepSecret(what: string, value: string): Promise<string> {
   await callHarness(inject("harness"), "keepSecret", { what, value });
   return value;

@@ -19,17 +19,17 @@ import { startPrivateGit } from "./private-git.ts";
 import { askSecrecy } from "./secrecy/ask.ts";
 import { createSecretInventory, type SecretInventory } from "./secrecy/secrets.ts";
 
-/** Version of Argo CD the stories run on. */
+/** Version of Argo CD that the stories run on. */
 const ARGO_CD = "3.5.7";
 const START_MS = 45 * 60_000;
 
 /**
- * Starts every real part once for all stories: Kubernetes, PostgreSQL, Git, two control planes and two Argo CD instances.
- * What it starts ends with it; the directory stays when ARGOSY_KEEP is set, with the logs in it.
+ * Starts every real part once for all stories: Kubernetes, PostgreSQL, Git, two control planes and two Argo CD
+ * instances. What it starts ends with it. The directory with the logs stays if ARGOSY_KEEP is set.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = mkdtempSync(join(tmpdir(), "argosy-e2e-"));
-  // PostgreSQL does not run as root; the user it runs as then must get through.
+  // PostgreSQL does not run as root, and the user it runs as has to reach the directory.
   chmodSync(directory, 0o711);
   mkdirSync(join(directory, "argosy"));
   const stops: (() => Promise<unknown>)[] = [];
@@ -47,7 +47,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
         await expectNothingSaid();
       } finally {
         await stop();
-        // Sockets whose other side died with its process can keep Node's own clean-up turning for ever once nothing is left to do.
+        // Sockets whose other side died with its process can keep Node's own clean-up busy for ever once nothing is left to do.
         process.once("beforeExit", () => process.exit());
       }
     };
@@ -69,8 +69,8 @@ async function startParts(directory: string, stops: (() => Promise<unknown>)[]) 
   const privateGit = await startPrivateGit(directory, signal);
   stops.push(privateGit.stop);
   const { client, kubernetes } = dev.main;
-  // The control planes' ways lead through fault proxies, so that each can be disturbed without anybody else's. Both clusters are one
-  // server, but not one way.
+  // The control planes' connections go through fault proxies, so that each can be disturbed alone. Both clusters are
+  // one server, but have a connection each.
   const [apiServer, engineServer] = [await dev.main.serverFor("api"), await dev.main.serverFor("engine")];
   const cluster = { client, server: apiServer, ca: kubernetes.ca };
   const databaseProxy = createFaultProxy({ target: { host: "127.0.0.1", port: Number(new URL(database.url).port) } });
@@ -92,8 +92,8 @@ async function startParts(directory: string, stops: (() => Promise<unknown>)[]) 
       gitHost: "127.0.0.1",
       trust: privateGit.trust,
       step,
-      // Canaries and restarts are a story's own: others count what is written, and how long it takes.
-      // Load measurements of instances are as near to each other as they may be: a story compares them with what controllers say.
+      // Canaries and restarts are switched on by single stories: others count writes, and measure times. Load
+      // measurements are as frequent as possible, because a story compares them with the controllers' logs.
       config: {
         apiCluster: { instanceServer: kubernetes.server },
         roles: ROLES.filter((role) => role !== "health"),
@@ -129,7 +129,7 @@ async function startParts(directory: string, stops: (() => Promise<unknown>)[]) 
   return { facts, expectNothingSaid };
 }
 
-/** What Argosy itself was given. */
+/** Credentials of Argosy itself. */
 function keepOwn(
   secrets: SecretInventory,
   { directory, fleet, databaseUrl }: { readonly directory: string; readonly fleet: Fleet; readonly databaseUrl: string },
@@ -142,7 +142,7 @@ function keepOwn(
   secrets.keep("Argosy's token for the API cluster", /^\s+token: (\S+)$/m.exec(kubeconfig)?.[1] ?? "");
 }
 
-/** A PostgreSQL that can be stopped and started again under the same address. */
+/** A PostgreSQL that can be stopped and started again at the same address. */
 async function openDatabase(stateDir: string, signal: AbortSignal): Promise<Database> {
   const port = await freePort();
   const start = () => startEmbeddedPostgres({ stateDir, port, signal, log: silentLog });

@@ -33,7 +33,7 @@ describe("a user's first week", () => {
     ]);
   });
 
-  it("brings a push to the cluster as soon as the user pokes the deployment", async () => {
+  it("brings a push to the cluster as soon as the user requests a refresh", async () => {
     const workspace = await openWorkspace(world, "story-push");
     const first = await world.git.commit("push", { "dev/config.yaml": configMapFile("push", { step: "one" }) });
     await workspace.apply("push", { repository: "push", path: "dev" });
@@ -44,7 +44,7 @@ describe("a user's first week", () => {
     expect((await workspace.configMap("push"))?.data).toEqual({ step: "two" });
   });
 
-  it("prunes what a new path or revision no longer holds and applies what it does", async () => {
+  it("prunes what a new path or revision no longer has, and applies what it has", async () => {
     const workspace = await openWorkspace(world, "story-update");
     const first = await world.git.commit("update", {
       "dev/config.yaml": configMapFile("only-in-dev", {}),
@@ -81,7 +81,7 @@ describe("a user's first week", () => {
     await workspace.settled("update", first);
   });
 
-  it("deletes with the finalizer only after what was deployed is gone, and without it behind the user's back", async () => {
+  it("deletes the resource after its objects where it has the finalizer, and at once where it has none", async () => {
     const workspace = await openWorkspace(world, "story-delete");
     await world.git.commit("delete", { "a/config.yaml": configMapFile("kept", {}), "b/config.yaml": configMapFile("left", {}) });
     await workspace.apply("kept", { repository: "delete", path: "a" }, [USER_FINALIZER]);
@@ -123,12 +123,12 @@ describe("a user's first week", () => {
     await workspace.remove("again");
     await workspace.apply("again", { repository: "again", path: "two" });
     await until(
-      "the second life deployed",
+      "the new deployment's object",
       () => workspace.configMap("again"),
       (found) => found?.data?.["life"] === "second",
     );
     await until(
-      "the first life's Application gone",
+      "the old deployment's Application gone",
       () => findApplication(world, "story-again", "again"),
       (found) => found !== undefined && found.metadata.name !== before?.metadata.name,
     );
@@ -136,7 +136,7 @@ describe("a user's first week", () => {
     expect((await workspace.configMap("again"))?.data).toEqual({ life: "second" });
   });
 
-  it("shows a condition for a path that is not there and recovers when it is", async () => {
+  it("shows a condition for a path that does not exist, and recovers when it does", async () => {
     const workspace = await openWorkspace(world, "story-wrong");
     await world.git.commit("wrong", { "right/config.yaml": configMapFile("right", {}) });
     await workspace.apply("wrong", { repository: "wrong", path: "missing" });
@@ -154,13 +154,13 @@ describe("a user's first week", () => {
   });
 });
 
-describe("hands on the cluster", () => {
+describe("changes by hand on the cluster", () => {
   let world: World;
   beforeAll(() => {
     world = openWorld();
   });
 
-  it("puts back an Application, a project, a cluster entry and an owner binding that somebody deleted or edited", async () => {
+  it("restores an Application, a project, a cluster entry and an owner binding that somebody deleted or edited", async () => {
     const { kube, signal } = world;
     const workspace = await openWorkspace(world, "story-hands");
     await world.git.commit("hands", { "dev/config.yaml": configMapFile("hands", {}) });
@@ -211,7 +211,7 @@ describe("hands on the cluster", () => {
       { namespace, labelSelector: "argocd.argoproj.io/secret-type=cluster" },
       signal,
     );
-    // Those of environments, which other stories may have left, belong to a project each.
+    // Entries of environments, which other stories may have left, belong to one project each.
     const shared = entries.items.filter(({ data }) => data?.["project"] === undefined);
     expect(shared).toHaveLength(1);
     await kube.delete(TYPES.secret, at(shared[0]), {}, signal);
@@ -225,7 +225,7 @@ describe("hands on the cluster", () => {
     const before = await kube.get(TYPES.roleBinding, ownerBinding, signal);
     await kube.delete(TYPES.roleBinding, ownerBinding, {}, signal);
     await until(
-      "the register again",
+      "the owner binding again",
       () => kube.get(TYPES.roleBinding, ownerBinding, signal),
       (found) => found !== undefined && found.metadata.uid !== before?.metadata.uid,
     );

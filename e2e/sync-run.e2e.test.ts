@@ -29,7 +29,7 @@ interface Application extends KubeObject {
   };
 }
 
-/** A Service that is healthy once somebody gives it an address: what comes in a later wave waits for that. */
+/** A Service that is healthy once somebody gives it an address. Later waves of the sync wait for that. */
 const gateFile = (name: string): string =>
   JSON.stringify({
     apiVersion: "v1",
@@ -58,7 +58,7 @@ beforeAll(() => {
 const applicationOf = async (namespace: string) => (await findApplication(world, namespace, "app")) as Application | undefined;
 const historyOf = async (namespace: string) => (await applicationOf(namespace))?.status?.history?.map(({ revision }) => revision) ?? [];
 
-/** A workspace with a manual deployment `app` of the repository of its own name. */
+/** A workspace with a manual deployment `app` of the repository of the same name. */
 async function openManual(namespace: string, files: Readonly<Record<string, string>>) {
   const { kube, signal } = world;
   const revision = await world.git.commit(namespace, files);
@@ -89,7 +89,7 @@ async function openManual(namespace: string, files: Readonly<Record<string, stri
       const status = { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } };
       await kube.mergePatch(TYPES.service, { namespace, name: "gate", subresource: "status" }, { status }, signal);
     },
-    /** The sync is under way and waits at the gate. */
+    /** Waits until the sync is under way and waits at the gate. */
     atGate: (name: string) =>
       until(
         `${namespace}/${name} at its gate`,
@@ -101,7 +101,7 @@ async function openManual(namespace: string, files: Readonly<Record<string, stri
 }
 
 describe("a manual deployment", () => {
-  it("is deployed once by a run, at the run's revision, and not before", async () => {
+  it("is deployed once by a run, at the run's revision, and not earlier", async () => {
     const team = await openManual("run-once", { "dev/config.yaml": configMapFile("once", { step: "one" }) });
     const later = await world.git.commit("run-once", {
       "dev/config.yaml": configMapFile("once", { step: "two" }),
@@ -142,7 +142,7 @@ describe("a manual deployment", () => {
     expect(await historyOf("run-once")).toHaveLength(4);
   });
 
-  it("lets a run wait for a deployment that is not there yet, and refuses one that follows Git by itself", async () => {
+  it("lets a run wait for a deployment that does not exist yet, and refuses a run of an automated one", async () => {
     const team = await openManual("run-early", { "dev/config.yaml": configMapFile("early", {}) });
     await team.run("early");
     const waiting = await until(
@@ -249,7 +249,7 @@ describe("a manual deployment", () => {
     await team.atGate("stopped");
     await team.run("next", { revisionID: team.revision });
     const queued = await until(
-      "the next one waits its turn",
+      "the next one waiting for its turn",
       () => team.read("next"),
       (run) => conditionOf(run as never, "Reconciling")?.reason === "Queued",
     );
@@ -270,7 +270,7 @@ describe("a manual deployment", () => {
 });
 
 describe("a killed process", () => {
-  it("does not sync twice when both control planes die between asking for a sync and recording it (P6)", async () => {
+  it("does not sync twice when both control planes die between the request for a sync and its record (P6)", async () => {
     const team = await openManual("run-crash", { "dev/gate.yaml": gateFile("gate"), "dev/config.yaml": configMapFile("crash", {}) });
     await team.deploy();
     await team.run("ahead");
@@ -285,14 +285,14 @@ describe("a killed process", () => {
       await client.query("select uid from sync_run where uid = $1 for update", [metadata?.uid]);
       await team.openGate();
       await until(
-        "the second sync asked for and done, while nobody can record it",
+        "the second sync done, while nobody can record it",
         () => applicationOf("run-crash"),
         (application) => application?.status?.history?.length === 2 && application.operation === undefined,
       );
       const { rows } = await client.query("select phase from sync_run where uid = $1", [metadata?.uid]);
       expect(rows).toEqual([{ phase: "Pending" }]);
       for (const index of [0, 1]) await callHarness(world.harness, "killArgosy", { index });
-      // What waits for the lock would go on without the process that sent it.
+      // The statement that waits for the lock would go on without the process that sent it.
       await client.query(
         "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()",
       );

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { findApplication, until, type World } from "./world.ts";
 
-/** The present or last sync of an Application, as Argo CD tells of it. */
+/** The present or last sync of an Application, as Argo CD reports it. */
 export interface SyncState {
   readonly phase?: string;
   readonly startedAt?: string;
@@ -10,7 +10,7 @@ export interface SyncState {
   readonly operation?: { readonly sync?: { readonly syncOptions?: readonly string[] } };
 }
 
-/** The same of a deployment, wherever in the fleet its Application is. */
+/** The same for a deployment, wherever in the fleet its Application is. */
 export async function syncStateOf(world: World, namespace: string, name: string): Promise<SyncState | undefined> {
   const application = (await findApplication(world, namespace, name)) as
     | (KubeObject & { readonly status?: { readonly operationState?: SyncState } })
@@ -18,7 +18,7 @@ export async function syncStateOf(world: World, namespace: string, name: string)
   return application?.status?.operationState;
 }
 
-/** Waits until a sync has failed and is to be tried again, with these words if given. */
+/** Waits until a sync has failed and is to be retried, with this text if given. */
 export const syncFailing = (world: World, namespace: string, name: string, words = ""): Promise<SyncState | undefined> =>
   until(
     `a sync of ${namespace}/${name} that waits for its next attempt`,

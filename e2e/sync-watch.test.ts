@@ -8,8 +8,8 @@ const aSync = (over: Partial<SeenSync> = {}): SeenSync => ({
   ...over,
 });
 
-describe("what an Application tells of its syncs", () => {
-  it("is the last one and those of its history; one that was asked for alone is none yet", () => {
+describe("the syncs that an Application shows", () => {
+  it("are the last one and those of its history; a requested one does not count yet", () => {
     const history = [{ id: 0, deployStartedAt: "2026-01-01T00:00:01Z", revision: "abc", source }];
     const operationState = { startedAt: "2026-01-01T00:00:09Z", syncResult: { revision: "def", source } };
     const application = { metadata, status: { history, operationState } };
@@ -20,7 +20,7 @@ describe("what an Application tells of its syncs", () => {
 
 describe("a second sync", () => {
   it.each([
-    ["told of by both instances", aSync(), []],
+    ["shown by both instances", aSync(), []],
     ["of the same revision at another time", aSync({ startedAt: "2026-01-01T00:00:07Z" }), ["2026-01-01T00:00:07Z"]],
     ["of another revision", aSync({ startedAt: "2026-01-01T00:00:07Z", revision: "def" }), []],
     ["of another directory of it", aSync({ startedAt: "2026-01-01T00:00:07Z", source: '{"path":"two"}' }), []],

@@ -3,10 +3,10 @@ import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { type SeenApplication, watchApplications } from "./application-watch.ts";
 import type { World } from "./world.ts";
 
-/** A sync that an Application tells of: while it goes on or as the last one, and afterwards as an entry of its history. */
+/** A sync as an Application shows it: the present or last one, and later an entry of its history. */
 export interface SeenSync {
   readonly application: string;
-  /** As Argo CD says it, to the second: what tells two syncs of an application apart. */
+  /** As Argo CD reports it, to the second: it identifies a sync of an application. */
   readonly startedAt: string;
   readonly revision: string;
   /** What was synced of the repository, as JSON. */
@@ -24,7 +24,7 @@ interface Entry {
   readonly source?: unknown;
 }
 
-/** The syncs that one state of an Application shows. One that was asked for and has not begun shows later. */
+/** The syncs that one state of an Application shows. A requested sync that has not begun shows later. */
 export function syncsOf(application: KubeObject): readonly SeenSync[] {
   const { status } = application as KubeObject & {
     readonly status?: { readonly operationState?: Reported; readonly history?: readonly Entry[] };
@@ -39,7 +39,7 @@ export function syncsOf(application: KubeObject): readonly SeenSync[] {
   );
 }
 
-/** Syncs of what the application had synced before: the same revision of the same source, begun at another time. */
+/** Syncs that repeat an earlier one of the application: the same revision of the same source, begun at another time. */
 export function secondSyncs(seen: readonly SeenSync[]): readonly SeenSync[] {
   const whatOf = ({ application, revision, source }: SeenSync): string => [application, revision, source].join(" ");
   const first = new Map<string, SeenSync>();
@@ -51,9 +51,9 @@ export function secondSyncs(seen: readonly SeenSync[]): readonly SeenSync[] {
   });
 }
 
-/** Sees every sync of a unit's Applications, on whichever instance. */
+/** Observes every sync of a unit's Applications, on any instance. */
 export interface SyncWatch {
-  /** Each once. */
+  /** All syncs so far, each once. */
   seen(): readonly SeenSync[];
   close(): Promise<void>;
 }

@@ -16,7 +16,7 @@ import { TYPES, until } from "./world.ts";
 
 const RBAC = { group: "rbac.authorization.k8s.io", version: "v1" } as const;
 
-/** Kinds of a target cluster that stories read beside those of {@link TYPES}. */
+/** Kinds that stories read on a target cluster, besides those of {@link TYPES}. */
 export const TARGET_TYPES = {
   serviceAccount: { group: "", version: "v1", plural: "serviceaccounts", kind: "ServiceAccount", namespaced: true },
   clusterRole: { ...RBAC, plural: "clusterroles", kind: "ClusterRole", namespaced: false },
@@ -31,18 +31,18 @@ interface Rule {
   readonly resourceNames?: readonly string[];
 }
 
-/** Somebody's cluster to deploy to: an API server with its controllers, started for one test file. */
+/** A user's cluster to deploy to: an API server with its controllers, started for one test file. */
 export interface TargetCluster {
   readonly kubernetes: KubernetesCluster;
   readonly kube: KubeClient;
   namespace(name: string): Promise<void>;
   /** A token of a new account that may do everything. */
   account(name: string): Promise<string>;
-  /** The same in one namespace only, which it may also read. */
+  /** The same for one namespace only, which it may also read. */
   accountOf(name: string, namespace: string): Promise<string>;
-  /** The same of one that may do in all namespaces what these rules say. */
+  /** The same for an account with these rules in all namespaces. */
   accountWith(name: string, rules: readonly Rule[]): Promise<string>;
-  /** Ends the account; resolves once the API server refuses its token, which it remembers for seconds. */
+  /** Deletes the account. Resolves once the API server refuses its token, which it caches for seconds. */
   revoke(account: string, token: string): Promise<void>;
   stop(): Promise<void>;
 }
@@ -84,8 +84,8 @@ export async function startTargetCluster(signal: AbortSignal): Promise<TargetClu
     },
     async accountOf(name, namespace) {
       const rules = [{ apiGroups: [""], resources: ["namespaces"], verbs: ["get"], resourceNames: [namespace] }];
-      await apply(TARGET_TYPES.clusterRole, clusterRole(`look-at-${namespace}`, rules));
-      await bind(name, `look-at-${namespace}`);
+      await apply(TARGET_TYPES.clusterRole, clusterRole(`read-${namespace}`, rules));
+      await bind(name, `read-${namespace}`);
       await bind(name, "admin", namespace);
       return tokenOf(name);
     },
@@ -104,7 +104,7 @@ export async function startTargetCluster(signal: AbortSignal): Promise<TargetClu
         metrics: noMetrics,
       });
       const isRefused = () =>
-        // Whoever is known may read this.
+        // Any authenticated user may read this.
         asAccount.request({ method: "GET", path: "/version" }, signal).then(
           () => false,
           (error: unknown) => error instanceof RefusedError,

@@ -11,12 +11,12 @@ import { silentLog } from "../src/telemetry/log.ts";
 import { noMetrics } from "../src/telemetry/metrics.ts";
 import { TYPES, type World } from "./world.ts";
 
-/** What is so, read past the control planes: rows from the database, objects from the API server. */
+/** The true state, read without the control planes: rows from the database, objects from the API server. */
 export interface Truth {
   readonly store: Store;
   /** Applications of these namespaces, deleted ones included, with what was acknowledged of each. */
   rows(namespaces: readonly string[]): Promise<readonly DesiredApplication[]>;
-  /** Applications of ours on all instances. */
+  /** Argosy's Applications on all instances. */
   objects(): Promise<readonly KubeObject[]>;
   close(): Promise<void>;
 }
@@ -62,8 +62,8 @@ export function isStanding({ application, acknowledged }: DesiredApplication): b
 const nameOf = ({ workspace, application }: DesiredApplication): string => `${workspace.namespace}/${application.name}`;
 
 /**
- * Nothing was lost and nothing happened twice: one row for each request, one object for each row and the reverse, under the epoch and uid
- * that are recorded, and each unit was placed by one decision.
+ * Nothing was lost and nothing happened twice: there is one row for each request, one object for each row and the
+ * reverse, under the recorded epoch and uid, and each unit was placed by one decision.
  */
 export async function expectWhole(truth: Truth, requests: readonly string[], signal: AbortSignal): Promise<void> {
   const namespaces = [...new Set(requests.map((request) => request.split("/")[0] ?? ""))];
@@ -87,7 +87,7 @@ export async function expectWhole(truth: Truth, requests: readonly string[], sig
     expect(await truth.store.decisions.list({ subject: unit, kind: "placement" }, 10, signal)).toHaveLength(1);
 }
 
-/** Every Application of ours belongs to a row: none was left behind by whatever happened so far. */
+/** Every Application of Argosy's belongs to a row: none was left behind by what happened so far. */
 export async function expectNoOrphans(truth: Truth, signal: AbortSignal): Promise<void> {
   const ids = (await truth.objects()).map(({ metadata }) => (metadata.labels?.[LABEL_APPLICATION] ?? "") as ApplicationId);
   const known = new Set((await truth.store.shards.readApplications(ids, signal)).map(({ application }) => application.id));

@@ -61,7 +61,7 @@ describe("a Secret that a resource names", () => {
   const remove = (): Promise<void> => world.kube.delete(TYPES.secret, at, {}, world.signal);
 
   it(
-    "is seen when it is made after the resource with a wrong type, when that goes, and when one of the right type comes",
+    "is noticed when it is created after the resource with a wrong type, when that is deleted, and when one of the right type comes",
     async () => {
       await openWorkspace(world, NAMESPACE);
       const metadata = { namespace: NAMESPACE, name: "prod" };
@@ -84,9 +84,9 @@ describe("a Secret that a resource names", () => {
   );
 });
 
-describe("what nobody needs any more", () => {
+describe("what is no longer needed", () => {
   it(
-    "a workspace's project goes with its last deployment, and is back for the next one",
+    "a workspace's project is deleted with its last deployment, and is back for the next one",
     async () => {
       const workspace = await openWorkspace(world, "without-any");
       await world.git.commit("without-any", { "a/config.yaml": configMapFile("one", {}), "b/config.yaml": configMapFile("other", {}) });
@@ -139,7 +139,7 @@ describe("what nobody needs any more", () => {
 });
 
 describe("the doctor", () => {
-  it("passes where somebody has cordoned an instance, and says who and why", async () => {
+  it("passes where somebody has cordoned an instance, and says who did it and why", async () => {
     const instances = await world.rest.all<InstanceView>("/v1/instances");
     const name = instances.find(({ state }) => state === "ACTIVE")?.name ?? "";
     expect(await argosy(world, "doctor")).toMatchObject({ code: 0 });

@@ -4,7 +4,7 @@ import { oddWordsOf } from "./user-watch.ts";
 const reported = (sync: string, health: string, conditions: readonly object[] = []) =>
   oddWordsOf({ status: { sync: { status: sync }, health: { status: health }, conditions } } as never);
 
-it("finds fine what a push, an edit or a sync brings about, and nothing else", () => {
+it("accepts the states that a push, an edit or a sync leads to, and no others", () => {
   const ready = { type: "Ready", status: "False", reason: "Progressing" };
   expect(reported("Synced", "Healthy")).toEqual([]);
   expect(reported("OutOfSync", "Progressing", [ready, { type: "SyncError", status: "False", reason: "Gone" }])).toEqual([]);

@@ -2,11 +2,11 @@ import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { reflect } from "./reflect.ts";
 import { type DeploymentResource, report, TYPES, type World } from "./world.ts";
 
-/** What may be reported to a user about a deployment that is well, though a push, an edit or a sync has just begun. */
+/** What a healthy deployment may report when a push, an edit or a sync has just begun. */
 const FINE: readonly string[] = ["sync Synced", "sync OutOfSync", "health Healthy", "health Progressing"];
 const FINE_REASONS: readonly string[] = ["Synced", "Reconciling", "OutOfSync", "Progressing"];
 
-/** What a user reads of a deployment that is not fine, in words: its states, and each condition that is not over. */
+/** What a user reads about a deployment that is not fine, in words: its states, and each condition that is not over. */
 export function oddWordsOf({ status }: DeploymentResource): readonly string[] {
   const conditions = (status?.conditions ?? []).filter((each) => ["Ready", "Reconciling"].includes(each.type) || each.status !== "False");
   const states = [`sync ${status?.sync?.status}`, `health ${status?.health?.status}`].filter((word) => !FINE.includes(word));
@@ -14,15 +14,15 @@ export function oddWordsOf({ status }: DeploymentResource): readonly string[] {
   return [...states, ...reasons];
 }
 
-/** What the user of a namespace sees of the deployments and ConfigMaps there. */
+/** What the user of a namespace sees of the deployments and ConfigMaps in it. */
 export interface UserWatch {
-  /** How many states of deployments were seen. */
+  /** How many states of deployments were observed. */
   states(): number;
-  /** The sync statuses that deployments were reported with, each once. */
+  /** The observed sync statuses of deployments, each once. */
   syncs(): ReadonlySet<string | undefined>;
-  /** What was not fine: when, of which deployment, and how its status read. */
+  /** What was not fine: when, which deployment, and its status. */
   odd(): readonly string[];
-  /** ConfigMaps that were deleted, with when. */
+  /** ConfigMaps that were deleted, with the time. */
   gone(): readonly string[];
   close(): Promise<void>;
 }

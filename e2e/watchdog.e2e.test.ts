@@ -8,7 +8,7 @@ import { configMapFile, findApplication, openWorkspace, openWorld, report, TYPES
 
 const NAMESPACE = "watchdog-team";
 const QUOTA = "no-applications";
-/** Within a minute, and what a shared machine takes for reading it. */
+/** A minute, and what a busy machine needs to read it. */
 const REPORTED_MS = 60_000;
 const DEADLINE_MS = 10 * 60_000;
 
@@ -34,7 +34,7 @@ describe("the watchdog", () => {
     if (found === undefined) throw new Error("its Application was there a moment ago");
     return found;
   };
-  /** What was reported of an Application, or of an instance. */
+  /** What was reported about an Application, or about an instance. */
   const entriesOf = async (about: string): Promise<readonly (readonly [string, unknown])[]> => {
     const { items } = await world.rest.get<{ readonly items: readonly DecisionView[] }>("/v1/decisions", { kind: "ownership" });
     const own = items.filter(({ details }) => String(details["key"]).split(" ").includes(about));
@@ -60,13 +60,13 @@ describe("the watchdog", () => {
   };
   const checked = async (): Promise<string> => (await argosy(world, "doctor")).out;
 
-  // Each waits for a few checks, half a minute apart, and minds neither the other nor its Application.
+  // Each waits for a few checks, half a minute apart, and does not disturb the others.
   it.concurrent(
-    "reports a second owner that was planted by hand, and says when it is gone",
+    "reports a second owner that was created by hand, and says when it is gone",
     async () => {
       const application = await applicationOf("twin");
       const other = await instanceOf(false);
-      // Neither labels nor marks of ours: nobody but the watchdog reads it.
+      // It has none of Argosy's labels or annotations, so only the watchdog reads it.
       const metadata = { name: application.metadata.name, namespace: `argosy-${other.name}` };
       const { spec } = application as KubeObject & { readonly spec: unknown };
       await world.kube.create(
@@ -85,7 +85,7 @@ describe("the watchdog", () => {
   );
 
   it.concurrent(
-    "reports an Application that was deleted behind everybody's back and cannot be put back, and says when it stands again (P3)",
+    "reports an Application that was deleted and cannot be restored, and says when it is back (P3)",
     async () => {
       const application = await applicationOf("dev");
       const namespace = application.metadata.namespace ?? "";
@@ -102,7 +102,7 @@ describe("the watchdog", () => {
   );
 
   it.concurrent(
-    "reports a controller that stands still, and says when it goes on",
+    "reports a controller that hangs, and says when it goes on",
     async () => {
       const { id, name } = await instanceOf(false);
       const pod = { namespace: `argosy-${name}`, name: "argocd-application-controller-0" };
@@ -112,7 +112,7 @@ describe("the watchdog", () => {
         report(`watchdog: a controller that stands still reported after ${Math.round(tookMs)} ms`);
         expect(await checked()).toContain(`${name} does not answer`);
       } finally {
-        // What comes after has to do with it.
+        // Later stories need it.
         await setCpuShare(world.kube, pod, 1, world.signal);
       }
       await reported(id, ["CLEARED", "FROZEN"], 2 * REPORTED_MS);

@@ -29,7 +29,7 @@ type Health = { readonly kind: string; readonly name: string; readonly health?: 
 
 const resourcesOf = (resource: DeploymentResource | undefined) => (resource?.status?.resources ?? []) as readonly Health[];
 
-/** A Deployment whose pod never gets ready, which its controller says after a second. */
+/** A Deployment whose pod never gets ready, which its controller reports after a second. */
 function neverReady(name: string): string {
   const labels = { app: name };
   const metadata = { labels, annotations: { "dev.argosy/ready": "false" } };
@@ -84,7 +84,7 @@ describe("what users read", () => {
     expect(events.length).toBeLessThan(5);
   });
 
-  it("of a sync that fails and is tried again: one Event with the error, however often, and one when it is mended", async () => {
+  it("of a sync that fails and is retried: one Event with the error, however often, and one when it succeeds", async () => {
     const namespace = "read-failing";
     const workspace = await openWorkspace(world, namespace);
     await world.git.commit(namespace, {
@@ -105,12 +105,12 @@ describe("what users read", () => {
     await workspace.annotate("shop", { "argosy.dev/refreshed-at": "mended" });
     await workspace.settled("shop");
     const normal = async () => (await eventsAbout(namespace, "shop")).filter(({ type }) => type === "Normal");
-    // As soon as nothing is wrong any more: the failed sync is ended by then, and the next one may still be under way.
+    // As soon as nothing is wrong any more: by then the failed sync has ended, and the next one may still be under way.
     const [mended, ...more] = await until("that it is mended", normal, (all) => all.length > 0);
     expect([["OutOfSync", "Synced"].includes(mended?.reason ?? ""), more]).toEqual([true, []]);
   });
 
-  it("while a part of Argo CD is away: that nothing is wrong with the deployment, and no word of the part", async () => {
+  it("while a part of Argo CD is away: that nothing is wrong with the deployment, and nothing about the part", async () => {
     const namespace = "read-outage";
     const workspace = await openWorkspace(world, namespace);
     await world.git.commit(namespace, { "dev/settings.yaml": configMapFile("settings", { step: "one" }) });
@@ -121,9 +121,9 @@ describe("what users read", () => {
     const revision = await world.git.commit(namespace, { "dev/settings.yaml": configMapFile("settings", { step: "two" }) });
     let asked = 0;
     const away = await until(
-      "the outage told",
+      "the reported outage",
       async () => {
-        // The instance's provisioner puts it back.
+        // Again each time, because the instance's provisioner restores it.
         await run(0);
         asked += 1;
         if (asked % 20 === 1) await workspace.annotate("shop", { "argosy.dev/refreshed-at": `away ${asked}` });

@@ -3,12 +3,12 @@ import { createRestClient, type RestClient } from "../src/cli/rest-client.ts";
 import { UnavailableError } from "../src/domain/errors.ts";
 import type { HarnessAddress } from "./harness-client.ts";
 
-/** Asks until somebody answers, for a while: a server may be starting again, or the machine may be busy. */
+/** Repeats a request for a while until there is an answer: a server may be restarting, or the machine may be busy. */
 export const withinTimeout = <T>(call: () => Promise<T>): Promise<T> => observe(call, { tell: () => undefined });
 
 /**
- * The fleet's REST API as stories use it: a call without an answer is made again for a while, and one that must not be made twice only where
- * nobody took it.
+ * The fleet's REST API as stories use it. A call without an answer is repeated for a while. A call that must not be
+ * made twice is repeated only if the server cannot have got it.
  */
 export function openRest({ argosyUrls }: Pick<HarnessAddress, "argosyUrls">, token: string): RestClient {
   const rest = createRestClient({ url: argosyUrls[0] ?? "", token });
@@ -26,7 +26,7 @@ export function openRest({ argosyUrls }: Pick<HarnessAddress, "argosyUrls">, tok
   };
 }
 
-/** Throws again what nobody took, and returns what somebody may have taken. */
+/** Throws if the server cannot have got the call. Returns if it may have. */
 function untaken(error: unknown): { readonly error: unknown } {
   if (error instanceof UnavailableError && isRefusedConnection(error.cause)) throw error;
   return { error };

@@ -7,9 +7,9 @@ import { configMapFile, openWorkspace, openWorld, TYPES, until, type Workspace, 
 const isLong = process.env["ARGOSY_LONG"] !== undefined;
 const FEW = 2;
 const MANY = isLong ? 100 : 6;
-/** What a workspace with one application may add to its controller's resident memory, in MiB. */
+/** How much a workspace with one application may add to its controller's resident memory, in MiB. */
 const BOUND_MIB = 3;
-/** Readings after everything has settled, seconds apart; the largest counts. Where nothing is held against it one is enough. */
+/** Readings after everything has settled, seconds apart; the largest counts. One is enough where nothing is compared with it. */
 const READINGS = isLong ? 10 : 1;
 
 describe("what a workspace costs its instance", () => {
@@ -26,7 +26,7 @@ describe("what a workspace costs its instance", () => {
   afterAll(async () => {
     for (const workspace of opened) await workspace.remove("app");
     for (const { namespace } of opened) await world.kube.delete(TYPES.namespace, { namespace: "", name: namespace }, {}, world.signal);
-    // A hundred namespaces take the cluster longer than any single level may.
+    // Deleting a hundred namespaces takes the cluster longer than the usual timeout.
     for (let left = opened.length; left > 0; ) {
       const before = left;
       left = (await until("fewer units", read, (row) => row === undefined || row.units < before))?.units ?? 0;

@@ -8,7 +8,7 @@ import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
 import { callHarness, type HarnessAddress } from "./harness-client.ts";
 import { openRest, withinTimeout } from "./within-timeout.ts";
 
-/** What a story needs: the cluster as its administrator, Git, the fleet's REST API and the harness that runs it all. */
+/** What a story needs: the cluster as its administrator, Git, the fleet's REST API, and the harness that runs everything. */
 export interface World {
   readonly kube: KubeClient;
   readonly rest: RestClient;
@@ -17,10 +17,10 @@ export interface World {
   readonly signal: AbortSignal;
 }
 
-/** Repositories served over HTTP; each name is a repository of its own. */
+/** Repositories served over HTTP, each under its own name. */
 export interface Git {
   url(repository: string): string;
-  /** Commits files to `main` (an `undefined` file is removed), creating the repository if need be; returns the commit's SHA. */
+  /** Commits files to `main` (an `undefined` file is removed), and creates the repository if needed. Returns the commit's SHA. */
   commit(repository: string, files: Readonly<Record<string, string | undefined>>): Promise<string>;
 }
 
@@ -55,13 +55,13 @@ export const TYPES = {
   project: { group: "argoproj.io", version: "v1alpha1", plural: "appprojects", kind: "AppProject", namespaced: true },
 } as const satisfies Readonly<Record<string, ResourceType>>;
 
-/** Longest a level may take before a story calls it missing. Generous: machines are shared. */
+/** Default timeout of `until`, in ms. Generous, because machines are shared. */
 const TIMEOUT_MS = 120_000;
 const POLL_MS = 50;
-/** Whether the heavy variants were asked for: more of everything, and what takes minutes of real time. */
+/** Whether the heavy variants were requested: more of everything, and stories that take minutes of real time. */
 export const IS_LONG = process.env["ARGOSY_LONG"] !== undefined;
 
-/** Longest a story may take that does not say otherwise. */
+/** Default timeout of a story, in ms. */
 const LIFETIME_MS = 20 * 60_000;
 
 export function openWorld(lifetimeMs: number = LIFETIME_MS): World {
@@ -78,14 +78,14 @@ export function openWorld(lifetimeMs: number = LIFETIME_MS): World {
   };
 }
 
-/** Says something in the output of the tests. */
+/** Prints a line in the output of the tests. */
 export function report(text: string): void {
   process.stdout.write(`e2e: ${text}\n`);
 }
 
 /**
- * Reads until the level is reached and returns what was read then. Fails with the last thing read. A server that does not answer has said
- * nothing: it may be starting again, or the machine may be busy.
+ * Reads until the value is as wanted, and returns it. Fails with the last value read. A server that does not answer
+ * counts as no value: it may be restarting, or the machine may be busy.
  */
 export async function until<T>(
   what: string,
@@ -138,7 +138,7 @@ export interface Workspace {
   annotate(name: string, annotations: Readonly<Record<string, string>>): Promise<void>;
   remove(name: string): Promise<void>;
   read(name: string): Promise<DeploymentResource | undefined>;
-  /** Waits until the user sees Synced and Healthy, at `revision` if given. */
+  /** Waits until the user reads Synced and Healthy, at `revision` if given. */
   settled(name: string, revision?: string, timeoutMs?: number): Promise<DeploymentResource | undefined>;
   configMap(name: string): Promise<(KubeObject & { readonly data?: Readonly<Record<string, string>> }) | undefined>;
 }

@@ -11,10 +11,10 @@ import { createLog } from "../../src/telemetry/pino-log.ts";
 import { APPLICATIONS } from "../world/kinds.ts";
 import { nextEngineStep, seeApplication } from "./scripted-status.ts";
 
-/** Patches under way at once: Argo CD's processors are many, but spend their time comparing, not writing. */
+/** How many patches are under way at once. Argo CD has more processors, but they spend their time comparing, not writing. */
 const AT_ONCE = 8;
 
-/** The scripted engine as a program of its own: stands in for the controllers of all instances of one cluster, until SIGTERM. */
+/** The scripted engine as a program. It stands in for the controllers of all instances of one cluster, until SIGTERM. */
 function runEngine(kubeconfig: string): void {
   const client = openKube(kubeconfig);
   const ending = new AbortController();

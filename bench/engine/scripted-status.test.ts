@@ -22,25 +22,25 @@ const patchOf = (application: SeenApplication, now = NOW): object | undefined =>
 };
 
 describe("the scripted engine", () => {
-  it("calls an Application it has not seen yet, or whose source is another now, synced and healthy", () => {
+  it("calls a new Application, or one with a changed source, synced and healthy", () => {
     const synced = { status: { sync: { status: "Synced", comparedTo: { source } }, health: { status: "Healthy" } } };
     expect(patchOf(seen({ reconciledAt: undefined, comparedTo: undefined }))).toMatchObject(synced);
     expect(patchOf(seen({ comparedTo: { ...source, path: "d/0" } }))).toMatchObject(synced);
   });
 
-  it("lets go of one that is being deleted, and of nobody else's finalizer", () => {
+  it("removes its own finalizer from one that is being deleted, and no other", () => {
     const finalizers = ["resources-finalizer.argocd.argoproj.io", "other", "resources-finalizer.argocd.argoproj.io/background"];
     expect(patchOf(seen({ isDeleting: true, finalizers }))).toEqual({ metadata: { finalizers: ["other"] } });
     expect(nextEngineStep(seen({ isDeleting: true, finalizers: ["other"] }), NOW)).toEqual({ kind: "rest" });
     expect(patchOf(seen({ finalizers }))).toBeUndefined();
   });
 
-  it("answers a request to refresh by taking it away", () => {
+  it("answers a request to refresh by removing the annotation", () => {
     const patch = { metadata: { annotations: { [REFRESH_ANNOTATION]: null } }, status: { reconciledAt: rfc3339(NOW) } };
     expect(patchOf(seen({ isRefreshAsked: true }))).toEqual(patch);
   });
 
-  it("looks again once in its period, each application at a moment of its own", () => {
+  it("compares again once in a period, each application at its own moment", () => {
     const waits = Array.from({ length: 100 }, (_, index) => nextEngineStep(seen({ name: `app-${index}` }), NOW)).map((step) =>
       step.kind === "wait" ? step.ms : 0,
     );
@@ -50,7 +50,7 @@ describe("the scripted engine", () => {
     expect(tenths.size).toBe(10);
   });
 
-  it("keeps that rhythm from look to look", () => {
+  it("keeps that rhythm from comparison to comparison", () => {
     let application = seen();
     const observations: number[] = [];
     for (let now = NOW; observations.length < 4; now = millis(now + 1_000)) {
@@ -63,7 +63,7 @@ describe("the scripted engine", () => {
     expect(gaps).toEqual([COMPARE_EVERY_MS, COMPARE_EVERY_MS, COMPARE_EVERY_MS]);
   });
 
-  it("reads what it needs of an Application, and takes an empty status for none", () => {
+  it("parses an Application, and takes an empty status for none", () => {
     const metadata = { name: "app", namespace: "argocd-1", annotations: { [REFRESH_ANNOTATION]: "normal" }, finalizers: ["a"] };
     const object = { metadata, spec: { source, destination: { namespace: "team" } } };
     expect(seeApplication(object)).toEqual(
@@ -71,7 +71,7 @@ describe("the scripted engine", () => {
     );
   });
 
-  it("numbers revisions so that later ones are larger, also as texts", () => {
+  it("numbers revisions so that later ones are greater, also as texts", () => {
     expect([revisionOf(9) < revisionOf(10), revisionOf(99_999).length]).toEqual([true, 40]);
   });
 });

@@ -2,7 +2,7 @@ import { type Millis, parseRfc3339, rfc3339 } from "../../src/domain/clock.ts";
 import { sha256 } from "../../src/domain/hash.ts";
 import type { KubeObject } from "../../src/runtime/kube/resource.ts";
 
-/** What the scripted engine looks at in an Application. */
+/** What the scripted engine reads of an Application. */
 export interface SeenApplication {
   readonly namespace: string;
   readonly name: string;
@@ -26,7 +26,7 @@ interface RawApplication extends KubeObject {
   readonly status?: { readonly reconciledAt?: string; readonly sync?: { readonly comparedTo?: { readonly source?: Source } } };
 }
 
-/** What to do next: a merge patch, or nothing before so many ms have passed. */
+/** The next step: a merge patch, or nothing for so many ms. */
 export type EngineStep =
   | { readonly kind: "patch"; readonly patch: object }
   | { readonly kind: "wait"; readonly ms: number }
@@ -34,9 +34,9 @@ export type EngineStep =
 
 export const REFRESH_ANNOTATION = "argocd.argoproj.io/refresh";
 const FINALIZER = /^resources-finalizer\.argocd\.argoproj\.io(\/|$)/;
-/** Argo CD compares each application anew after 120 s and up to 60 s of jitter; this is the middle. */
+/** How often an application is compared, in ms. Argo CD does it after 120 s and up to 60 s of jitter; this is the middle. */
 export const COMPARE_EVERY_MS = 150_000;
-/** A Git revision in form; the last digits count up where a measurement tells revisions apart. */
+/** A text in the form of a Git revision. Its last digits count up where a measurement has to tell revisions apart. */
 const FIRST_REVISION = revisionOf(0);
 
 export function revisionOf(count: number): string {
@@ -59,9 +59,10 @@ export function seeApplication(object: KubeObject): SeenApplication {
 }
 
 /**
- * The next thing Argo CD would do about an Application whose Git repository never changes: let go of one that is being deleted,
- * say that it is synced when its source is new, answer a request to refresh, else look again every so often. The first look
- * comes at a moment that follows from the name, so that the looks of many are spread.
+ * The next thing Argo CD would do about an Application whose Git repository never changes: remove its finalizer from
+ * one that is being deleted, report it synced when its source is new, answer a request to refresh, else compare it
+ * from time to time. The time of the first comparison follows from the name, so that the comparisons of many
+ * Applications are spread.
  */
 export function nextEngineStep(seen: SeenApplication, now: Millis): EngineStep {
   const others = seen.finalizers.filter((finalizer) => !FINALIZER.test(finalizer));
@@ -73,7 +74,7 @@ export function nextEngineStep(seen: SeenApplication, now: Millis): EngineStep {
   return dueInMs <= 0 ? patch(observation) : { kind: "wait", ms: dueInMs };
 }
 
-/** The first moment of this application's own rhythm that is at least half a period after the last look. */
+/** The next moment in this application's own rhythm that is at least half a period after the last comparison. */
 function nextObservation({ namespace, name }: SeenApplication, last: Millis): number {
   const phase = Number.parseInt(sha256(`${namespace}/${name}`).slice(0, 8), 16) % COMPARE_EVERY_MS;
   const earliest = last + COMPARE_EVERY_MS / 2 - phase;

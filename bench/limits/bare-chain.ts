@@ -6,9 +6,9 @@ import { APPLICATIONS, BARE_DEPLOYMENTS } from "../world/kinds.ts";
 import { bareApplication } from "./bare-client.ts";
 
 /**
- * The least that a manager with a database between users and engine can do, as a program: sees a resource by a watch, records it
- * in one transaction with a notification, and on that notification reads the row and creates the Application. It validates
- * nothing, places nothing, acknowledges nothing and survives nothing.
+ * The least that a manager with a database between users and engine has to do, as a program. It sees a resource in a
+ * watch and records it in one transaction with a notification. On the notification it reads the row and creates the
+ * Application. It validates nothing, places nothing, acknowledges nothing and survives nothing.
  */
 interface BareResource extends KubeObject {
   readonly spec: { readonly source: { readonly repoURL: string; readonly path: string; readonly targetRevision: string } };

@@ -7,16 +7,16 @@ import { AT_ONCE, type Deployment, deploymentObject } from "../world/users.ts";
 export interface BareClientOptions {
   readonly client: KubeClient;
   readonly repoUrl: string;
-  /** What Argosy's users were told about an application like these. */
+  /** A status as Argosy writes it for such an application. */
   readonly status: unknown;
-  /** Where the Applications go. */
+  /** The namespace of the Applications. */
   readonly namespace: string;
   readonly signal: AbortSignal;
 }
 
 /**
- * Writes what Argosy and its user write for each deployment, and nothing else: the user's resource, the Application, and the
- * status, one after the other, 32 deployments at a time. Returns how many deployments a second that is.
+ * Writes what Argosy and its user write for each deployment, and nothing else: the user's resource, the Application
+ * and the status, in that order, 32 deployments at a time. Returns deployments per second.
  */
 export async function writeBare(deployments: readonly Deployment[], options: BareClientOptions): Promise<number> {
   const { client, repoUrl, status, namespace, signal } = options;
@@ -36,7 +36,7 @@ export async function writeBare(deployments: readonly Deployment[], options: Bar
   return (1000 * deployments.length) / (performance.now() - startedAt);
 }
 
-/** Takes away what `writeBare` and the bare chain made. */
+/** Removes what `writeBare` and the bare chain have created. */
 export async function clearBare(
   namespaces: readonly string[],
   { client, signal }: Pick<BareClientOptions, "client" | "signal">,

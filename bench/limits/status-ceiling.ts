@@ -9,7 +9,7 @@ create table ceiling (
   conditions json, resources json, resource_count integer, compared_to json, operation_state json, reconciled_at timestamptz, hash text
 ) with (fillfactor = 70)`;
 
-/** One statement that writes a batch of rows and does nothing else: no fence, no comparison, no notification. */
+/** One statement that writes a batch of rows: no fence, no comparison, no notification. */
 const WRITE = {
   name: "ceiling",
   text: `
@@ -25,16 +25,16 @@ on conflict (application) do update
        conditions = excluded.conditions, resources = excluded.resources, compared_to = excluded.compared_to, operation_state = excluded.operation_state`,
 };
 
-/** Of what the store writes, all but the versions, which only its fence looks at. */
+/** All columns that the store writes, except the versions, which only its fence reads. */
 const COLUMNS = 14;
 
 export interface StatusCeiling {
-  /** Writes a batch, in the order of its keys. */
+  /** Writes a batch, sorted by key. */
   write(batch: readonly RecordedStatus[]): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The fastest way known to write statuses as rows: one prepared upsert a batch, from arrays. */
+/** The fastest known way to write statuses as rows: one prepared upsert per batch, from arrays. */
 export async function openStatusCeiling(url: string): Promise<StatusCeiling> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

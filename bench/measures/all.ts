@@ -9,5 +9,5 @@ import { neighbour } from "./neighbour.ts";
 import { status } from "./status.ts";
 import { statusRows } from "./status-rows.ts";
 
-/** In the order in which they run: what leaves something to tidy up comes last. */
+/** In the order in which they run. Measures that leave something to clean up come last. */
 export const MEASURES: readonly Measure[] = [statusRows, idle, creation, changes, status, neighbour, burst, memory, flood];

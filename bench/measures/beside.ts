@@ -4,12 +4,12 @@ import { type Deployment, isThere, type Users } from "../world/users.ts";
 const PAUSE_MS = 30;
 
 export interface Creation {
-  /** Until the API server had taken the user's resource: what no manager can do anything about. */
+  /** Until the API server accepted the user's resource. No manager can change this part. */
   readonly takenMs: number;
   readonly presentMs: number;
 }
 
-/** One deployment of a user, from the request until its Application is there. */
+/** Creates one deployment of a user, and waits until its Application exists. */
 export async function createOurs(users: Users, namespace: string, made: Deployment[]): Promise<Creation> {
   const deployment = users.next(namespace);
   made.push(deployment);
@@ -19,18 +19,18 @@ export async function createOurs(users: Users, namespace: string, made: Deployme
   return { takenMs, presentMs: (await users.applications.until(deployment.path, isThere)) - startedAt };
 }
 
-/** One after the other until the burst is over. */
+/** Creates one after the other until the burst is over. */
 export async function createUntil(burst: Promise<unknown>, create: () => Promise<Creation>): Promise<readonly Creation[]> {
   let isOver = false;
   const ending = burst.then(() => {
     isOver = true;
   });
-  // Together, so that neither's failure is left without anybody who hears of it.
+  // Awaited together, so that no failure goes unnoticed.
   const [samples] = await Promise.all([createWhile(create, () => !isOver), ending]);
   return samples;
 }
 
-/** One after the other, at least one, with a pause before each. */
+/** Creates one after the other, at least one, with a pause before each. */
 export async function createWhile(create: () => Promise<Creation>, goesOn: (count: number) => boolean): Promise<readonly Creation[]> {
   const samples: Creation[] = [];
   do {

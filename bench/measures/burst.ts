@@ -9,20 +9,20 @@ import { AT_ONCE, type Deployment, deploymentKey, isReported, isThere } from "..
 
 const REPEATS = 3;
 
-/** Deployments a second. */
+/** Deployments per second. */
 interface Rates {
-  /** Until the last Application was there. */
+  /** Until the last Application existed. */
   readonly present: number;
-  /** Until the last user was told that it is synced. */
+  /** Until the last user's status said Synced. */
   readonly reported: number;
   readonly bare: number;
-  /** Between the first request and the last word, for each deployment. */
+  /** From the first request to the last status, per deployment. */
   readonly cpuMs: number;
   readonly requests: number;
   readonly statements: number;
 }
 
-/** Many created as fast as their users can, 32 requests at once, in many workspaces and in one. */
+/** Creates many as fast as their users can, 32 requests at once, in many workspaces and in one. */
 export const burst: Measure = {
   name: "P1b",
   about: "a burst of creations, in 100 workspaces and in one; limit: a client that writes resource, Application and status itself",
@@ -63,7 +63,7 @@ async function burstOnce(bench: Bench, namespaces: readonly string[]): Promise<R
     ...costOf(wanted.length, before, await readCost(world.fleet.processes)),
   };
   const status = users.deployments.get(deploymentKey(wanted[0] as Deployment))?.status;
-  bench.progress.say(`    present ${ours.present.toFixed(1)}/s, told ${ours.reported.toFixed(1)}/s`);
+  bench.progress.say(`    present ${ours.present.toFixed(1)}/s, reported ${ours.reported.toFixed(1)}/s`);
   await users.clear(wanted);
   bench.progress.say(`    cleared after ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
   const bare = await writeBare(fresh(), { client, repoUrl, status, namespace: BARE_NAMESPACE, signal });
@@ -95,7 +95,7 @@ function figuresOf(where: string, rates: readonly Rates[]): readonly Figure[] {
   });
   return [
     { ...figure("burst → all Applications present", ({ present }) => present), goal: { of: "ratio", sense: "at least", bound: 0.5 } },
-    figure("burst → all users told", ({ reported }) => reported),
+    figure("burst → all users' statuses Synced", ({ reported }) => reported),
     cost("CPU of Argosy", "ms", ({ cpuMs }) => cpuMs),
     cost("requests to Kubernetes", "", ({ requests }) => requests),
     cost("statements", "", ({ statements }) => statements),

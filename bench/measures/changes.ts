@@ -11,7 +11,7 @@ const SAMPLES = 40;
 const BLOCKS = 5;
 const FINALIZER = "resources-finalizer.argocd.argoproj.io";
 
-/** One change after the other; the limit is what has to be written for it, by one client, one round trip after the other. */
+/** One change after the other. The limit is the writes that the change needs, by one client, one round trip after the other. */
 export const changes: Measure = {
   name: "P11",
   about: "update → Application changed; delete → gone; delete with finalizer → gone; limit: the raw round trips of each",
@@ -66,8 +66,9 @@ async function releaseOne({ world: { users }, quiet }: Bench): Promise<number> {
 }
 
 /**
- * The writes of each change on objects of our own: an update is two patches; a deletion deletes the resource, adds the
- * Application's finalizer, deletes it and, as the engine, lets go of it; a finalizer of the user's is one patch more.
+ * The writes of each change, on objects of our own. An update is two patches. A deletion deletes the resource, adds
+ * the Application's finalizer, deletes the Application and removes the finalizer as the engine would. A finalizer of
+ * the user's costs one more patch.
  */
 async function changeBare({ world, quiet, signal }: Bench) {
   const { client, repoUrl, users } = world;

@@ -14,13 +14,13 @@ const IN_A_BLOCK = 20;
 const COLD = 15;
 const BACK_TO_BACK = 60;
 const WARM_UP = 5;
-/** What a new namespace brings with it (its account, its CA) is not ours to wait for. */
+/** How long a new namespace takes to get its account and CA, in ms. That is not ours to wait for. */
 const NAMESPACE_MS = 1_000;
 
 /**
- * One creation after the other, in blocks that take turns with blocks of the bare chain, so that both see the same machine. Each
- * begins when the user of the one before has been told, for the chain ends with the Application and has no status to bring back;
- * what creations cost that do not wait for that is a figure of its own.
+ * One creation after the other, in blocks that alternate with blocks of the bare chain, so that both see the same
+ * machine. Each creation begins once the user of the one before has its status. The bare chain ends with the
+ * Application and has no status. Creations that do not wait for that are a figure of their own.
  */
 export const creation: Measure = {
   name: "P1",
@@ -79,7 +79,7 @@ function figuresOf(
       limit: { what: "bare chain", value: median(theirs), p99: percentile(theirs, 0.99) },
       goal: { of: "ratio", sense: "at most", bound: 2.5 },
     },
-    plain("the same, while users are still being told of those before", backToBack),
+    plain("the same, while statuses of earlier ones are still due", backToBack),
     plain("the same, first in a new workspace", cold),
   ];
 }

@@ -6,16 +6,16 @@ import { blocksOf, median, noiseOf, percentile } from "../statistics.ts";
 import { AT_ONCE, type Deployment, isThere } from "../world/users.ts";
 import { type Creation, createOurs, createUntil, createWhile } from "./beside.ts";
 
-/** Samples of a quiet day: their p99 is what the flood is held against, so there have to be some beyond it. */
+/** Samples of a quiet day. The flood is compared with their p99, so there have to be some beyond it. */
 const QUIET = 200;
-/** Parts of the flood whose medians are its repeats. */
+/** The flood is cut into so many parts; their medians are its repeats. */
 const PARTS = 5;
-/** Deployments that are removed together: each is waited for. */
+/** How many deployments are removed at the same time, each of which is waited for. */
 const CLEARED_TOGETHER = 500;
 
 /**
- * One workspace sends a flood, as fast as its user can with 32 requests at once; meanwhile another creates one after the other, over
- * connections of its own. Held against what the slowest of a hundred takes on a quiet day.
+ * One workspace sends a flood, as fast as its user can with 32 requests at once. Meanwhile another one creates one
+ * deployment after the other, over its own connections. The limit is the p99 of the same on a quiet day.
  */
 export const flood: Measure = {
   name: "P9b",
@@ -42,7 +42,7 @@ export const flood: Measure = {
   },
 };
 
-/** Ends when each of the flood has its Application. */
+/** Resolves when each deployment of the flood has its Application. */
 async function send({ world: { users } }: Bench, noisy: readonly Deployment[]): Promise<void> {
   await inFlight(noisy, AT_ONCE, (deployment) => users.create(deployment));
   for (const { path } of noisy) await users.applications.until(path, isThere);

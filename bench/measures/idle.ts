@@ -6,12 +6,12 @@ import { median, noiseOf } from "../statistics.ts";
 import { type Cost, countedBetween, readCost, total } from "../world/argosy-cost.ts";
 
 const WINDOWS = 4;
-/** What settled last may still have something to tell. */
+/** Time for the last statuses to arrive, in ms. */
 const SETTLE_MS = 20_000;
-/** Statements shown by name. */
+/** How many statements are listed by name. */
 const SHOWN = 5;
 
-/** What it costs that nothing happens, while the engine looks at every application as often as Argo CD does. */
+/** The cost when nothing happens, while the engine compares every application as often as Argo CD does. */
 export const idle: Measure = {
   name: "P5",
   about: "idle cost of all Argosy processes: cores, statements a second, memory",
@@ -71,7 +71,7 @@ function tellStatements({ progress }: Bench, costs: readonly Cost[]): void {
   );
 }
 
-/** All transactions of the server since it started, whoever asked for them. */
+/** All transactions of the server since its start, of all clients. */
 async function countCommits(url: string): Promise<number> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -6,11 +6,11 @@ import { readCost } from "../world/argosy-cost.ts";
 
 const CYCLES = 6;
 const IN_A_CYCLE = 200;
-/** Memory is read a few times after each cycle, and the least counts: the rest waits to be collected. */
+/** Memory is read a few times after each cycle and the least value counts: the rest is garbage that is not collected yet. */
 const READINGS = 4;
 const BETWEEN_MS = 500;
 
-/** Whether what was created and deleted leaves something behind in Argosy's memory. */
+/** Whether created and deleted deployments leave something behind in Argosy's memory. */
 export const memory: Measure = {
   name: "P5m",
   about: `memory over ${CYCLES} cycles of creating and deleting ${IN_A_CYCLE} deployments`,

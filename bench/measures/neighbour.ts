@@ -14,8 +14,9 @@ const QUIET = 30;
 const ROUNDS = 3;
 
 /**
- * One workspace creates many at once; meanwhile another creates one after the other, over connections of its own. The limit has
- * no manager: a client that writes the same burst by itself, beside which the other writes its resource and its Application.
+ * One workspace creates many at once. Meanwhile another one creates one after the other, over its own connections.
+ * The limit has no manager: a client writes the same burst by itself, while the other workspace writes its resource
+ * and its Application.
  */
 export const neighbour: Measure = {
   name: "P9",

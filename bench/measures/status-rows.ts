@@ -15,17 +15,17 @@ import { median, noiseOf } from "../statistics.ts";
 
 const ROWS = 2_000;
 const WORKSPACES = 20;
-/** As large as batches of statuses become under load. */
+/** How large batches of statuses become under load. */
 const BATCH = 500;
 const ROUNDS = 12;
-/** The first rounds find young tables and unprepared statements. */
+/** Rounds that do not count: tables are new and statements are not prepared yet. */
 const WARM_UP = 2;
 const SIZES = [
   ["tiny", 1],
   ["of 50 resources", 50],
 ] as const;
 
-/** The store's own way to write statuses against the fastest way, in turns, in a database of their own. */
+/** The store's own way to write statuses and the fastest way, in turns, in their own database. */
 export const statusRows: Measure = {
   name: "P3",
   about: "rows a second by the status path; limit: an upsert with unnest() that does nothing else",
@@ -86,7 +86,7 @@ async function rateOf(
   return (1000 * batches.flat().length) / (performance.now() - startedAt);
 }
 
-/** Statuses that all say something new, in the order of their keys. */
+/** Statuses that all differ from the ones before, sorted by key. */
 function batchesOf(candidates: readonly Candidate[], round: string, resources: number): readonly (readonly RecordedStatus[])[] {
   const [one] = anEngineStatus().resources;
   if (one === undefined) throw new Error("the example has no resource");

@@ -13,20 +13,24 @@ const WARM_UP_SECONDS = 3;
 const ALONE = 60;
 const RAW = 150;
 const BLOCKS = 5;
-/** Applications of our own, so many that patches sent at once seldom meet on one. */
+/** How many Applications of our own are patched: so many that concurrent patches seldom hit the same one. */
 const OWN = 64;
 const AT_ONCE_PATCHES = 600;
-/** The engine's write and the user's: no manager does with fewer. */
+/** The engine's write and the user's status. No manager can do with fewer. */
 const WRITES_OF_A_CHANGE = 2;
-/** The part of what the API server can take that is asked of it. Beyond that one would measure the queue that the engine itself waits in. */
+/**
+ * The share of the API server's capacity that is used. With more one would measure the queue in which the engine
+ * itself waits.
+ */
 const PART = 0.5;
 
-/** Counts up over the whole run: a user who sees a later revision has seen the earlier ones. */
+/** Counts up over the whole run: a user who sees a later revision has seen the earlier ones too. */
 let revision = 0;
 
 /**
- * The engine changes statuses at a fixed rate whatever comes of it; counted from the moment each change was meant to be written.
- * The rate is the one asked for, or half of what the API server can carry when all it does is to take both writes of each change.
+ * The engine changes statuses at a fixed rate, whatever happens. Times are counted from the moment at which each
+ * change was due. The rate is the requested one, else half of what the API server can do when it only takes the two
+ * writes of each change.
  */
 export const status: Measure = {
   name: "P2",
@@ -57,7 +61,7 @@ export const status: Measure = {
 
 interface Samples {
   readonly rate: number;
-  /** Patches a second that the API server takes when it does nothing else. */
+  /** How many patches per second the API server takes when it does nothing else. */
   readonly capacity: number;
   readonly alone: readonly number[];
   readonly loaded: readonly number[];
@@ -73,9 +77,9 @@ function figuresOf({ rate, capacity, alone, loaded, taken, rounds }: Samples): r
     samples: samples.length,
   });
   return [
-    { ...figure("status changed → user told, at a rate", loaded), goal: { of: "ratio", sense: "at most", bound: 10 } },
+    { ...figure("status changed → user's status, at a rate", loaded), goal: { of: "ratio", sense: "at most", bound: 10 } },
     figure("of which until the API server took the engine's change", taken),
-    figure("status changed → user told, one after the other", alone),
+    figure("status changed → user's status, one after the other", alone),
     {
       ...{ measure: "P2", unit: "/s", better: "higher", what: "the rate: two raw patches each, of all that the API server takes" },
       ...{ value: rate, noise: 0, limit: { what: "raw patches, 32 at once", value: capacity } },
@@ -84,9 +88,9 @@ function figuresOf({ rate, capacity, alone, loaded, taken, rounds }: Samples): r
 }
 
 interface Changed {
-  /** When the API server had taken the change. */
+  /** When the API server had accepted the change. */
   readonly takenAt: number;
-  /** When the user was shown it, or a later one. */
+  /** When the user's status showed it, or a later one. */
   readonly reportedAt: number;
 }
 
@@ -102,7 +106,7 @@ async function changeStatus({ world, signal }: Bench, deployment: Deployment): P
   return { reportedAt, takenAt };
 }
 
-/** A few Applications like ours that nobody but this measurement looks at. */
+/** A few Applications like ours that only this measurement uses. */
 async function prepareRaw({ world, standing, signal }: Bench) {
   const { client, users, repoUrl } = world;
   const like = users.applications.get(standing[0]?.path ?? "");

@@ -12,24 +12,27 @@ import { createDrawnIds } from "../../src/simulation/world/party.ts";
 import { createWorld } from "../../src/simulation/world/world.ts";
 
 export interface EvacuationOptions {
-  /** Workspaces on the instance that is emptied, each with one deployment. */
+  /** Workspaces on the instance that is emptied, with one deployment each. */
   readonly units: number;
-  /** Instances they go to, dealt in turn. */
+  /** Instances they go to, in turns. */
   readonly targets: number;
   readonly seed: number;
-  /** What one comparison takes an instance, in ms: from, to. */
+  /** How long one comparison takes an instance, in ms: from, to. */
   readonly engineMs: readonly [number, number];
 }
 
 const never = new AbortController().signal;
 const START_MS = 3_000;
 const OBSERVE_EVERY_MS = 1_000;
-/** Events: three hundred units take two million. */
+/** Limit of events: three hundred units take two million. */
 const LONGEST_RUN = 20_000_000;
-/** A fleet that takes longer, in ms of its own clock, is broken. */
+/** A fleet that takes longer than this, by its own clock in ms, is broken. */
 const LONGEST_MS = 30 * 60_000;
 
-/** Empties one instance of a simulated fleet into others, as an evacuation. Returns what happened from the first request on. */
+/**
+ * Empties one instance of a simulated fleet into others, as an evacuation does. Returns what happened from the first
+ * request on.
+ */
 export async function evacuate(options: EvacuationOptions): Promise<readonly Entry[]> {
   const history = createHistory();
   const world = createWorld(`evacuation ${options.seed}`, history, LONGEST_RUN);

@@ -26,7 +26,7 @@ const MOST_UNITS = 2_000;
 const MOST_SEED = 1_000_000;
 const S = 1_000;
 
-/** Runs the measure with these arguments and writes what came of it. Returns the exit code. */
+/** Runs the measure with these arguments and writes the result. Returns the exit code. */
 export async function movesBench(args: readonly string[], write: (text: string) => void): Promise<number> {
   const { units, seed, json, help } = parse(args);
   if (help) {

@@ -16,7 +16,7 @@ const application = (unit: string, at: number, isAsked: boolean): Entry => ({
     ...{ before: undefined, by: "argosy-1", askedAt: 0 },
   },
 });
-/** A move of ten seconds: two of fence, three of waiting for the engine, five of the manager's own. */
+/** A move of ten seconds: two of the fence, three of waiting for the engine, five of the manager. */
 const aMove = (unit: string, at: number): readonly Entry[] => [
   phase(unit, at, "PREPARE"),
   application(unit, at + 1_000, true),
@@ -26,7 +26,7 @@ const aMove = (unit: string, at: number): readonly Entry[] => [
   phase(unit, at + 10_000, "DONE"),
 ];
 
-it("tells a move's fence and its waiting for the engine from what is the manager's", () => {
+it("separates a move's fence and its waiting for the engine from the manager's own time", () => {
   const times = timesOf([...aMove("one", 0), ...aMove("two", 10_000)], 2_000);
   expect(times[0]).toEqual({ beganAt: 0, endedAt: 10_000, gapMs: 3_000, fenceMs: 2_000, engineMs: 3_000 });
   expect([wallMs(times), managersMs(times), mostAtOnce(times)]).toEqual([20_000, 10_000, 1]);

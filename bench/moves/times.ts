@@ -7,26 +7,26 @@ import { isOperationUnderWay, REFRESH_ANNOTATION } from "../../src/simulation/mo
 import { annotationsOf } from "../../src/simulation/models/kubernetes/server.ts";
 import { textAt } from "../../src/simulation/models/kubernetes/text.ts";
 
-/** What one move spent its time with, in ms. */
+/** How one move spent its time, in ms. */
 export interface MoveTimes {
   readonly beganAt: number;
   readonly endedAt: number;
-  /** From the right being asked back to the new owner having compared everything with the right to write. */
+  /** From the revocation of the right to write until the new owner has compared everything with that right. */
   readonly gapMs: number;
   readonly fenceMs: number;
-  /** An instance had been asked for something that it had not done. */
+  /** The time in which an instance still had to do something it was asked for. */
   readonly engineMs: number;
 }
 
 interface Marks {
   readonly at: Map<MovePhase, number>;
-  /** Applications of its unit that an instance was asked to look at, and has not. */
+  /** Applications of its unit that an instance was asked to refresh and has not compared yet. */
   readonly waiting: Set<string>;
   waitingSince: number;
   engineMs: number;
 }
 
-/** Reads the times of every move that ended by itself. `fenceMs` is the least for which refusals have to be watched. */
+/** Reads the times of every move that ended by itself. `fenceMs`: for how long refusals have to be observed at least. */
 export function timesOf(entries: readonly Entry[], fenceMs: number): readonly MoveTimes[] {
   const moves = new Map<string, Marks>();
   for (const { at, happening } of entries) {
@@ -58,7 +58,7 @@ function countWaiting(marks: Marks, { namespace, name, object, change }: ObjectH
   if (before > 0 && waiting.size === 0) marks.engineMs += at - marks.waitingSince;
 }
 
-/** Of the wall time of all, the part in which moves neither watched refusals nor waited for an instance, in ms. */
+/** The part of the total time in which moves neither observed refusals nor waited for an instance, in ms. */
 export function managersMs(times: readonly MoveTimes[]): number {
   const sum = (pick: (each: MoveTimes) => number): number => times.reduce((total, each) => total + pick(each), 0);
   const spent = sum(({ beganAt, endedAt }) => endedAt - beganAt);
@@ -70,7 +70,7 @@ export function wallMs(times: readonly MoveTimes[]): number {
   return Math.max(0, ...times.map(({ endedAt }) => endedAt)) - Math.min(...times.map(({ beganAt }) => beganAt));
 }
 
-/** Most moves that were under way at one moment. */
+/** The largest number of moves under way at one moment. */
 export function mostAtOnce(times: readonly MoveTimes[]): number {
   return Math.max(0, ...times.map(({ beganAt: at }) => times.filter(({ beganAt, endedAt }) => beganAt <= at && at < endedAt).length));
 }

@@ -1,7 +1,7 @@
 import { LOAD_DIMENSIONS, type LoadDimension } from "../../src/domain/load.ts";
 import type { PlanCandidate, PlanUnit } from "../../src/scheduler/plan/snapshot.ts";
 
-/** Utilisation of each ACTIVE instance in its fullest dimension. */
+/** The utilisation of each ACTIVE instance in its fullest dimension. */
 function sharesOf(candidates: readonly PlanCandidate[], units: readonly PlanUnit[]): readonly number[] {
   const loads = loadsOf(units);
   return candidates
@@ -11,7 +11,7 @@ function sharesOf(candidates: readonly PlanCandidate[], units: readonly PlanUnit
     );
 }
 
-/** The mean in the fullest dimension, over ACTIVE instances, of all load there is. */
+/** The mean utilisation over ACTIVE instances, in the fullest dimension, for all load. */
 export function meanOf(candidates: readonly PlanCandidate[], units: readonly PlanUnit[]): number {
   const active = candidates.filter(({ state }) => state === "ACTIVE");
   return Math.max(
@@ -22,7 +22,7 @@ export function meanOf(candidates: readonly PlanCandidate[], units: readonly Pla
   );
 }
 
-/** Largest utilisation over the mean. */
+/** The largest utilisation over the mean. */
 export function maxOverMean(candidates: readonly PlanCandidate[], units: readonly PlanUnit[]): number {
   return Math.max(...sharesOf(candidates, units)) / meanOf(candidates, units);
 }
@@ -33,7 +33,7 @@ export interface Change {
   readonly load: number;
 }
 
-/** What moved between two assignments of the same units: by owner, in one dimension. */
+/** What changed between two assignments of the same units: owners, in one dimension. */
 export function changeOf(before: readonly PlanUnit[], after: readonly PlanUnit[], dimension: LoadDimension): Change {
   const total = after.reduce((sum, { load }) => sum + load[dimension], 0);
   const moved = after.filter(({ owner }, index) => before[index]?.owner !== undefined && owner !== before[index]?.owner);

@@ -3,13 +3,13 @@ import type { InstanceId } from "../../src/domain/ids.ts";
 import type { LoadDimension } from "../../src/domain/load.ts";
 import type { PlanCandidate, PlanUnit } from "../../src/scheduler/plan/snapshot.ts";
 
-/** Deals units to instances; those that remember start from the owners the units have. */
+/** An algorithm that assigns units to instances. Those with a memory start from the units' present owners. */
 export type Baseline = (candidates: readonly PlanCandidate[], units: readonly PlanUnit[], dimension: LoadDimension) => readonly PlanUnit[];
 
 const active = (candidates: readonly PlanCandidate[]): readonly PlanCandidate[] => candidates.filter(({ state }) => state === "ACTIVE");
 const owned = (unit: PlanUnit, candidate: PlanCandidate | undefined): PlanUnit => ({ ...unit, owner: candidate?.id as InstanceId });
 
-/** Position of a text on a ring of 2^32. */
+/** The position of a text on a ring of 2^32. */
 function position(text: string): number {
   return Number.parseInt(sha256(text).slice(0, 8), 16);
 }
@@ -21,14 +21,14 @@ interface Ring {
 
 let last: { readonly key: string; readonly ring: Ring } | undefined;
 
-/** The ring of these instances, remembered until another is asked for: events that change none of them share it. */
+/** The ring of these instances. The last one is kept, because most events do not change it. */
 function ringOf(candidates: readonly PlanCandidate[], pointsOf: (candidate: PlanCandidate) => number): Ring {
   const key = candidates.map((candidate) => `${candidate.id} ${pointsOf(candidate)}`).join();
   if (last?.key !== key) last = { key, ring: buildRing(candidates, pointsOf) };
   return last.ring;
 }
 
-/** Sorts numbers that hold position and instance in one: half a million objects would take a second. */
+/** Sorts numbers that hold both position and instance. Sorting half a million objects would take a second. */
 function buildRing(candidates: readonly PlanCandidate[], pointsOf: (candidate: PlanCandidate) => number): Ring {
   const points = new Float64Array(candidates.reduce((sum, candidate) => sum + pointsOf(candidate), 0));
   let next = 0;
@@ -44,7 +44,7 @@ function buildRing(candidates: readonly PlanCandidate[], pointsOf: (candidate: P
   };
 }
 
-/** Instances clockwise of a key, with repetitions. */
+/** Instances clockwise from a key, with repetitions. */
 function* clockwise(ring: Ring, key: string): Generator<PlanCandidate> {
   const wanted = position(key);
   let [low, high] = [0, ring.at.length];
@@ -56,15 +56,16 @@ function* clockwise(ring: Ring, key: string): Generator<PlanCandidate> {
   for (let step = 0; step < ring.at.length; step += 1) yield ring.candidates[(low + step) % ring.at.length] as PlanCandidate;
 }
 
-/** A plain ring of 100 points for each unit of weight. */
+/** A plain ring with 100 points for each unit of weight. */
 export const plainRing: Baseline = (candidates, units) => {
   const ring = ringOf(active(candidates), ({ weight }) => 100 * weight);
   return units.map((unit) => owned(unit, clockwise(ring, unit.id).next().value as PlanCandidate));
 };
 
 /**
- * Bounded loads as Argo CD shards its clusters: 1,000 points for each replica whatever its size, and the first replica whose
- * load before the addition is below ⌈1.25 × the whole-number mean of what was placed so far⌉, in order of name, from scratch.
+ * Bounded loads as Argo CD shards its clusters: 1,000 points for each replica whatever its size. It takes the first
+ * replica whose load before the addition is below ⌈1.25 × the whole-number mean of what was placed so far⌉, in order
+ * of name, and starts from scratch each time.
  */
 export const argoCdBoundedLoads: Baseline = (candidates, units, dimension) => {
   const replicas = active(candidates);
@@ -87,7 +88,7 @@ export const argoCdBoundedLoads: Baseline = (candidates, units, dimension) => {
   });
 };
 
-/** The less loaded of two instances drawn by hash in proportion to their capacity, once and for ever. */
+/** The less loaded of two instances, which are drawn by hash in proportion to their capacity, once and for ever. */
 export const twoChoices: Baseline = (candidates, units, dimension) => {
   const open = active(candidates);
   const known = new Map<string, PlanCandidate>(open.map((candidate) => [candidate.id as string, candidate]));
@@ -112,7 +113,7 @@ export const twoChoices: Baseline = (candidates, units, dimension) => {
   });
 };
 
-/** Everything dealt anew, largest first, to whoever is least loaded: how good it could be, and at what price. */
+/** Assigns everything again, largest first, to the least loaded instance: how good an assignment could be, and at what price. */
 export const fromScratch: Baseline = (candidates, units, dimension) => {
   const open = active(candidates).map((candidate) => ({ candidate, load: 0 }));
   const owners = new Map<string, PlanCandidate>();

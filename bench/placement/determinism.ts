@@ -8,13 +8,13 @@ import { createSeededRng } from "../../src/runtime/rng.ts";
 import { planMoves } from "../../src/scheduler/plan/plan-moves.ts";
 import type { PlanSnapshot } from "../../src/scheduler/plan/snapshot.ts";
 import { createRingMemo } from "../../src/scheduler/ring-memo.ts";
-import { UNBRAKED } from "./events.ts";
+import { UNLIMITED_POLICY } from "./events.ts";
 import { afterMoves, gaussian, makeFleet, START, snapshotOf } from "./fleets.ts";
 
 export interface Determinism {
   readonly shuffles: number;
   readonly moves: number;
-  /** Different hashes of plans made from the same rows in different orders. */
+  /** The number of different hashes among plans made from the same rows in different orders. */
   readonly hashes: number;
   /** Whether another process makes the same plan. */
   readonly isSameElsewhere: boolean;
@@ -22,7 +22,7 @@ export interface Determinism {
 }
 
 const ringOf = createRingMemo()("determinism");
-const hashOf = (snapshot: PlanSnapshot): string => planMoves(snapshot, { policy: UNBRAKED, ringOf }).planHash;
+const hashOf = (snapshot: PlanSnapshot): string => planMoves(snapshot, { policy: UNLIMITED_POLICY, ringOf }).planHash;
 
 /** Plans once for each of many orders of the same rows, and once in another process. */
 export function runDeterminism(shuffles: number): Determinism {
@@ -33,14 +33,14 @@ export function runDeterminism(shuffles: number): Determinism {
   for (let each = 0; each < shuffles; each += 1)
     hashes.add(hashOf({ ...snapshot, candidates: shuffled(snapshot.candidates, rng), units: shuffled(snapshot.units, rng) }));
   const { stdout } = spawnSync(process.execPath, [fileURLToPath(import.meta.url)], { encoding: "utf8" });
-  const { moves } = planMoves(snapshot, { policy: UNBRAKED, ringOf });
+  const { moves } = planMoves(snapshot, { policy: UNLIMITED_POLICY, ringOf });
   return { shuffles, moves: moves.length, hashes: hashes.size, isSameElsewhere: stdout.trim() === planHash, planHash };
 }
 
-/** A fleet in which everything happens at once: loads drifted, one instance drains, one is overloaded, one is new. */
+/** A fleet in which everything happens at once: loads have drifted, one instance drains, one is overloaded, one is new. */
 function busySnapshot(): PlanSnapshot {
   const fleet = makeFleet({ tail: "zipf", workspaces: 2_000, instances: 20, utilisation: { applications: 0.65, milliCpu: 0.6 }, seed: 1 });
-  const held = afterMoves(fleet.units, planMoves(snapshotOf(fleet), { policy: UNBRAKED, ringOf }).moves);
+  const held = afterMoves(fleet.units, planMoves(snapshotOf(fleet), { policy: UNLIMITED_POLICY, ringOf }).moves);
   const rng = createSeededRng("drift");
   const units = held.map((unit) => {
     const factor = Math.exp(0.2 * gaussian(rng));
@@ -48,7 +48,7 @@ function busySnapshot(): PlanSnapshot {
   });
   const candidates = fleet.candidates.map((candidate, index) => ({
     ...candidate,
-    aboveSince: millis(START - UNBRAKED.persistMs),
+    aboveSince: millis(START - UNLIMITED_POLICY.persistMs),
     state: index === 3 ? ("DRAINING" as const) : candidate.state,
     isOverloaded: index === 5,
     isFilling: index === 7,

@@ -9,7 +9,7 @@ import { type Plan, planMoves } from "../../src/scheduler/plan/plan-moves.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "../../src/scheduler/plan/planner-policy.ts";
 import type { PlanCandidate, PlanSnapshot, PlanUnit, RecentMove } from "../../src/scheduler/plan/snapshot.ts";
 import { createRingMemo } from "../../src/scheduler/ring-memo.ts";
-import { UNBRAKED } from "./events.ts";
+import { UNLIMITED_POLICY } from "./events.ts";
 import { afterMoves, makeFleet, START, snapshotOf, type Tail } from "./fleets.ts";
 import { count, countAbove, openTally, type Tally } from "./tally.ts";
 import { createTraffic, type Traffic } from "./traffic.ts";
@@ -30,14 +30,20 @@ export interface DriftShape {
 export interface DriftOutcome {
   readonly moves: number;
   readonly perWorkspaceYear: number;
-  /** Of all moves, those of a unit that had moved less than 24 h before. */
+  /** Moves of a unit that had moved less than 24 h before. */
   readonly movedAgain: number;
   /** Share of all load. */
   readonly loadPerDay: number;
-  /** Load moved over the least that bringing instances above the bound back to it took, and down to what plans aim at. */
+  /**
+   * Load moved, over the least that brings instances above the bound back to it (`overBound`) or down to what plans
+   * aim at (`overTarget`).
+   */
   readonly overBound: number;
   readonly overTarget: number;
-  /** Load moved over the least that one move more than the fewest allows each instance that sheds, and that over the least. */
+  /**
+   * Load moved, over the least with at most one move more than the fewest for each overloaded instance (`overFew`);
+   * and that least over the least without this limit (`fewOverTarget`).
+   */
   readonly overFew: number;
   readonly fewOverTarget: number;
   /** Share of instance-time above the bound by planning load. */
@@ -83,8 +89,8 @@ interface Run {
 }
 
 /**
- * A fleet for 35 days after 10 days of warm-up, its load measured with 20 % of noise. Every hour a plan is made with the real policy
- * and brakes and carried out at once.
+ * A fleet for 35 days after 10 days of warm-up. Its load is measured with 20 % of noise. Every hour a plan is made
+ * with the real policy and its budgets, and carried out at once.
  */
 export function runDrift(shape: DriftShape): DriftOutcome {
   const run = begin(shape);
@@ -121,7 +127,7 @@ function begin(shape: DriftShape): Run {
   const { tail, workspaces, instances, seed, utilisation } = shape;
   const { candidates, units } = makeFleet({ tail, workspaces, instances, utilisation: { milliCpu: utilisation }, seed });
   const ringOf = createRingMemo()("drift");
-  const placed = afterMoves(units, planMoves(snapshotOf({ candidates, units }), { policy: UNBRAKED, ringOf }).moves);
+  const placed = afterMoves(units, planMoves(snapshotOf({ candidates, units }), { policy: UNLIMITED_POLICY, ringOf }).moves);
   const base = Float64Array.from(placed, ({ load }) => load.milliCpu);
   return {
     shape,
@@ -158,8 +164,8 @@ function countOverloaded(run: Run): void {
 }
 
 /**
- * Plans, unless nobody has been above the bound for as long as it takes: then the plan is empty, which the first hour of
- * every day checks rather than believes.
+ * Plans, unless no instance has been above the bound for long enough. Then the plan is known to be empty, which is
+ * checked in the first hour of every day.
  */
 function everyHour(run: Run, minute: number): void {
   const at = millis(START + minute * 60_000);

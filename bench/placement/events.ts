@@ -21,17 +21,20 @@ export interface Outcome {
   readonly moves: number;
   /** Shares of all load. */
   readonly load: number;
-  /** Least that had to move to end within the bound, and for instances that shed to come down to what they aim at. */
+  /**
+   * The least load that has to move: to end within the bound (`lowerBound`), and to bring overloaded instances down
+   * to what plans aim at (`target`).
+   */
   readonly lowerBound: Bounds;
   readonly target: Bounds;
   readonly maxOverMean: number;
-  /** CPU time of one whole computation, the least of a few: other processes of the machine are no part of it. */
+  /** CPU time of one whole computation, in ms: the least of a few, to leave out other processes of the machine. */
   readonly ms: number;
   readonly reEvaluated: readonly [good: number, all: number];
 }
 
-/** The planner with its budgets lifted: what is measured here is what a plan does, not how it is spread over hours. */
-export const UNBRAKED: PlannerPolicy = {
+/** The planner's policy without budgets: what a plan does is measured here, not how it is spread over hours. */
+export const UNLIMITED_POLICY: PlannerPolicy = {
   ...DEFAULT_PLANNER_POLICY,
   budgets: {
     ...DEFAULT_PLANNER_POLICY.budgets,
@@ -43,9 +46,9 @@ export const UNBRAKED: PlannerPolicy = {
   },
 };
 
-/** What instances that shed come down to, over the mean: an overloaded one to the bound, others below it. */
+/** What instances above the bound are brought down to, over the mean: an overloaded one to the bound, others below it. */
 const AIMED_AT: Readonly<Record<EventName, number>> = { bulk: 1.1, add: 1.1, remove: 1.1, hot: 1.1, drift: 1.05 };
-/** The first computation warms up; the ring it builds is kept, as it is between plans. */
+/** How often a plan is computed. The first computation warms up; the ring that it builds is kept, as it is between plans. */
 const RUNS = 4;
 
 interface Scene {
@@ -60,7 +63,7 @@ const BASELINES: Readonly<Record<string, Baseline>> = {
   "from scratch": fromScratch,
 };
 
-/** One fleet through a bulk plan and four events that do not follow each other, by the planner and by every baseline. */
+/** Runs one fleet through a bulk plan and four independent events, by the planner and by every baseline. */
 export function runEvents(shape: FleetShape, withBaselines: boolean): readonly Outcome[] {
   const fleet = makeFleet(shape);
   const dimension = scarce(shape);
@@ -97,7 +100,7 @@ function withPlanner(
 ): { readonly outcome: Outcome; readonly units: readonly PlanUnit[] } {
   const snapshot = snapshotOf(scene);
   const ringOf = createRingMemo()("bench");
-  const runs = Array.from({ length: RUNS }, () => timed(() => planMoves(snapshot, { policy: UNBRAKED, ringOf })));
+  const runs = Array.from({ length: RUNS }, () => timed(() => planMoves(snapshot, { policy: UNLIMITED_POLICY, ringOf })));
   const [plan] = runs[0] as (typeof runs)[number];
   const ms = Math.min(...runs.map(([, each]) => each));
   if (runs.some(([each]) => each.planHash !== plan.planHash)) throw new Error("two plans of one snapshot differ");
@@ -161,7 +164,7 @@ function sceneAfter(event: EventName, { candidates, units }: Scene, { shape }: F
   }
 }
 
-/** The largest unit doubles; its instance is found to be overloaded. */
+/** The largest unit doubles, and its instance becomes overloaded. */
 function hot(candidates: readonly PlanCandidate[], units: readonly PlanUnit[], dimension: LoadDimension): Scene {
   const largest = units.reduce((a, b) => (b.load[dimension] > a.load[dimension] ? b : a));
   const doubled = { ...largest, load: loadVector((each) => largest.load[each] * 2) };

@@ -5,7 +5,7 @@ import type { Rng } from "../../src/domain/rng.ts";
 import { createSeededRng } from "../../src/runtime/rng.ts";
 import type { PlanCandidate, PlanSnapshot, PlanUnit } from "../../src/scheduler/plan/snapshot.ts";
 
-/** Noon of some day: no date matters, only differences. */
+/** Some moment: only differences matter. */
 export const START = millis(1_700_000_000_000);
 
 export type Tail = "lognormal" | "zipf";
@@ -14,12 +14,12 @@ export interface FleetShape {
   readonly tail: Tail;
   readonly workspaces: number;
   readonly instances: number;
-  /** Mean utilisation in each dimension; a dimension that is not named carries nothing. */
+  /** Mean utilisation in each dimension. A dimension that is not named carries no load. */
   readonly utilisation: Partial<Record<LoadDimension, number>>;
   readonly seed: number;
 }
 
-/** How much of what a smallest instance should carry one unit may be, before its workspace is split. */
+/** How much of the mean load of a smallest instance one unit may be, before its workspace is split. */
 const LARGEST_PART = 0.25;
 
 export interface Fleet {
@@ -39,7 +39,7 @@ export function gaussian(rng: Rng): number {
   return Math.sqrt(-2 * Math.log(1 - rng.next())) * Math.cos(2 * Math.PI * rng.next());
 }
 
-/** A synthetic fleet: capacities 1 : 2 : 4 for 50 : 35 : 15 % of the instances, nobody placed yet. */
+/** A synthetic fleet: capacities 1 : 2 : 4 for 50 : 35 : 15 % of the instances, no unit placed yet. */
 export function makeFleet(shape: FleetShape): Fleet {
   const rng = createSeededRng(`fleet ${shape.tail} ${shape.workspaces} ${shape.instances} ${shape.seed}`);
   const weights = Array.from({ length: shape.instances }, () => weightOf(rng.next()));
@@ -47,7 +47,7 @@ export function makeFleet(shape: FleetShape): Fleet {
   const weightSum = weights.reduce((sum, weight) => sum + weight, 0);
   const unit = 1_000_000;
   const total = sizes.reduce((sum, size) => sum + size, 0);
-  // One dimension is the size itself; others follow it with a spread of their own.
+  // One dimension is the size itself. The others follow it with their own spread.
   const dimensions = LOAD_DIMENSIONS.filter((dimension) => shape.utilisation[dimension] !== undefined);
   const noise = rng.fork("noise");
   const raw = sizes.map((size) => dimensions.map((_, d) => (d === 0 ? size : size * Math.exp(0.5 * gaussian(noise)))));
@@ -97,7 +97,7 @@ export function snapshotOf(fleet: Pick<Fleet, "candidates" | "units">, more: Par
   };
 }
 
-/** The units as they are after moves, in the order they were. */
+/** The units after the moves, in the same order. */
 export function afterMoves(
   units: readonly PlanUnit[],
   moves: readonly { readonly unit: string; readonly to: InstanceId }[],

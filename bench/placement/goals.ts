@@ -1,4 +1,4 @@
-/** One figure of the table: what was measured, and whether it is what is promised. */
+/** One figure of the table: what was measured, and its goal. */
 export interface Figure {
   readonly name: string;
   readonly measured: number;
@@ -8,7 +8,7 @@ export interface Figure {
   readonly conditions: string;
 }
 
-/** Whether a figure is within its goal; figures with a goal of Infinity are for orientation. */
+/** Whether a figure meets its goal. A goal of Infinity is only for orientation. */
 export function isMet({ measured, goal }: Figure): boolean {
   return measured <= goal;
 }

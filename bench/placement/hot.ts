@@ -11,34 +11,34 @@ import { planMoves } from "../../src/scheduler/plan/plan-moves.ts";
 import type { PlanCandidate, PlanUnit } from "../../src/scheduler/plan/snapshot.ts";
 import { kindOf } from "../../src/scheduler/plan/validate-step.ts";
 import { createRingMemo } from "../../src/scheduler/ring-memo.ts";
-import { UNBRAKED } from "./events.ts";
+import { UNLIMITED_POLICY } from "./events.ts";
 import { afterMoves, makeFleet, START, snapshotOf } from "./fleets.ts";
 
 export interface HotShape {
   readonly seed: number;
-  /** Whether the health verdict opens the gate; without it planning load alone decides. */
+  /** Whether a verdict on health opens the gate. Without it only planning load decides. */
   readonly hasGate: boolean;
-  /** How many moves may be under way at once: the mover's own by default. */
+  /** How many moves may be under way at once. Absent: the mover's own budgets. */
   readonly budgets?: StartBudgets;
 }
 
 export interface HotOutcome extends Pick<HotShape, "seed" | "hasGate"> {
-  /** Load of the instance right after its tenant floods it, of its capacity. */
+  /** The load of the instance right after its tenant floods it, as a share of its capacity. */
   readonly flooded: number;
-  /** From the verdict until the instance is within 90 % again; absent: not within the hour. */
+  /** From the verdict until the instance is within 90 % again. Absent: not within an hour. */
   readonly relievedSeconds: number | undefined;
   readonly moves: number;
-  /** Most moves that were under way at once. */
+  /** The largest number of moves under way at once. */
   readonly atOnce: number;
 }
 
 const TICK_SECONDS = 10;
 const HOUR_SECONDS = 3_600;
-/** The verdict comes this long after the flood, and a move takes this long. */
+/** How long after the flood the verdict comes, and how long a move takes. */
 const VERDICT_SECONDS = 60;
 const MOVE_SECONDS = 10;
 const SAMPLE_SECONDS = 60;
-/** Between two plans that nobody asked for. */
+/** Time between two plans without a notification. */
 const CYCLE_SECONDS = 120;
 
 /** A move that was requested. */
@@ -50,14 +50,15 @@ interface Requested {
 }
 
 /**
- * One tenant of a fleet of 50 instances at 70 % floods its instance until it would need 1.3 times its capacity. Loads are sampled once a minute.
- * The verdict, which comes a minute after the flood, notifies the planner; later plans come every two minutes, and only once the moves before
- * could have helped. A plan requests all its moves; the mover begins them as its budgets allow, and each takes 10 s.
+ * In a fleet of 50 instances at 70 %, one tenant floods its instance until it would need 1.3 times its capacity.
+ * Loads are sampled once a minute. The verdict comes a minute after the flood and notifies the planner. Later plans
+ * come every two minutes, and only once the earlier moves could have helped. A plan requests all its moves; the mover
+ * begins them as its budgets allow, and each takes 10 s.
  */
 export function runHot({ budgets = DEFAULT_BUDGETS, ...shape }: HotShape): HotOutcome {
   const fleet = makeFleet({ tail: "lognormal", workspaces: 10_000, instances: 50, utilisation: { milliCpu: 0.7 }, seed: shape.seed });
   const ringOf = createRingMemo()("hot");
-  let units = afterMoves(fleet.units, planMoves(snapshotOf(fleet), { policy: UNBRAKED, ringOf }).moves);
+  let units = afterMoves(fleet.units, planMoves(snapshotOf(fleet), { policy: UNLIMITED_POLICY, ringOf }).moves);
   const { candidate, present } = flood(fleet.candidates, units, shape.seed);
   const planning = units.map(({ load }) => load.milliCpu);
   const recent = [...planning];
@@ -102,7 +103,7 @@ export function runHot({ budgets = DEFAULT_BUDGETS, ...shape }: HotShape): HotOu
 
 const instantOf = (second: number): Millis => millis(START + second * 1_000);
 
-/** The row of a move as the scheduler requests it and the mover finds it. */
+/** The row of a move, as the scheduler writes it and the mover reads it. */
 function liveMove({ move: { unit, from, to, reason }, requestedAt, endsAt }: Requested) {
   if (from === undefined) return [];
   const phase: MovePhase = endsAt === undefined ? "WAITING" : "PREPARE";
@@ -144,7 +145,7 @@ function pictureOf({ fleet, units, planning, recent, candidate, isHot, second }:
   return snapshotOf({ candidates, units: measured }, { at });
 }
 
-/** Largest unit of some instance, as many times its load as fill the instance to 1.3 of its capacity. */
+/** The largest unit of some instance, multiplied until its load fills the instance to 1.3 of its capacity. */
 function flood(
   candidates: readonly PlanCandidate[],
   units: readonly PlanUnit[],

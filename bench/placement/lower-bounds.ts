@@ -3,13 +3,13 @@ import type { PlanCandidate, PlanUnit } from "../../src/scheduler/plan/snapshot.
 import { meanOf } from "./balance.ts";
 
 export interface Bounds {
-  /** Load that any plan must move which ends within the bound, whole units at a time, as a share of all load. */
+  /** The load that any plan which ends within the bound has to move, in whole units, as a share of all load. */
   readonly load: number;
-  /** Moves that any such plan needs. */
+  /** The number of moves that any such plan needs. */
   readonly moves: number;
 }
 
-/** Steps the excess of one instance is cut into when the least sum of units that covers it is looked for. */
+/** The excess of an instance is cut into so many steps to find the least sum of units that covers it. */
 const RESOLUTION = 4_096;
 
 export interface Aim {
@@ -19,8 +19,9 @@ export interface Aim {
 }
 
 /**
- * The discrete lower bound: what must leave where it is, and the larger of what overfull instances have to give (a least sum of
- * whole units, found by dynamic programming) and what instances that are filled have to get.
+ * The discrete lower bound: what has to leave its instance in any case, and the larger of two numbers: what overfull
+ * instances have to give (a least sum of whole units, found by dynamic programming) and what underfull instances have
+ * to get.
  */
 export function lowerBounds(candidates: readonly PlanCandidate[], units: readonly PlanUnit[], { dimension, to }: Aim): Bounds {
   const mean = meanOf(candidates, units);
@@ -58,8 +59,8 @@ function leastSum(amounts: readonly number[], excess: number): number {
 }
 
 /**
- * The least sum of at least `excess` that one amount more than the fewest that reach it can have: exact where one alone does,
- * by trying every pair; `excess` itself where more are needed.
+ * The least sum of at least `excess` that a plan with at most one move more than the fewest can have. Exact where one
+ * amount is enough, by trying every pair; `excess` itself where more are needed.
  */
 export function leastOfFew(amounts: readonly number[], excess: number): number {
   if (fewest(amounts, excess) !== 1) return excess;

@@ -236,7 +236,7 @@ function split(seeds: number, write: Options["write"]): readonly Figure[] {
   ];
 }
 
-/** `npm run bench -- placement`. Returns the exit code: 1 when a goal is missed. Throws `InputError` for arguments it does not know. */
+/** `npm run bench -- placement`. Returns the exit code: 1 when a goal is missed. Throws `InputError` for unknown arguments. */
 export function placementBench(args: readonly string[], write: Options["write"]): number {
   const { parts, seeds, help } = parsePlacementOptions(args);
   if (help) {

@@ -3,11 +3,11 @@ import { InputError } from "../../src/domain/errors.ts";
 import { PARTS, parsePlacementOptions } from "./options.ts";
 
 describe("the options of the bench of placement", () => {
-  it("are everything with five seeds, unless something else is asked for", () => {
+  it("select everything with five seeds by default", () => {
     expect(parsePlacementOptions([])).toEqual({ parts: PARTS, seeds: 5, help: false });
   });
 
-  it("take parts in their own order, each once", () => {
+  it("put parts into their own order and drop repeated ones", () => {
     expect(parsePlacementOptions(["split", "events", "split", "--seeds", "2"])).toMatchObject({ parts: ["events", "split"], seeds: 2 });
   });
 

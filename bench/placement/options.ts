@@ -31,7 +31,7 @@ deals its clusters, two choices and everything anew, on the same fleets. Ends wi
   --help       this text
 `;
 
-/** Parses the arguments after `npm run bench -- placement`. Throws `InputError` naming the argument and what is allowed. */
+/** Parses the arguments after `npm run bench -- placement`. Throws `InputError` with the argument and what is allowed. */
 export function parsePlacementOptions(args: readonly string[]): PlacementOptions {
   const { values, positionals } = parsed(args);
   const unknown = positionals.find((name) => !PARTS.includes(name as Part));

@@ -12,7 +12,7 @@ export interface SplitOutcome {
   readonly imbalance: number;
   /** Copies of resources that instances cache, over the resources there are. */
   readonly cachedOverUnique: number;
-  /** Load that changes its part when one part more is added, and the same when parts are what they were. */
+  /** The share of load that changes its part when one more part is added, starting from the same parts. */
   readonly movedByOneMore: number;
 }
 
@@ -42,7 +42,7 @@ function tenant(clusters: number, parts: number, seed: number): Tenant {
       };
     });
   });
-  // A unit may be a quarter of the target: so many parts are then just needed.
+  // A unit may have a quarter of the target, so this many parts are just enough.
   const total = applications.reduce((all, { load }) => all + load.cachedResources, 0);
   return { applications, target: { ...ZERO_LOAD, cachedResources: Math.ceil((4 * total) / parts) } };
 }

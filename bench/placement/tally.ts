@@ -7,7 +7,7 @@ import { leastOfFew } from "./lower-bounds.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
-/** What is added up while a fleet drifts. */
+/** What is summed up while a fleet drifts. */
 export interface Tally {
   moves: number;
   again: number;
@@ -63,7 +63,10 @@ export function count(tally: Tally, { moves, records, report }: Plan, { snapshot
   tally.good += verdicts.filter(Boolean).length;
 }
 
-/** What instances that shed have to give at least, as a share of all load, if each makes one move more than the fewest at most. */
+/**
+ * The least load that overloaded instances have to give, as a share of all load, if each makes at most one move more
+ * than the fewest.
+ */
 function withFew({ candidates, units, at }: PlanSnapshot, { bound, shedTo }: Plan["report"], { persistMs }: PlannerPolicy): number {
   const on = Map.groupBy(units, ({ owner }) => owner as string | undefined);
   const total = units.reduce((sum, { load }) => sum + load.milliCpu, 0);

@@ -5,9 +5,9 @@ const DAY_MINUTES = 1_440;
 const SPIKE = 5;
 const SPIKE_MINUTES = 60;
 
-/** What units really do, minute by minute. */
+/** The real load of units, minute by minute. */
 export interface Traffic {
-  /** Load of each unit now. */
+  /** The present load of each unit. */
   readonly present: Float64Array;
   /** Lets time pass up to a minute. */
   step(minute: number, tickMinutes: number): void;
@@ -16,9 +16,9 @@ export interface Traffic {
 }
 
 /**
- * Units wander (Ornstein and Uhlenbeck, deviation 0.3, 7 days), live in three regions whose days swing by 30 % and are eight
- * hours apart, and have an hour of five times their load once in 30 days each. Chance comes from a table: a run draws a
- * hundred million numbers.
+ * Units wander (Ornstein and Uhlenbeck, deviation 0.3, 7 days). They live in three regions, eight hours apart, whose
+ * load swings by 30 % over the day. Each has one hour of five times its load in 30 days. Random numbers come from a
+ * table, because a run draws a hundred million.
  */
 export function createTraffic(base: Float64Array, rng: Rng): Traffic {
   const normals = Float64Array.from({ length: 65_536 }, () => gaussian(rng));

@@ -24,7 +24,7 @@ line by line as controllers make them; what the network and API servers take is 
   --help            this text
 `;
 
-/** As often as the role looks by default. */
+/** The default period of health probes. */
 const PERIOD_MS = 15_000;
 const WINDOW = 60;
 const WORKERS = { statusProcessors: 20, operationProcessors: 10 };
@@ -36,7 +36,7 @@ interface Round {
   readonly residentBytes: number;
 }
 
-/** Runs the measure with these arguments and writes what came of it. Returns the exit code. */
+/** Runs the measure with these arguments and writes the result. Returns the exit code. */
 export function probingBench(args: readonly string[], write: (text: string) => void): number {
   const { instances, applications, rounds, json, help } = parse(args);
   if (help) {
@@ -59,7 +59,7 @@ function measure(instances: number, applications: number, rounds: number) {
   const samples = new Map<number, readonly HealthSample[]>();
   const all: Round[] = [];
   let characters = 0;
-  // One round more than counts: a rate needs two.
+  // One round more than is counted, because a rate needs two.
   for (let round = 0; round <= rounds; round += 1) {
     const [began, before] = [performance.now(), process.cpuUsage()];
     const atMs = round * PERIOD_MS;

@@ -1,10 +1,13 @@
-/** Series of calls to Kubernetes that an application has: verbs, kinds and codes. */
+/** Series about requests to Kubernetes per application: verbs, kinds and codes. */
 const CALLS_EACH = 20;
 const SERVER = 'dest_server="https://127.0.0.1:16443"';
 const QUEUES = ["app_reconciliation_queue", "app_operation_processing_queue", "project_reconciliation_queue"];
 const BOUNDS = ["1e-08", "1e-06", "0.0001", "0.001", "0.01", "0.1", "1", "10", "100", "1000", "+Inf"];
 
-/** A controller's page as it is after so many rounds: series of the length and number that a real one has for so many applications. */
+/**
+ * A controller's page after so many rounds. Series are as long and as many as those of a real controller with that
+ * many applications.
+ */
 export function pageOf(applications: number, round: number): readonly string[] {
   const lines = ["# TYPE argocd_app_info gauge"];
   for (let index = 0; index < applications; index += 1) lines.push(...linesOfApplication(index));

@@ -5,11 +5,11 @@ import { APPLICATIONS } from "../world/kinds.ts";
 
 export interface Counted {
   readonly writes: number;
-  /** Of merge patches that would make each state of an Application's status out of the one before, as Argo CD writes them. */
+  /** Size of the merge patches that make each state of an Application's status out of the one before, as Argo CD writes them. */
   readonly patchBytes: number;
-  /** Of the lines a watch of all Applications was told. */
+  /** Size of the events of a watch of all Applications. */
   readonly eventBytes: number;
-  /** Of all Applications as they stand. */
+  /** Size of all Applications as they are now. */
   readonly objectBytes: number;
   /** From the start to the last write. */
   readonly tookMs: number;
@@ -19,15 +19,15 @@ export interface Application extends KubeObject {
   readonly status?: { readonly health?: { readonly status?: string } } & Readonly<Record<string, unknown>>;
 }
 
-/** Counts what is written to Applications, by being told of it. */
+/** Counts writes to Applications, by a watch. */
 export interface WriteCounter {
   reset(): void;
   counted(): Counted;
-  /** Whether there are so many Applications and this holds of each. */
+  /** Whether there are `count` Applications and `holds` is true for each. */
   all(holds: (status: NonNullable<Application["status"]>) => boolean, count: number): boolean;
-  /** Whether no request to look is left. */
+  /** Whether no request to refresh is left. */
   noneAsked(): boolean;
-  /** Waits until it holds, and nothing was written for long enough that nothing more comes of what was done. */
+  /** Waits until `holds` is true, and until nothing has been written for so long that nothing more will come. */
   quiet(holds: () => boolean): Promise<void>;
   stop(): void;
 }
@@ -49,7 +49,7 @@ export function countWrites(client: KubeClient, namespace: string, signal: Abort
     const before = known.get(object.metadata.name)?.object;
     if (before?.metadata.resourceVersion === object.metadata.resourceVersion) return;
     known.set(object.metadata.name, { object, bytes: JSON.stringify(object).length });
-    // Who creates an Application, or asks it to look, is us.
+    // Creations and requests to refresh are our own writes.
     const patch = mergePatch(before?.status ?? {}, object.status ?? {});
     const isAnswer = before !== undefined && isAsked(before) && !isAsked(object);
     if (patch === undefined && !isAnswer) return;
@@ -58,7 +58,7 @@ export function countWrites(client: KubeClient, namespace: string, signal: Abort
   };
   const follow = async (): Promise<void> => {
     while (!either.aborted) {
-      // Argo CD's own kinds may not be there yet.
+      // Argo CD's kinds may not exist yet.
       const path = resourcePath(APPLICATIONS, { namespace });
       try {
         for await (const line of client.watchLines(path, { watch: true }, either)) if (line !== "") see(line);
@@ -92,7 +92,7 @@ function isAsked({ metadata }: Application): boolean {
   return metadata.annotations?.[REFRESH] !== undefined;
 }
 
-/** The JSON merge patch from one value to another; `undefined` where there is nothing to change. */
+/** The JSON merge patch from one value to another. `undefined`: they are equal. */
 function mergePatch(before: unknown, after: unknown): unknown {
   if (!isObject(before) || !isObject(after)) return JSON.stringify(before) === JSON.stringify(after) ? undefined : after;
   const changed = Object.entries(after).flatMap(([key, value]) => {

@@ -7,7 +7,7 @@ import type { KubeClient } from "../../src/runtime/kube/client.ts";
 import { type KubeObject, type ResourceType, resourcePath } from "../../src/runtime/kube/resource.ts";
 import { APPLICATIONS } from "../world/kinds.ts";
 
-/** Objects of each application: two whose health changes, one that is always well, one that has no health. */
+/** Objects of each application: two whose health changes, one that is always healthy, one without a health. */
 export const OBJECTS = 4;
 const TARGET = "bench-objects";
 const ACCOUNT = { namespace: "default", name: "bench" };
@@ -16,7 +16,7 @@ const CONTROLLER = "argocd-application-controller";
 const SETTING = "ARGOCD_APPLICATION_CONTROLLER_PERSIST_RESOURCE_HEALTH";
 const AT_ONCE = 16;
 const POLL_MS = 200;
-/** Seldom enough that no look of its own falls into a step. */
+/** So seldom that no comparison by Argo CD itself falls into a step. */
 const RESYNC = "5400s";
 
 const AUTOSCALERS: ResourceType = {
@@ -45,7 +45,7 @@ export interface Applications {
   create(signal: AbortSignal): Promise<void>;
 }
 
-/** An Argo CD instance, and what its applications are to have, which stands already: nothing is synced here. */
+/** An Argo CD instance with applications whose objects exist already: nothing is synced here. */
 export async function openApplications(options: EngineOptions, signal: AbortSignal): Promise<Applications> {
   const { client, crds, git, count, namespace, version } = options;
   const names = Array.from({ length: count }, (_, index) => `app-${index + 1}`);
@@ -77,7 +77,7 @@ export async function openApplications(options: EngineOptions, signal: AbortSign
   };
 }
 
-/** The controller again, which keeps each object's health from now on. */
+/** Restarts the controller with the setting that keeps each object's health. */
 export async function restartWith({ client, namespace }: Applications, signal: AbortSignal): Promise<void> {
   const at = { namespace, name: CONTROLLER };
   const found = await client.get<StatefulSet>(STATEFUL_SETS, at, signal);
@@ -102,14 +102,14 @@ export function refreshAll({ client, namespace, names }: Applications, signal: A
   return atOnce(names, (name) => client.mergePatch(APPLICATIONS, { namespace, name }, patch, signal));
 }
 
-/** What one of the two objects whose health changes says of itself. */
+/** The health that one of the two changing objects reports. */
 export interface Saying {
   readonly object: "one" | "other";
   readonly isWell: boolean;
   readonly message: string;
 }
 
-/** The object of each application says this. */
+/** Lets this object of each application report this. */
 export function sayOfAll({ client, names }: Applications, saying: Saying, signal: AbortSignal): Promise<void> {
   return atOnce(names, (name) => say(client, name, saying, signal));
 }

@@ -26,7 +26,7 @@ interface Row extends Counted {
   readonly isKept: boolean;
 }
 
-/** Runs the measure with these arguments and writes what came of it. Returns the exit code. */
+/** Runs the measure with these arguments and writes the result. Returns the exit code. */
 export async function resourceHealthBench(args: readonly string[], write: (text: string) => void): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: { applications: { type: "string" }, help: { type: "boolean" } } });
   if (values.help === true) {
@@ -76,7 +76,7 @@ async function measure(
     const counted = counter.counted();
     rows.push({ what, isKept, ...counted });
     write(
-      `  ${isKept ? "kept    " : "not kept"} ${what}: ${counted.writes} writes, ${counted.patchBytes} B of patches, ${counted.eventBytes} B told, ${counted.objectBytes} B stand, ${(counted.tookMs / 1000).toFixed(0)} s\n`,
+      `  ${isKept ? "kept    " : "not kept"} ${what}: ${counted.writes} writes, ${counted.patchBytes} B of patches, ${counted.eventBytes} B of events, ${counted.objectBytes} B of objects, ${(counted.tookMs / 1000).toFixed(0)} s\n`,
     );
   };
   const are = (health: string) => () => counter.all((status) => status.health?.status === health, count);
@@ -84,14 +84,15 @@ async function measure(
   for (const isKept of [false, true]) {
     const says = (object: "one" | "other", isWell: boolean, message: string) => () =>
       sayOfAll(applications, { object, isWell, message }, signal);
-    // A controller that starts looks at what has changed only: the health of the others comes into their Applications with their next look.
+    // After its start a controller compares only what has changed. The health of the other objects comes into their
+    // Applications with the next comparison.
     const switchOver = async () => {
       await restartWith(applications, signal);
       await refreshAll(applications, signal);
     };
-    if (isKept) await step("first look with the setting", isKept, switchOver, keep);
+    if (isKept) await step("first comparison with the setting", isKept, switchOver, keep);
     else await step("first comparison", isKept, () => applications.create(signal), are("Healthy"));
-    await step("asked to look, nothing new", isKept, () => refreshAll(applications, signal), counter.noneAsked);
+    await step("asked to refresh, nothing new", isKept, () => refreshAll(applications, signal), counter.noneAsked);
     await step(
       "one object breaks",
       isKept,
@@ -128,7 +129,7 @@ function table(rows: readonly Row[], count: number): string {
       return `| ${what} | ${pair((row) => row.writes)} | ${pair((row) => row.patchBytes)} | ${pair((row) => row.eventBytes)} | ${pair((row) => row.objectBytes)} |`;
     });
   const head = [
-    "| For each application: without -> with | writes | bytes of patches | bytes told to a watch | bytes of the object |",
+    "| For each application: without -> with | writes | bytes of patches | bytes of watch events | bytes of the object |",
     "|---|---|---|---|---|",
   ];
   return [...head, ...lines].join("\n");

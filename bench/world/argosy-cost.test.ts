@@ -12,7 +12,7 @@ nodejs_heap_size_used_bytes 1048576
 `;
 
 describe("a page of metrics", () => {
-  it("is read metric by metric, by a label or as one number", () => {
+  it("is read by metric, summed by a label or in all", () => {
     expect([...samplesOf(PAGE, "argosy_store_statements_total", "statement")]).toEqual([
       ["heartbeat", 12],
       ["begin", 3],
@@ -21,12 +21,12 @@ describe("a page of metrics", () => {
     expect([...samplesOf(PAGE, "nothing", "at_all")]).toEqual([]);
   });
 
-  it("is summed over the labels that are not asked for", () => {
+  it("is summed over the other labels", () => {
     expect([...samplesOf(PAGE, "argosy_kube_requests_total", "method")]).toEqual([["GET", 7]]);
     expect(total(samplesOf(PAGE, "argosy_kube_requests_total", "method"))).toBe(7);
   });
 
-  it("is compared with an earlier one, the most frequent first", () => {
+  it("is compared with an earlier one, and sorted by frequency", () => {
     const before = new Map([
       ["a", 1],
       ["b", 5],

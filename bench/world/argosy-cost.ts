@@ -1,14 +1,14 @@
 import { readStat, residentBytes } from "../../hack/dev-cluster/processes/proc.ts";
 import type { ArgosyProcess } from "../../hack/fleet/argosy-process.ts";
 
-/** What Argosy's processes have used since they started, together. */
+/** What all Argosy processes have used since their start. */
 export interface Cost {
   readonly at: number;
   readonly cpuSeconds: number;
   readonly residentMiB: number;
-  /** Used part of the heaps of JavaScript, as of each one's last collection. */
+  /** Used heap of JavaScript, after the last collection of each process. */
   readonly heapMiB: number;
-  /** Statements sent to the database, those that begin and end transactions included, by name. */
+  /** Statements sent to the database by name, those that begin and end transactions included. */
   readonly statements: ReadonlyMap<string, number>;
   /** Requests to Kubernetes, by method. */
   readonly requests: ReadonlyMap<string, number>;
@@ -45,7 +45,7 @@ export function total(counts: ReadonlyMap<string, number>): number {
   return [...counts.values()].reduce((sum, value) => sum + value, 0);
 }
 
-/** What was counted between two readings, the most frequent first. */
+/** What was counted between two readings, sorted by frequency. */
 export function countedBetween(
   before: ReadonlyMap<string, number>,
   after: ReadonlyMap<string, number>,

@@ -16,10 +16,13 @@ export const DEPLOYMENTS: ResourceType = {
   ...USER_KINDS.deployment,
   namespaced: true,
 };
-/** The users' kind under another name, so that a limit is measured on the same kind of object without Argosy acting on it. */
+/**
+ * A copy of the users' kind under another group: limits are measured on the same kind of object, and Argosy does not
+ * react to it.
+ */
 export const BARE_DEPLOYMENTS: ResourceType = { ...DEPLOYMENTS, group: "bench.argosy.dev" };
 
-/** On every Application that a limit made. */
+/** A label on every Application that a limit creates. */
 export const BARE_LABEL = "bench.argosy.dev/bare";
 
 const CRDS: ResourceType = {
@@ -34,7 +37,7 @@ interface Definition extends KubeObject {
   readonly spec: { readonly group: string };
 }
 
-/** The definition of the users' kind under the group of `BARE_DEPLOYMENTS`. */
+/** The CRD of the users' kind, under the group of `BARE_DEPLOYMENTS`. */
 export function bareDefinition(): { readonly type: ResourceType; readonly object: Definition } {
   const { group, plural } = BARE_DEPLOYMENTS;
   const original = renderCrds().find(({ metadata }) => metadata.name === `${plural}.${API_GROUP}`);

@@ -6,11 +6,11 @@ import { systemRng } from "../../src/runtime/rng.ts";
 import { silentLog } from "../../src/telemetry/log.ts";
 import { noMetrics } from "../../src/telemetry/metrics.ts";
 
-/** The objects of one kind as a watch shows them, each under a key that is found in it. */
+/** The objects of one kind as a watch shows them, each under a key made from its content. */
 export interface Live<T> {
   get(key: string): T | undefined;
   size(): number;
-  /** When (`performance.now()`) the watch first showed this to be so; at once if it is. Rejects when that takes too long. */
+  /** When (`performance.now()`) the watch first showed that this holds; at once if it does already. Rejects after a timeout. */
   until(key: string, isReached: (value: T | undefined) => boolean): Promise<number>;
 }
 
@@ -27,10 +27,10 @@ export interface LiveOptions<T> {
   readonly read: (object: KubeObject) => T;
 }
 
-/** Longest anything measured may take; beyond it the run is worth nothing. */
+/** Timeout of anything that is measured, in ms. After that the run is worthless. */
 const TIMEOUT_MS = 180_000;
 
-/** Watches until the signal aborts; resolves when everything was listed once. */
+/** Watches until the signal aborts. Resolves once everything has been listed. */
 export async function watchLive<T>(options: LiveOptions<T>, signal: AbortSignal): Promise<Live<T>> {
   const { client, type, labelSelector, keyOf, read } = options;
   const values = new Map<string, T>();

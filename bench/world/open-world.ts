@@ -17,16 +17,16 @@ import { startProgram } from "./programs.ts";
 import { createUsers, type SeenInstanceApplication, seeDeployment, type Users } from "./users.ts";
 
 const ARGO_CD = "3.5.7";
-/** Images that the development cluster does not know: their pods run and are ready without a process. */
+/** Images that the development cluster does not know: their pods become ready without a process. */
 const NO_PROGRAM = { image: `scripted/engine:v${ARGO_CD}`, redisImage: "scripted/cache:8" };
-/** More than any run fills. */
+/** More than any run creates. */
 const AMPLE = { applications: 20_000, deployments: 20_000 };
-/** Paths there are in the repository that real instances deploy from. */
+/** Number of paths in the repository that real instances deploy from. */
 const PATHS = 8_000;
-/** Where limits put their Applications. */
+/** Namespace of the Applications of limits. */
 export const BARE_NAMESPACE = "bench-bare";
 
-/** Everything that is measured, as its administrator sees it. */
+/** Everything that is measured, as an administrator sees it. */
 export interface World {
   readonly client: KubeClient;
   readonly kubeconfig: string;
@@ -42,11 +42,11 @@ export interface WorldOptions {
   readonly options: BenchOptions;
   readonly directory: string;
   readonly progress: Progress;
-  /** Filled as parts come up; to be called newest first. */
+  /** Filled while parts start. To be called in reverse order. */
   readonly stops: (() => Promise<unknown>)[];
 }
 
-/** Starts Kubernetes, PostgreSQL, the engine, and Argosy with a fleet of two instances that are ACTIVE. */
+/** Starts Kubernetes, PostgreSQL, the engine, and Argosy with a fleet of two ACTIVE instances. */
 export async function openWorld({ options, directory, progress, stops }: WorldOptions, signal: AbortSignal): Promise<World> {
   const { step } = progress;
   for (const folder of ["argosy", "programs"]) mkdirSync(join(directory, folder));
@@ -118,7 +118,7 @@ async function watchUsers(client: KubeClient, repoUrl: string, signal: AbortSign
   return createUsers({ client, deployments, applications, repoUrl, signal });
 }
 
-/** What limits write is watched as ours is: what being looked at costs an API server is then in both. */
+/** Objects of limits are watched like ours, so that both include what a watch costs the API server. */
 async function watchBare(client: KubeClient, signal: AbortSignal): Promise<void> {
   await watchLive({ client, type: BARE_DEPLOYMENTS, keyOf, read: seeDeployment }, signal);
   await watchLive({ client, type: APPLICATIONS, labelSelector: BARE_LABEL, keyOf, read: seeApplication }, signal);

@@ -7,19 +7,19 @@ import { startProcess, stopProcess } from "../../hack/dev-cluster/processes/proc
 
 export interface Program {
   readonly logFile: string;
-  /** Rejects with the end of its log when it ends without having been told to. */
+  /** Rejects with the end of the log when the program ends without having been stopped. */
   readonly lost: Promise<never>;
   stop(): Promise<void>;
 }
 
 const STOP_MS = 5_000;
 
-/** Starts a program of this folder in a process of its own, which ends when ours does. */
+/** Starts a program of this folder as a process, which ends with this one. */
 export async function startProgram(directory: string, file: string, args: readonly string[]): Promise<Program> {
   const run = join(directory, `${file.replaceAll(/[/.]/g, "-")}.run`);
   mkdirSync(run, { recursive: true });
   const logFile = join(run, "log");
-  // The program's own shell makes it otherwise, at a time of its own.
+  // The program's shell creates it too, but at an unknown time.
   writeFileSync(logFile, "");
   const child = await startProcess({
     directory: run,
@@ -49,7 +49,7 @@ export async function startProgram(directory: string, file: string, args: readon
   };
 }
 
-/** Waits until a program has written a line that says so. */
+/** Waits until a program has written this text. */
 export async function said(program: Program, text: string, signal: AbortSignal): Promise<void> {
   while (!readFileSync(program.logFile, "utf8").includes(text)) await Promise.race([sleep(20, undefined, { signal }), program.lost]);
 }

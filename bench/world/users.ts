@@ -17,7 +17,7 @@ export interface SeenInstanceApplication {
   readonly name: string;
 }
 
-/** One deployment of a user. Its path in Git is nobody else's: by it its Application is known. */
+/** One deployment of a user. Its path in Git is unique, and identifies its Application. */
 export interface Deployment {
   readonly namespace: string;
   readonly name: string;
@@ -29,18 +29,18 @@ export interface Users {
   readonly deployments: Live<SeenDeployment>;
   /** By path. */
   readonly applications: Live<SeenInstanceApplication>;
-  /** A deployment nobody has created yet. */
+  /** A new deployment that nobody has created yet. */
   next(namespace: string): Deployment;
   addWorkspaces(namespaces: readonly string[]): Promise<void>;
   create(deployment: Deployment, options?: { readonly isHeld?: boolean }): Promise<void>;
-  /** Gives it another path and returns it so. */
+  /** Changes its path and returns the changed deployment. */
   change(deployment: Deployment): Promise<Deployment>;
   remove(deployment: Deployment): Promise<void>;
-  /** Creates them, 32 at a time, and waits until every user is told that theirs is synced. */
+  /** Creates them, 32 at a time, and waits until every user's status says Synced. */
   settle(deployments: readonly Deployment[]): Promise<void>;
-  /** Deletes them and waits until nothing of them is left. */
+  /** Deletes them and waits until nothing is left of them. */
   clear(deployments: readonly Deployment[]): Promise<void>;
-  /** The same users with another client: what waits behind one of them does not wait behind the other. */
+  /** The same users with another client, so that requests of one do not wait behind those of the other. */
   through(client: KubeClient): Users;
 }
 
@@ -52,7 +52,7 @@ export interface UsersOptions {
   readonly signal: AbortSignal;
 }
 
-/** Requests of users under way at once. */
+/** How many requests of users are under way at once. */
 export const AT_ONCE = 32;
 
 export const deploymentKey = ({ namespace, name }: Pick<Deployment, "namespace" | "name">): string => `${namespace}/${name}`;

@@ -19,7 +19,7 @@ interface Name {
   readonly name: string;
 }
 
-/** A Secret of one of the users' types, as `kube`'s user writes it. */
+/** Writes a Secret of one of the users' types, as the user of `kube`. */
 export async function putSecret(
   { kube, signal }: { readonly kube: KubeClient; readonly signal: AbortSignal },
   at: Name,
@@ -30,7 +30,7 @@ export async function putSecret(
   await kube.apply(TYPES.secret, object as KubeObject, { fieldManager: "user" }, signal);
 }
 
-/** A resource of the users' kinds, as `kube`'s user makes it. */
+/** Creates a resource of the users' kinds, as the user of `kube`. */
 export const make = (
   kube: KubeClient,
   type: ResourceType,
@@ -38,7 +38,10 @@ export const make = (
   signal: AbortSignal,
 ) => kube.create<KubeObject>(type, { apiVersion: API, kind: type.kind, metadata, spec } as KubeObject, signal);
 
-/** An environment and its Secret, with a token for `server`; `ca` is what is believed of it, the development cluster's by default. */
+/**
+ * Creates an environment and its Secret, with a token for `server`. `ca`: the authority that is trusted for it, by
+ * default that of the development cluster.
+ */
 export async function makeEnvironment(
   by: { readonly kube: KubeClient; readonly world: World },
   at: Name,
@@ -46,7 +49,7 @@ export async function makeEnvironment(
 ): Promise<void> {
   const { kube, world } = by;
   const authority = ca ?? loadKubeconfig({ file: world.harness.adminKubeconfig }).ca ?? "";
-  // As it is written, and as a browser would write it: whichever a kubeconfig is searched for, it is there.
+  // In both spellings, that of the user and that of a browser: a search of the kubeconfig finds either.
   const servers = [...new Set([server, new URL(server).origin])].map((each, index) => ({ name: `c${index}`, each }));
   const kubeconfig = stringify({
     ...{ apiVersion: "v1", kind: "Config", "current-context": "c0" },
@@ -63,7 +66,7 @@ export async function makeEnvironment(
   await make(kube, ENVIRONMENT, { metadata: at, spec }, world.signal);
 }
 
-/** Waits until a resource says this under a condition, as `status reason: message`. */
+/** Waits until a resource has this text under a condition, as `status reason: message`. */
 export async function untilSays(world: World, type: ResourceType, at: Name, wanted: { readonly condition: string; readonly says: string }) {
   const said = async () => {
     const found = await world.kube.get<DeploymentResource>(type, at, world.signal);

@@ -3,21 +3,21 @@ import { TARGET_TYPES } from "../target-cluster.ts";
 import { conditionOf, type DeploymentResource, TYPES, until, type World } from "../world.ts";
 import type { Scene } from "./scene.ts";
 
-/** One object that somebody renders from Git and must not get. */
+/** An object that somebody renders from Git and must not get. */
 export interface Manifest {
   readonly type: ResourceType;
   readonly object: KubeObject;
-  /** What the user reads where the project refuses, and where that lets it pass and the account's rights refuse. */
+  /** What the user reads: where the project refuses, and where the project allows it and the account's rights refuse. */
   readonly reported: { readonly project: string; readonly account?: string };
 }
 
 const RBAC = "rbac.authorization.k8s.io";
 const FORBIDDEN = 'is forbidden: User "the deploying account" cannot';
-/** Argo CD leaves roles and bindings to `kubectl auth reconcile`, which has no words for what it may not read. */
+/** Argo CD leaves roles and bindings to `kubectl auth reconcile`, which gives no reason when it may not read something. */
 const UNRECONCILED = "error running kubectl auth reconcile";
 const GITOPS_API = "managed-gitops.redhat.com/v1alpha1";
 
-/** What people try by committing it, by the attack's name. */
+/** What people try to get by a commit, by the attack's name. */
 export const MANIFESTS: Readonly<Record<string, (scene: Scene, world: World) => Manifest>> = {
   "an object of another workspace": ({ victim }) => configMap({ namespace: victim.workspace.namespace, name: "home" }),
   "an object beside the accounts": ({ victim }) => configMap({ namespace: victim.account.namespace, name: "attack" }),
@@ -43,7 +43,7 @@ export const MANIFESTS: Readonly<Record<string, (scene: Scene, world: World) => 
     object: binding("ClusterRoleBinding", { name: "attack-everything" }, { namespace: workspace.namespace, name: "person-edit" }),
     reported: { project: "kind ClusterRoleBinding of rbac.authorization.k8s.io is not permitted", account: UNRECONCILED },
   }),
-  "more rights at home": ({ attacker: { workspace, account } }) => ({
+  "more rights in its own namespace": ({ attacker: { workspace, account } }) => ({
     type: TYPES.roleBinding,
     object: binding("RoleBinding", { namespace: workspace.namespace, name: "attack-more" }, account),
     reported: { project: "kind RoleBinding of rbac.authorization.k8s.io is not permitted", account: UNRECONCILED },
@@ -52,7 +52,7 @@ export const MANIFESTS: Readonly<Record<string, (scene: Scene, world: World) => 
     ...application(instanceNamespace, victim.project, world),
     reported: { project: "Resource argoproj.io/Application attack is excluded in the settings" },
   }),
-  "an Application at home": ({ attacker: { workspace }, victim }, world) => ({
+  "an Application in its own namespace": ({ attacker: { workspace }, victim }, world) => ({
     ...application(workspace.namespace, victim.project, world),
     reported: { project: "Resource argoproj.io/Application attack is excluded in the settings" },
   }),
@@ -82,7 +82,7 @@ export const MANIFESTS: Readonly<Record<string, (scene: Scene, world: World) => 
   }),
 };
 
-/** Stands in messages where a name was that users do not read. */
+/** Stands in messages for a name that users must not read. */
 const HIDDEN = "…";
 
 function configMap(metadata: { readonly namespace: string; readonly name: string }): Manifest {
@@ -108,7 +108,7 @@ function application(namespace: string, project: string, world: World): Pick<Man
   return { type: TYPES.application, object: { ...head, spec } as KubeObject };
 }
 
-/** Everything that is reported to a user about a deployment, one complaint a line. */
+/** Everything that a deployment's user reads about it, one complaint per line. */
 export function reportedOf(resource: DeploymentResource | undefined): string {
   const {
     conditions = [],
@@ -123,7 +123,7 @@ export function reportedOf(resource: DeploymentResource | undefined): string {
   return [...said, JSON.stringify({ operationState, sync }).replaceAll('\\"', '"')].join("\n");
 }
 
-/** Waits until a deployment needs its user. */
+/** Waits until a deployment is Stalled. */
 export const stuck = (world: World, at: { readonly namespace: string; readonly name: string }) =>
   until(
     `${at.namespace}/${at.name} is refused`,
@@ -131,8 +131,8 @@ export const stuck = (world: World, at: { readonly namespace: string; readonly n
     (found) => conditionOf(found, "Stalled")?.status === "True",
   );
 
-/** Waits until this is reported to a deployment's user, and returns all that is reported then. */
+/** Waits until a deployment's user reads this, and returns everything the user reads then. */
 export async function reported(world: World, at: { readonly namespace: string; readonly name: string }, what: string): Promise<string> {
   const read = async () => reportedOf(await world.kube.get<DeploymentResource>(TYPES.deployment, at, world.signal));
-  return until(`${at.namespace}/${at.name} is told ${what}`, read, (text) => text.includes(what));
+  return until(`${at.namespace}/${at.name} reports ${what}`, read, (text) => text.includes(what));
 }

@@ -10,7 +10,7 @@ import { keepSecret } from "../secrets-in-use.ts";
 import { TARGET_TYPES } from "../target-cluster.ts";
 import { TYPES, type World } from "../world.ts";
 
-/** Somebody with rights in one namespace, as a company gives them: a role of Kubernetes' own, and the users' kinds of ours. */
+/** A person with rights in one namespace, as a company grants them: a role of Kubernetes' own, and the users' kinds of Argosy. */
 export interface Person {
   readonly kube: KubeClient;
   readonly token: string;
@@ -19,7 +19,10 @@ export interface Person {
 const RBAC_VERSION = "rbac.authorization.k8s.io/v1";
 const GITOPS_ROLE = "attacks-gitops-user";
 
-/** The token of a new account in `namespace`, or of one that is there. Rejects with RefusedError where `kube` may not have one. */
+/**
+ * Returns the token of an account in `namespace`, which is created if needed. Rejects with RefusedError if `kube` may
+ * not have one.
+ */
 export async function tokenOf(kube: KubeClient, at: { readonly namespace: string; readonly name: string }, signal: AbortSignal) {
   const path = resourcePath(TARGET_TYPES.serviceAccount, { ...at, subresource: "token" });
   const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 3_600 } };
@@ -27,7 +30,10 @@ export async function tokenOf(kube: KubeClient, at: { readonly namespace: string
   return status.token;
 }
 
-/** Makes a person who may do in `namespace` what the built-in ClusterRole `role` allows, and everything with the users' kinds. */
+/**
+ * Creates a person who may do in `namespace` what the built-in ClusterRole `role` allows, and everything with the
+ * users' kinds.
+ */
 export async function openPerson(world: World, role: "edit" | "admin", namespace: string): Promise<Person> {
   const { kube, signal } = world;
   const account = { namespace, name: `person-${role}` };
@@ -55,7 +61,7 @@ export async function openPerson(world: World, role: "edit" | "admin", namespace
   return { kube: client, token };
 }
 
-/** What the API server says to an attempt: its status and words. Fails when it lets it pass, or fails for another reason. */
+/** The API server's refusal of an attempt: status and message. Fails if the attempt is allowed, or fails for another reason. */
 export async function refusalOf(attempt: Promise<unknown>): Promise<{ readonly status: unknown; readonly message: string }> {
   const outcome = await attempt.then(
     () => undefined,

@@ -4,17 +4,17 @@ import { configMapFile, findApplication, openWorkspace, TYPES, type Workspace, t
 import { ENVIRONMENT } from "./belongings.ts";
 import { openPerson, type Person } from "./person.ts";
 
-/** Two workspaces that share an instance, and people who have the one and want the other. */
+/** Two workspaces that share an instance, and people who own one of them and attack the other. */
 export interface Scene {
   readonly victim: Tenant;
   readonly attacker: Tenant;
-  /** Namespace of the instance both are on. */
+  /** Namespace of the instance that holds both. */
   readonly instanceNamespace: string;
   /** Attackers by their role in their own namespace. */
   readonly people: Readonly<Record<"edit" | "admin", Person>>;
 }
 
-/** A workspace with a deployment `home`, and as whom it is deployed. */
+/** A workspace with a deployment `home`, and the account that deploys it. */
 export interface Tenant {
   readonly workspace: Workspace;
   /** ServiceAccount in Argosy's namespace. */
@@ -30,7 +30,7 @@ interface OwnerBinding extends KubeObject {
 export const OWNER_BINDING = "argosy-deployer";
 const REPOSITORY = "attacks-home";
 
-/** Of three workspaces two are on one of two instances. */
+/** With three workspaces on two instances, two of them share one. */
 export async function openScene(world: World): Promise<Scene> {
   await world.git.commit(REPOSITORY, { "home/config.yaml": configMapFile("home", { safe: "yes" }) });
   const tenants = await Promise.all(["attacks-a", "attacks-b", "attacks-c"].map((name) => becomeTenant(world, name)));
@@ -64,15 +64,15 @@ type ApplicationObject = KubeObject & { readonly spec: { readonly project: strin
 const applicationOf = async (world: World, namespace: string): Promise<ApplicationObject | undefined> =>
   (await findApplication(world, namespace, "home")) as ApplicationObject | undefined;
 
-/** Kinds of a namespace that nobody changes while an attack goes on, and those whose status is written now and then. */
+/** Kinds that nobody changes during an attack, and kinds whose status is written now and then. */
 const STILL: readonly ResourceType[] = [TYPES.configMap, TYPES.secret, TYPES.service, TYPES.roleBinding, TARGET_TYPES.serviceAccount];
 const REPORTED: readonly ResourceType[] = [TYPES.deployment, TYPES.syncRun, TYPES.credential, ENVIRONMENT];
 
 type Specified = KubeObject & { readonly spec?: unknown };
 
 /**
- * Everything of the victim that an attack could change, by which change would show: the objects of its namespace to the version, its
- * account, its project, and what its deployment and Application ask for.
+ * Everything of the victim that an attack could change, in a form that shows a change: the objects of its namespace
+ * by version, its account, its project, and the specs of its deployment and Application.
  */
 export async function stateOf(world: World, { workspace, account, project, instanceNamespace }: Tenant): Promise<unknown> {
   const { kube, signal } = world;

@@ -39,7 +39,7 @@ describe("a first month with Git", () => {
     expect((await user.workspace.configMap("kept"))?.data).toEqual({ back: "yes" });
   });
 
-  story("history that is rewritten is deployed as it is now", "force-push", async (user) => {
+  story("rewritten history is deployed as it is now", "force-push", async (user) => {
     await user.importGit(commitOf("refs/heads/main", { "app/a.yaml": one("a", { line: "first" }), "app/b.yaml": one("b") }, 1_700_000_000));
     await user.deploy();
     await user.ready();
@@ -51,7 +51,7 @@ describe("a first month with Git", () => {
     expect((await user.workspace.configMap("a"))?.data).toEqual({ line: "rewritten" });
   });
 
-  story("a tag that is moved is deployed where it is now", "moved-tag", async (user) => {
+  story("a moved tag is deployed where it is now", "moved-tag", async (user) => {
     await user.importGit(commitOf("refs/tags/v1", { "app/a.yaml": one("a", { tag: "old" }) }, 1_700_000_000));
     await user.deploy({ targetRevision: "v1" });
     await user.ready();
@@ -140,7 +140,7 @@ describe("a first month with Git", () => {
     await user.stands(KINDS.configMap, "a");
   });
 
-  story("a file that is a pointer of Git LFS is passed over, and what it deployed is deleted", "lfs", async (user) => {
+  story("a file that becomes a pointer of Git LFS is skipped, and what it deployed is deleted", "lfs", async (user) => {
     await user.push({ "app/a.yaml": configMapFile("a", {}), "app/b.yaml": configMapFile("b", {}) });
     await user.deploy();
     await user.ready();
@@ -154,7 +154,7 @@ describe("a first month with Git", () => {
     await user.ready();
   });
 
-  story("a Git host that fails for a while leaves what stands, and goes on by itself", "host-down", async (user) => {
+  story("a Git host that fails for a while changes nothing, and deployments go on by themselves after it", "host-down", async (user) => {
     await user.push({ "app/a.yaml": configMapFile("a", { v: "1" }) });
     await user.deploy();
     await user.ready();

@@ -43,7 +43,7 @@ describe("a first month with manifests", () => {
     await user.ready();
   });
 
-  story("a custom resource before its definition says which kind is missing", "cr-before-crd", async (user) => {
+  story("a custom resource before its CRD says which kind is missing", "cr-before-crd", async (user) => {
     await user.push({ "app/a.yaml": configMapFile("a", {}), "app/w.yaml": manifest("Widget", "w", {}, "example.com/v1") });
     await user.deploy();
     await user.reads(/Widget|example\.com/);
@@ -52,7 +52,7 @@ describe("a first month with manifests", () => {
     await user.ready();
   });
 
-  story("a definition of a kind, which a namespace cannot hold, is refused in words", "crd", async (user) => {
+  story("a CRD, which no namespace can hold, is refused in words", "crd", async (user) => {
     const definition = {
       spec: {
         group: "month.example.com",
@@ -93,7 +93,7 @@ describe("a first month with manifests", () => {
     await user.ready();
   });
 
-  story("one object in two files is told as a double", "double", async (user) => {
+  story("one object in two files is reported as a duplicate", "double", async (user) => {
     await user.push({ "app/a.yaml": configMapFile("a", { from: "a" }), "app/b.yaml": configMapFile("a", { from: "b" }) });
     await user.deploy();
     await user.ready();
@@ -102,7 +102,7 @@ describe("a first month with manifests", () => {
     expect(conditions.filter(({ type, status }) => type === "RepeatedResourceWarning" && status === "True")).toHaveLength(1);
   });
 
-  story("a field that cannot be changed is named; an object of a new name goes on", "immutable", async (user) => {
+  story("a field that cannot be changed is named; an object with a new name is deployed", "immutable", async (user) => {
     await user.push({ "app/web.yaml": workload("web", "one") });
     await user.deploy();
     await user.ready();
@@ -125,7 +125,7 @@ describe("a first month with manifests", () => {
   });
 
   story(
-    "a ConfigMap that is too long for kubectl's annotation says so, and is applied on the server's side when asked",
+    "a ConfigMap that is too long for kubectl's annotation says so, and is applied server-side on request",
     "long-map",
     async (user) => {
       const data = { text: "x".repeat(300_000) };
@@ -139,7 +139,7 @@ describe("a first month with manifests", () => {
     },
   );
 
-  story("a quota that is full is named, and what waits goes on once there is room", "quota", async (user) => {
+  story("a full quota is named, and what waits is deployed once there is room", "quota", async (user) => {
     await user.apply(KINDS.quota, { metadata: { name: "few" }, spec: { hard: { "count/configmaps": "2" } } });
     await user.push({ "app/a.yaml": configMapFile("a", {}), "app/b.yaml": configMapFile("b", {}), "app/c.yaml": configMapFile("c", {}) });
     await user.deploy();
@@ -173,7 +173,7 @@ describe("a first month with manifests", () => {
     await user.ready();
   });
 
-  story("a hook that fails stops the sync, and is mended by a push", "failing-hook", async (user) => {
+  story("a failing hook stops the sync, and a push corrects it", "failing-hook", async (user) => {
     await user.push({ "app/a.yaml": configMapFile("a", {}), "app/job.yaml": jobFile("before", { exitCode: 3, hook: "PreSync" }) });
     await user.deploy();
     await user.reads(/^SyncFailed: .*failed/);
@@ -193,7 +193,7 @@ describe("a first month with manifests", () => {
     await user.ready();
   });
 
-  story("a hook that never ends says that it is waited for, and a mended push is deployed", "endless-hook", async (user) => {
+  story("a hook that never ends is reported as waited for, and a correcting push is deployed", "endless-hook", async (user) => {
     await user.push({ "app/a.yaml": configMapFile("a", {}), "app/job.yaml": jobFile("endless", { runMs: 100_000_000, hook: "PreSync" }) });
     await user.deploy();
     await user.reads(/OutOfSync: .*/);

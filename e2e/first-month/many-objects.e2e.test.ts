@@ -3,12 +3,12 @@ import { configMapFile, type DeploymentResource, IS_LONG } from "../world.ts";
 import { story } from "./story.ts";
 
 const COUNT = 2_000;
-/** Argo CD applies some dozens of objects a second on a small machine. */
+/** Argo CD applies some dozens of objects per second on a small machine. */
 const TIMEOUT_MS = 10 * 60_000;
 
 type Shown = DeploymentResource["status"] & { readonly resourceCount?: number };
 
-/** In a file of its own: the instance's controller has nothing left for the stories beside it. */
+/** In its own file: it takes the instance's whole controller, which would leave nothing to stories beside it. */
 describe.runIf(IS_LONG)("a first month with many objects", () => {
   story("two thousand objects are deployed, and the status lists the first 500 and says how many there are", "many", async (user) => {
     const files = Array.from({ length: COUNT }, (_, index) => [`app/${index}.yaml`, configMapFile(`many-${index}`, {})] as const);

@@ -86,7 +86,7 @@ describe("a first month with the resources", () => {
     await user.ready();
   });
 
-  story("a manual deployment is changed by hand, told as OutOfSync, and put back by a run", "manual-edit", async (user) => {
+  story("a manual deployment is changed by hand, shown as OutOfSync, and restored by a run", "manual-edit", async (user) => {
     await user.push({ "app/a.yaml": configMapFile("a", { v: "1" }) });
     await user.deploy({ type: "manual" });
     await user.apply(KINDS.syncRun, { metadata: { name: "first" }, spec: { gitopsDeploymentName: "app" } });
@@ -132,7 +132,7 @@ describe("a first month with the resources", () => {
     expect((await user.workspace.configMap("a"))?.data).toEqual({ v: "2" });
   });
 
-  story("a paused deployment takes no change until the annotation goes", "paused", async (user) => {
+  story("a paused deployment takes no change until the annotation is removed", "paused", async (user) => {
     await user.push({ "app/a.yaml": configMapFile("a", {}), "two/b.yaml": configMapFile("b", {}) });
     await user.deploy();
     await user.ready();
@@ -151,7 +151,7 @@ describe("a first month with the resources", () => {
   });
 
   story(
-    "a second deployment of the same directory is told as shared; when it goes, the first puts back what went with it",
+    "a second deployment of the same directory is reported as shared; when it goes, the first restores what went with it",
     "renamed",
     async (user) => {
       await user.push({ "app/a.yaml": configMapFile("a", {}) });
@@ -179,7 +179,7 @@ describe("a first month with the resources", () => {
     await user.isGone(KINDS.configMap, "a");
   });
 
-  story("an object with a finalizer that leaves Git is waited for", "held-object", async (user) => {
+  story("an object with a finalizer that is removed from Git is waited for", "held-object", async (user) => {
     const held = manifest("ConfigMap", "held", { metadata: { finalizers: ["example.com/hold"] } });
     await user.push({ "app/a.yaml": configMapFile("a", {}), "app/held.yaml": held });
     await user.deploy();
@@ -201,7 +201,7 @@ describe("a first month with the resources", () => {
     await user.isGone(KINDS.configMap, "held");
   });
 
-  story("a namespace that is deleted and made anew starts from nothing", "namespace-anew", async (user) => {
+  story("a namespace that is deleted and created again starts from nothing", "namespace-anew", async (user) => {
     const { kube, signal } = user.world;
     await user.push({ "app/a.yaml": configMapFile("a", {}) });
     await user.deploy({ finalizers: WITH_FINALIZER });

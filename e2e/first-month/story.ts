@@ -15,31 +15,31 @@ import {
   type World,
 } from "../world.ts";
 
-/** What one user of one namespace does, and what that user reads of the deployment `app`. */
+/** What one user of one namespace does, and what that user reads about the deployment `app`. */
 export interface Story {
   readonly world: World;
   readonly namespace: string;
   readonly workspace: Workspace;
-  /** Commits files of the story's own repository to `main`; an `undefined` file is removed. Returns the commit. */
+  /** Commits files to `main` of the story's own repository; an `undefined` file is removed. Returns the commit. */
   push(files: Readonly<Record<string, string | undefined>>): Promise<string>;
-  /** Gives `git fast-import --force` this input: branches, tags, symbolic links, submodules, rewritten history. */
+  /** Passes this input to `git fast-import --force`: branches, tags, symbolic links, submodules, rewritten history. */
   importGit(stream: string): Promise<void>;
-  /** Applies the deployment `app` of the story's own repository, or changes it. */
+  /** Creates or changes the deployment `app` of the story's own repository. */
   deploy(spec?: DeploySpec): Promise<void>;
-  /** Asks for a refresh, as users do after a push. */
+  /** Requests a refresh, as users do after a push. */
   refresh(): Promise<void>;
   /** What `Ready` says now: `reason: message`. */
   said(): Promise<string>;
   /** Waits until `Ready` says something that matches. */
   reads(words: RegExp): Promise<string>;
-  /** Waits until the deployment is ready, at `revision` where one is given. */
+  /** Waits until the deployment is ready, at `revision` if given. */
   ready(revision?: string, timeoutMs?: number): Promise<DeploymentResource>;
-  /** Applies an object of the user's own into the namespace. */
+  /** Applies an object of the user's own to the namespace. */
   apply(type: ResourceType, object: Readonly<Record<string, unknown>>): Promise<void>;
   get<T extends KubeObject>(type: ResourceType, name: string): Promise<T | undefined>;
-  /** Waits until an object of the namespace is there. */
+  /** Waits until an object of the namespace exists. */
   stands(type: ResourceType, name: string): Promise<KubeObject>;
-  /** Waits until an object of the namespace is not there. */
+  /** Waits until an object of the namespace is gone. */
   isGone(type: ResourceType, name: string): Promise<void>;
 }
 
@@ -57,7 +57,10 @@ export interface DeploySpec {
 const FINALIZER = "resources-finalizer.managed-gitops.redhat.com";
 const GROUP = "managed-gitops.redhat.com/v1alpha1";
 
-/** Declares a story: a namespace and a repository of its own, beside other stories. What its user read, and when, is in the output. */
+/**
+ * Declares a story with its own namespace and repository, which runs beside other stories. The output has what its
+ * user read, and when.
+ */
 export function story(title: string, name: string, tell: (story: Story) => Promise<void>): void {
   it.concurrent(title, async () => {
     const world = openWorld();
@@ -128,7 +131,7 @@ function readyOf(resource: DeploymentResource | undefined): string {
   return ready === undefined ? "" : `${ready.reason}: ${ready.message ?? ""}`;
 }
 
-/** Writes down each thing that `Ready` says in a namespace, with the seconds since the story began. */
+/** Records each text of `Ready` in a namespace, with the seconds since the story began. */
 async function takeNotes(world: World, namespace: string): Promise<{ close(): Promise<readonly string[]> }> {
   const beganAt = performance.now();
   const last = new Map<string, string>();
@@ -175,7 +178,7 @@ export function manifest(kind: string, name: string, rest: Readonly<Record<strin
   return JSON.stringify({ apiVersion, kind, metadata: { name, ...metadata }, ...content });
 }
 
-/** A Job whose pod ends with this exit code after so long; as a hook of a sync where `hook` says of which. */
+/** A Job whose pod ends with this exit code after so long. `hook`: which hook of a sync it is; absent: none. */
 export function jobFile(name: string, { exitCode = 0, runMs = 1, hook }: { exitCode?: number; runMs?: number; hook?: string }): string {
   const template = {
     metadata: { annotations: { "dev.argosy/exit-code": String(exitCode), "dev.argosy/run-ms": String(runMs) } },
@@ -185,7 +188,7 @@ export function jobFile(name: string, { exitCode = 0, runMs = 1, hook }: { exitC
   return manifest("Job", name, { metadata, spec: { backoffLimit: 0, template } }, "batch/v1");
 }
 
-/** One commit as git-fast-import(1) reads it: `files` maps a path to its mode and content (or, for a submodule, its commit). */
+/** One commit as git-fast-import(1) reads it. `files`: each path with its mode and content (of a submodule, its commit). */
 export function commitOf(
   ref: string,
   files: Readonly<Record<string, { readonly mode?: "100644" | "120000" | "160000"; readonly content: string }>>,
@@ -198,7 +201,7 @@ export function commitOf(
   return `commit ${ref}\ncommitter User <user@localhost> ${seconds} +0000\n${data("a change")}deleteall\n${changes.join("")}\n`;
 }
 
-/** The next commit of this branch or tag gets no parent: its history is rewritten. */
+/** The next commit of this branch or tag has no parent: its history is rewritten. */
 export function forgotten(ref: string): string {
   return `reset ${ref}\n\n`;
 }

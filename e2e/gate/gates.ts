@@ -6,7 +6,7 @@ import { openPostgresGate } from "./postgres-gate.ts";
 import { type Account, createTurnstile, type Watching } from "./turnstile.ts";
 import { whoSends } from "./who-sends.ts";
 
-/** The ways of the control planes, and who walks on them. */
+/** The connections of the control planes, and which processes use them. */
 export interface Ways {
   readonly api: DevApi;
   readonly databaseProxy: FaultProxy;
@@ -14,9 +14,9 @@ export interface Ways {
   readonly processes: readonly ArgosyProcess[];
 }
 
-/** Gates that all control planes can be led through, and back to the straight way. */
+/** Gates for the connections of all control planes, which can also go past them. */
 export interface Gates {
-  /** Leads them through, unless they are there, and begins to count. */
+  /** Leads the connections through the gates, unless they go there already, and begins to count. */
   watch(watching: Watching): Promise<void>;
   account(): Account;
   close(): Promise<void>;

@@ -17,14 +17,14 @@ interface Exchange {
   readonly reply: ServerResponse;
 }
 
-/** Stands in front of an API server, proves itself as that does, and lets each request that changes something through the turnstile. */
+/** A gate in front of an API server, with the same certificate. Each request that changes something passes the turnstile. */
 export async function openHttpGate(way: string, { port, ca, serving }: KubernetesCluster, turnstile: Turnstile): Promise<Gate> {
   const agent = new Agent({ keepAlive: true, ca });
 
   const carry = async ({ asked, reply }: Exchange, body: Buffer): Promise<IncomingMessage> => {
     const { method, url: path, headers } = asked;
     const sent = request({ host: "127.0.0.1", port, method, path, headers, agent });
-    // A watch ends when who watches goes.
+    // A watch ends when its client goes.
     reply.once("close", () => void (reply.writableFinished || sent.destroy()));
     sent.end(body);
     const [answer] = (await once(sent, "response")) as [IncomingMessage];
@@ -61,18 +61,18 @@ export async function openHttpGate(way: string, { port, ca, serving }: Kubernete
 
 function pipe(answer: IncomingMessage, reply: ServerResponse): void {
   reply.writeHead(answer.statusCode ?? 0, withoutLength(answer));
-  // A watch says nothing for long, but that it has begun.
+  // A watch may send nothing for a long time except its headers.
   reply.flushHeaders();
   answer.on("error", () => reply.destroy()).pipe(reply);
 }
 
-/** How it is cut into pieces is between two parties alone. */
+/** Framing belongs to a single connection. */
 function withoutLength({ headers }: IncomingMessage): IncomingMessage["headers"] {
   const { "transfer-encoding": _pieces, connection: _connection, ...rest } = headers;
   return rest;
 }
 
-/** Questions that are asked with POST, and writes that are only tried, change nothing. */
+/** Reviews that are sent by POST, and dry runs, change nothing. */
 function isReading({ method, url = "" }: IncomingMessage): boolean {
   return method === "GET" || url.includes("dryRun=") || url.includes("/authorization.k8s.io/");
 }

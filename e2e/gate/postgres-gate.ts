@@ -4,12 +4,12 @@ import type { Gate } from "./http-gate.ts";
 import { createMessageReader, type Message, type Said } from "./postgres-messages.ts";
 import type { Turnstile } from "./turnstile.ts";
 
-/** The statement by which a move enters a phase, which is its second value. Such commits are recognised by its name. */
+/** The statement by which a move enters a phase, which is its second value. Such commits are recognised by this name. */
 export const ENTER = "enter_move_phase";
-/** Ends each answer: the server is ready for what comes next, outside of any transaction. */
+/** Ends each answer: the server is ready for the next message, outside of any transaction. */
 const READY = Buffer.from("Z\0\0\0\u0005I", "latin1");
 
-/** Stands in front of PostgreSQL, and lets each commit that takes a move into another phase through the turnstile. */
+/** A gate in front of PostgreSQL. Each commit that takes a move into another phase passes the turnstile. */
 export async function openPostgresGate(port: number, turnstile: Turnstile): Promise<Gate> {
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (near) => {
@@ -44,7 +44,7 @@ interface Link {
 function lead({ near, far }: Link, turnstile: Turnstile): void {
   const read = createMessageReader();
   let transaction: Said[] = [];
-  /** Takes answers while a commit is under way whose answer its sender may not hear. */
+  /** Takes the server's answers while such a commit is under way: its sender may have to die before it gets them. */
   let listener: ((chunk: Buffer) => void) | undefined;
   far.on("data", (chunk: Buffer) => (listener === undefined ? near.write(chunk) : listener(chunk)));
 

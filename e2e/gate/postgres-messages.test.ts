@@ -35,7 +35,7 @@ const COMMIT = message("Q", text("commit"));
 const SYNC = message("S");
 const ALL = Buffer.concat([STARTUP, BIND, SYNC, COMMIT]);
 
-it.each([1, 3, 7, 1_000])("tells the messages apart that come in pieces of %i bytes, and loses none of them", (size) => {
+it.each([1, 3, 7, 1_000])("separates messages that come in pieces of %i bytes, and loses none", (size) => {
   const read = createMessageReader();
   const pieces = Array.from({ length: Math.ceil(ALL.length / size) }, (_, index) => ALL.subarray(index * size, (index + 1) * size));
   const messages = pieces.flatMap((piece) => read(piece));

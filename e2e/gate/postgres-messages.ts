@@ -1,12 +1,15 @@
-/** What a client of PostgreSQL says (protocol 3.0, https://www.postgresql.org/docs/18/protocol-message-formats.html), as far as it matters here. */
+/**
+ * The messages of a PostgreSQL client (protocol 3.0,
+ * https://www.postgresql.org/docs/18/protocol-message-formats.html), as far as they matter here.
+ */
 export type Said =
-  /** A statement that was prepared under this name gets its values. */
+  /** Values for the statement that was prepared under this name. */
   | { readonly kind: "bind"; readonly statement: string; readonly values: readonly string[] }
-  /** Plain text, such as `commit`. */
+  /** A plain statement, such as `commit`. */
   | { readonly kind: "query"; readonly text: string }
   | { readonly kind: "other" };
 
-/** One message as it came, and what it says. */
+/** One message as it came, and its meaning. */
 export interface Message {
   readonly raw: Buffer;
   readonly said: Said;
@@ -15,7 +18,7 @@ export interface Message {
 const HEAD_BYTES = 5;
 const OTHER: Said = { kind: "other" };
 
-/** Cuts what a client sends into its messages. The first one has no type. */
+/** Cuts what a client sends into messages. The first one has no type. */
 export function createMessageReader(): (chunk: Buffer) => readonly Message[] {
   let rest: Buffer = Buffer.alloc(0);
   let hasStarted = false;
@@ -45,7 +48,7 @@ function parse(raw: Buffer): Said {
   return type === "B" ? parseBind(body) : OTHER;
 }
 
-/** Portal, statement, formats, values: each value with its length before it, −1 for null. */
+/** Portal, statement, formats, values. Each value follows its length, which is −1 for null. */
 function parseBind(body: Buffer): Said {
   const portalEnd = body.indexOf(0);
   const statementEnd = body.indexOf(0, portalEnd + 1);

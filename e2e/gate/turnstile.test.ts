@@ -23,7 +23,7 @@ async function run(point?: WritePoint) {
 }
 
 describe("the turnstile", () => {
-  it("counts what it is asked about by name, and lets everything through", async () => {
+  it("counts writes about its words by name, and lets everything through", async () => {
     const { writes, killed, answers, victim } = await run();
     expect(writes).toEqual([
       { name: "patch", index: 0 },
@@ -33,7 +33,7 @@ describe("the turnstile", () => {
     expect([killed, answers, victim]).toEqual([[], ["u-1 first", "u-2", "u-1", "u-1 second"], undefined]);
   });
 
-  it("ends who writes before the write is carried, or after it and before the answer", async () => {
+  it("kills the sender before its write is passed on, or after it and before the answer", async () => {
     const before = await run({ name: "patch", index: 1, when: "before" });
     expect([before.killed, before.carried, before.answers.at(-1)]).toEqual([[7], ["u-1 first", "u-2", "u-1"], undefined]);
     const after = await run({ name: "patch", index: 1, when: "after" });

@@ -1,39 +1,39 @@
 /** A request that changes something, on its way from a control plane. */
 export interface Passage {
-  /** What it does, as the simulation's failpoints are called: `engine.PATCH.applications`, `database.move.GRANT`. */
+  /** What it does, in the names of the simulation's failpoints: `engine.PATCH.applications`, `database.move.GRANT`. */
   readonly name: string;
-  /** All it says, which it is recognised by. */
+  /** Its whole text, by which it is recognised. */
   readonly text: string;
-  /** The port it comes from at the gate. */
+  /** The port at the gate that it comes from. */
   readonly port: number;
 }
 
-/** A moment at which whoever writes dies: before the `index`-th write of this name, from 0, or after it and before its answer. */
+/** When the sender dies: before the `index`-th write of this name, from 0, or after it and before its answer. */
 export interface WritePoint {
   readonly name: string;
   readonly index: number;
   readonly when: "before" | "after";
 }
 
-/** Which writes are counted: those that mention one of these words. */
+/** Writes are counted if they contain one of these words. */
 export interface Watching {
   readonly about: readonly string[];
   readonly point?: WritePoint;
 }
 
-/** What became of it. */
+/** What happened. */
 export interface Account {
   readonly writes: readonly Pick<WritePoint, "name" | "index">[];
-  /** Index of the process that died at the point; absent: nobody came to it. */
+  /** Index of the process that died at the point. Absent: no write reached it. */
   readonly victim: number | undefined;
 }
 
-/** What every write of the control planes goes through while somebody counts them. */
+/** Passes the writes of the control planes on, and counts them. */
 export interface Turnstile {
-  /** Begins to count anew. */
+  /** Begins to count again from zero. */
   watch(watching: Watching): void;
   account(): Account;
-  /** Carries a write to its server; `undefined`: whoever sent it is dead, and is to hear nothing. */
+  /** Passes a write to its server. `undefined`: the sender was killed and gets no answer. */
   pass<T>(passage: Passage, carry: () => Promise<T>): Promise<T | undefined>;
 }
 

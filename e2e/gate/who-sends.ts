@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 const INODE = 9;
 
-/** Which of these processes holds the connection that leaves 127.0.0.1 from a port, as the kernel has it (proc(5)). */
+/** Which of these processes has the connection from this port of 127.0.0.1, by the kernel's tables (proc(5)). */
 export function whoSends(port: number, pids: readonly number[]): number | undefined {
   const local = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   const rows = readFileSync("/proc/net/tcp", "utf8")
@@ -12,7 +12,7 @@ export function whoSends(port: number, pids: readonly number[]): number | undefi
   return pids.find((pid) => descriptors(pid).some((descriptor) => sockets.has(descriptor)));
 }
 
-/** What a process has open; nothing of one that is gone, or of a descriptor that was closed between the two reads. */
+/** The open files of a process. Empty if it is gone; a file that was closed between the two reads is left out. */
 function descriptors(pid: number): readonly string[] {
   try {
     return readdirSync(`/proc/${pid}/fd`).map((name) => linkOf(`/proc/${pid}/fd/${name}`));

@@ -6,8 +6,8 @@ import { text } from "node:stream/consumers";
 import type { Question } from "./main.ts";
 
 /**
- * Looks for secrets in a process of its own, which leaves nothing open in ours: what it read is as much as a run produced. Resolves
- * with what was searched; rejects with what stands where.
+ * Searches for secrets in its own process, so that nothing stays open in this one: it reads everything a run
+ * produced. Resolves with what was searched. Rejects with what was found where.
  */
 export async function askSecrecy(question: Question): Promise<string> {
   const child = spawn(process.execPath, [join(import.meta.dirname, "main.ts")], { stdio: ["pipe", "pipe", "pipe"] });

@@ -6,8 +6,8 @@ import { findSecrets, type Product, type SecretInventory } from "./secrets.ts";
 const LONGEST_MS = 120_000;
 
 /**
- * The end of every run: nothing that it produced shows a secret that it made. Rejects with what stands where; says how much was
- * searched, because finding nothing in nothing proves nothing.
+ * The end of every run: nothing that it produced shows a secret that it created. Rejects with what was found where.
+ * Reports how much was searched, because finding nothing in nothing proves nothing.
  */
 export async function expectSecrecy(
   traces: Omit<Traces, "kube"> & { readonly adminKubeconfig: string },

@@ -13,20 +13,20 @@ const DOCUMENTS = /^(kubeconfig|config)$/;
 const INNER = /^(token|bearerToken|password|client-key-data|keyData)$/;
 const SHORTEST = 12;
 
-/** Adds to the inventory what stands in the cluster's Secrets: users', ours and the instances'. */
+/** Adds the content of the cluster's Secrets to the inventory: users', ours and the instances'. */
 export async function keepSecretsOf(kube: KubeClient, inventory: SecretInventory, signal: AbortSignal): Promise<void> {
   const { items } = await kube.listPage<SecretObject>(SECRET, {}, signal);
   for (const { metadata, data = {} } of items)
     for (const [field, encoded] of Object.entries(data)) {
       const text = Buffer.from(encoded, "base64").toString();
       const values = WHOLE.test(field) ? [text] : DOCUMENTS.test(field) ? innerOf(text) : [];
-      // What tests write as a wrong password may be short; what is made at random is not.
+      // A wrong password that a test writes may be short; random ones are not.
       for (const value of values.filter(({ length }) => length >= SHORTEST))
         inventory.keep(`${field} of Secret ${metadata.namespace}/${metadata.name}`, value);
     }
 }
 
-/** Secret values anywhere in a document, as text and, where they are base64 of a key, as that. */
+/** Secret values anywhere in a document: as text and, where that is base64 of a key, decoded too. */
 function innerOf(document: string): readonly string[] {
   const found: string[] = [];
   const walk = (value: unknown): void => {
@@ -38,7 +38,7 @@ function innerOf(document: string): readonly string[] {
   try {
     walk(parse(document));
   } catch {
-    // Some stories write what is no document at all.
+    // Some stories write text that is no document.
   }
   return found;
 }

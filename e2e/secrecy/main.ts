@@ -3,7 +3,7 @@ import process from "node:process";
 import { expectSecrecy } from "./expect-secrecy.ts";
 import { createSecretInventory } from "./secrets.ts";
 
-/** What a run hands over on standard input. */
+/** What a run passes on standard input. */
 export interface Question {
   readonly traces: Parameters<typeof expectSecrecy>[0];
   /** What tests registered, as name and value. */

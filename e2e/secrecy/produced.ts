@@ -5,16 +5,16 @@ import type { KubeClient, ListPage } from "../../src/runtime/kube/client.ts";
 import type { KubeObject, ResourceType } from "../../src/runtime/kube/resource.ts";
 import type { Product } from "./secrets.ts";
 
-/** Where a run left words. */
+/** Where a run has left text. */
 export interface Traces {
   readonly kube: KubeClient;
   readonly databaseUrl: string;
-  /** With the logs of the control planes. */
+  /** The folder with the logs of the control planes. */
   readonly directory: string;
   readonly argosyUrls: readonly string[];
 }
 
-/** Everything that people, other programs or backups can read of what Argosy did, but for Secrets. */
+/** Everything that Argosy produced and that people, other programs or backups can read, except Secrets. */
 export async function readProducts(traces: Traces, signal: AbortSignal): Promise<readonly Product[]> {
   return [
     ...readLogs(traces.directory),
@@ -66,7 +66,7 @@ const SHOWN: readonly ResourceType[] = [
 ];
 const PAGE = 500;
 
-/** One kind after the other: this is no place to be fast, and many connections at the end of a run would be many to close. */
+/** One kind after the other: speed does not matter here, and many connections would have to be closed at the end. */
 async function readObjects(kube: KubeClient, signal: AbortSignal): Promise<readonly Product[]> {
   const found: Product[] = [];
   for (const type of SHOWN)
@@ -83,7 +83,7 @@ async function readObjects(kube: KubeClient, signal: AbortSignal): Promise<reado
   return found;
 }
 
-/** Every table as text, each row as PostgreSQL writes it: bytes in hexadecimal. */
+/** Every table as text, each row as PostgreSQL prints it: bytes in hexadecimal. */
 async function dumpTables(url: string): Promise<readonly Product[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -23,7 +23,7 @@ describe("the secrets of a run", () => {
     expect(found(text)).toHaveLength(1);
   });
 
-  it("are found in base64 of anything they stand in", () => {
+  it("are found in the base64 of any text around them", () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (before, after) => {
         expect(found(Buffer.from(before + SECRET + after).toString("base64"))).toHaveLength(1);
@@ -36,7 +36,7 @@ describe("the secrets of a run", () => {
     expect(found(`"${line}\\n"`, `-----BEGIN EC PRIVATE KEY-----\n${line}\n-----END EC PRIVATE KEY-----\n`)).toHaveLength(1);
   });
 
-  it("are not taken where anything might be one", () => {
+  it("are refused where they are too short to be recognised", () => {
     expect(() => found("", "first")).toThrow(/less than 12/);
   });
 });

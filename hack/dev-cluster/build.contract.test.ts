@@ -12,7 +12,7 @@ afterAll(() => rmSync(cache, { recursive: true }));
 const { signal } = new AbortController();
 
 describe("building with Go", () => {
-  it.each(argoCdVersions())("has the Kustomize and the Helm that Argo CD %s names itself", async (version) => {
+  it.each(argoCdVersions())("has the versions of Kustomize and Helm that Argo CD %s names", async (version) => {
     const { directory } = goSet(argoCdSetName(version));
     const module = `github.com/argoproj/argo-cd/v${version.split(".")[0]}`;
     const downloaded = await runGo(await findGo(), { directory, args: ["mod", "download", "-json", module] }, signal);
@@ -24,7 +24,7 @@ describe("building with Go", () => {
     expect(sets.toSorted()).toEqual(rendererSets(version).toSorted());
   });
 
-  it("builds a set once, also for two who ask at the same time, and leaves only complete ones", async () => {
+  it("builds a set once, also for two requests at the same time, and leaves only complete ones", async () => {
     const steps: string[] = [];
     const progress = (step: { readonly step: string; readonly done: boolean }) => step.done && steps.push(step.step);
     const [one, two] = await Promise.all([buildSet("tools", { cache, progress }, signal), buildSet("tools", { cache, progress }, signal)]);
@@ -34,7 +34,7 @@ describe("building with Go", () => {
     expect(() => execFileSync(one.program("redis"), ["--unheard-of"], { stdio: "pipe" })).toThrow('the flag "--unheard-of" is not known');
   });
 
-  it("without Go finds what was built from the same sources, and says in one sentence what is missing for the rest", async () => {
+  it("finds sets from the same sources without Go, and says in one sentence what is missing for the others", async () => {
     const built = await buildSet("tools", { cache }, signal);
     const { PATH } = process.env;
     process.env["PATH"] = "/nonexistent";

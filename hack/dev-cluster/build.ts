@@ -9,7 +9,7 @@ import { findGo, type GoToolchain, isGoNewEnough, runGo } from "./go-toolchain.t
 
 /** A set of programs ready to run. */
 export interface BuiltSet {
-  /** Folder that holds `bin/`, and for Argo CD `crds/` and `base/`. Its name changes with everything it was built from. */
+  /** Folder with `bin/`, and for Argo CD `crds/` and `base/`. Its name changes with everything it was built from. */
   readonly directory: string;
   readonly bin: string;
   program(name: string): string;
@@ -29,7 +29,7 @@ export interface BuildOptions {
   readonly cache?: string;
 }
 
-/** In each built set: which Go made it, by which it is found where Go is no more. */
+/** In each built set: the Go version that built it. By it the set is found where Go is not installed any more. */
 const goVersionFile = "go-version";
 const unusedAfterMs = 30 * 24 * 3_600_000;
 
@@ -39,9 +39,10 @@ export function cacheDirectory(env: NodeJS.ProcessEnv = process.env): string {
 }
 
 /**
- * Builds a set of programs, or finds it in the cache, where it lies under a hash of everything that went into it. Two builders of
- * the same set take turns, and what is in the cache is always complete. Without Go what was built from the same sources before will
- * do. InputError when Go is missing or too old; UnavailableError when the build fails.
+ * Builds a set of programs, or finds it in the cache under a hash of everything that goes into it. Two builders of
+ * the same set take turns, and the cache only has complete sets. Without Go, a set that was built from the same
+ * sources earlier is used. Throws `InputError` when Go is missing or too old, `UnavailableError` when the build
+ * fails.
  */
 export async function buildSet(name: string, options: BuildOptions, signal: AbortSignal): Promise<BuiltSet> {
   const set = goSet(name);
@@ -54,7 +55,7 @@ export async function buildSet(name: string, options: BuildOptions, signal: Abor
   return { directory, bin: join(directory, "bin"), program: (program) => join(directory, "bin", program) };
 }
 
-/** What was built from these very sources, with whichever Go it says it was. */
+/** Finds a set that was built from exactly these sources, by any version of Go. */
 async function findBuilt(parent: string, set: GoSet): Promise<string | undefined> {
   const built = (await isThere(parent)) ? (await readdir(parent)).filter((name) => name.startsWith(`${set.name}-`)) : [];
   for (const name of built) {
@@ -118,7 +119,7 @@ async function copyExtras(draft: string, job: Job, signal: AbortSignal): Promise
   }
 }
 
-/** Copies a folder of the module cache, whose folders are read-only, into one that can be removed again. */
+/** Copies a folder of the module cache, whose folders are read-only, into one that can be deleted. */
 async function copyWritable(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true });
   for (const entry of await readdir(from, { withFileTypes: true })) {
@@ -169,7 +170,7 @@ async function requireGo(set: GoSet, go: GoToolchain): Promise<void> {
   });
 }
 
-/** Removes sets that nobody asked for in a month. Asking for one renews it, so other checkouts keep theirs. */
+/** Deletes sets that nobody has used for a month. Each use renews a set, so other checkouts keep theirs. */
 async function removeUnused(parent: string, keep: string): Promise<void> {
   for (const name of await readdir(parent)) {
     const path = join(parent, name);

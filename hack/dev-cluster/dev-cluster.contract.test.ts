@@ -87,7 +87,7 @@ describe("the development cluster", () => {
     expect(deployed.items.map(isReady)).toEqual([true, true]);
   }, 120_000);
 
-  it("starts a process again that was killed, and says how it ended", async () => {
+  it("restarts a killed process, and says how it ended", async () => {
     const before = pidOf(controller) ?? 0;
     process.kill(before, "SIGKILL");
     const found = await until(
@@ -99,7 +99,7 @@ describe("the development cluster", () => {
     expect(pidOf(controller)).not.toBe(before);
   }, 120_000);
 
-  it("goes on with running processes after the node was restarted", async () => {
+  it("keeps running processes when the node is restarted", async () => {
     const before = dev.main.node?.processes();
     await dev.main.restartNode(signal);
     await until(
@@ -113,7 +113,7 @@ describe("the development cluster", () => {
     expect((await pod("one", controller))?.status.containerStatuses?.[0]?.restartCount).toBe(1);
   }, 120_000);
 
-  it("can stop a pod without ending it", async () => {
+  it("can freeze a pod without ending it", async () => {
     const at = { namespace: "one", name: controller };
     await setCpuShare(dev.main.client, at, 0, signal);
     await until(
@@ -125,12 +125,12 @@ describe("the development cluster", () => {
     await refreshed("shop");
   }, 120_000);
 
-  it("can cut one instance off from its API server alone", async () => {
+  it("can cut off one instance from its API server, and no other", async () => {
     const { faultProxy } = dev.main;
     await faultProxy.disturb("pod:one", { kind: "cut" });
     await expect(fetch(await dev.main.serverFor("pod:one"))).rejects.toThrow();
     await askRefresh("shop");
-    // Everybody else still gets through.
+    // All others still get through.
     expect((await application("shop"))?.metadata.annotations).toHaveProperty("argocd.argoproj.io/refresh");
     await faultProxy.restore("pod:one");
     await refreshed("shop");
@@ -155,7 +155,7 @@ describe("the development cluster", () => {
     );
   }, 120_000);
 
-  it("runs what it does not know without a process", async () => {
+  it("runs an unknown image without a process", async () => {
     const template = (name: string, annotations: object) => ({
       apiVersion: "batch/v1",
       kind: "Job",
@@ -195,7 +195,7 @@ describe("the development cluster", () => {
     ).toBeUndefined();
   }, 120_000);
 
-  it("tells an image that cannot be had, and a process that outgrew its memory", async () => {
+  it("reports an image that cannot be pulled, and a process that uses too much memory", async () => {
     const single = (name: string, container: object) => ({
       apiVersion: "v1",
       kind: "Pod",
@@ -235,7 +235,7 @@ describe("the development cluster", () => {
     expect(running.map(({ pid }) => readStat(pid))).toEqual([undefined, undefined, undefined]);
   }, 120_000);
 
-  it("starts again where it was stopped", async () => {
+  it("starts again with its old state", async () => {
     const options = { stateDir: join(directory, "state"), clusters: [{ name: "main" }] };
     const before = dev.main.kubernetes.server;
     await dev.stop();
@@ -257,7 +257,7 @@ describe("the development cluster", () => {
     );
   }
 
-  /** The controller does its work: it removes the annotation when it has compared. */
+  /** The controller works: it removes the annotation once it has compared. */
   async function refreshed(name: string): Promise<void> {
     await askRefresh(name);
     await until(

@@ -17,11 +17,11 @@ import { type Catalogue, createCatalogue } from "./process-node/programs/catalog
 import { claimStateDirectory } from "./state-directory.ts";
 
 export interface DevClusterOptions {
-  /** Everything is kept here, and a second start takes up what the first left. One user at a time. */
+  /** Everything is kept here, and a second start continues from it. One user at a time. */
   readonly stateDir: string;
   /** Default: one cluster, `main`. */
   readonly clusters?: readonly ClusterOptions[];
-  /** Whether processes end when ours does, however that happens. Default true; without it the next start finds them. */
+  /** Whether processes end with this one, however it ends. Default true. Otherwise the next start finds them. */
   readonly endsWithUs?: boolean;
   /** Whether pods reach their API server through the fault proxy, as the party `pod:<namespace>`. Default false. */
   readonly podsBehindProxy?: boolean;
@@ -33,23 +33,23 @@ export interface DevClusterOptions {
 
 export interface ClusterOptions {
   readonly name: string;
-  /** Whether pods run here. Default true; without it pods stay pending. */
+  /** Whether pods run. Default true. Otherwise they stay pending. */
   readonly node?: boolean;
 }
 
-/** One API server with what belongs to it. */
+/** One API server with its administrator and node. */
 export interface DevApi {
   readonly name: string;
   readonly kubernetes: KubernetesCluster;
-  /** File for the administrator, who goes past the fault proxy. */
+  /** Kubeconfig of the administrator, which does not go through the fault proxy. */
   readonly adminKubeconfig: string;
   /** As administrator. */
   readonly client: KubeClient;
   readonly node: ProcessNode | undefined;
   readonly faultProxy: FaultProxy;
-  /** The API server's URL for a party whose way to it may be disturbed; the certificate is valid there too. */
+  /** The API server's URL for a party whose connection may be disturbed. The certificate is valid there too. */
   serverFor(party: string): Promise<string>;
-  /** Stops the node and starts another on the same pods, whose processes go on. */
+  /** Stops the node and starts another one with the same pods, whose processes keep running. */
   restartNode(signal: AbortSignal): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ export interface DevCluster {
   readonly apis: ReadonlyMap<string, DevApi>;
   /** The first cluster. */
   readonly main: DevApi;
-  /** One more API server, e.g. as somebody else's target cluster. */
+  /** One more API server, for example as a user's target cluster. */
   add(options: ClusterOptions, signal: AbortSignal): Promise<DevApi>;
   /** Folder with the CRDs (and `base`) of an Argo CD version. */
   argoCd(version: string, signal: AbortSignal): Promise<BuiltSet>;
@@ -65,8 +65,9 @@ export interface DevCluster {
 }
 
 /**
- * Builds what is missing and starts the clusters: seconds when everything is built, minutes the first time. InputError when Go is missing or
- * the folder is in use; UnavailableError when a part does not come up, after ending those that did.
+ * Builds what is missing and starts the clusters. That takes seconds when everything is built, and minutes the first
+ * time. Throws `InputError` when Go is missing or the folder is in use. Throws `UnavailableError` when a part does
+ * not start, after it has ended the others.
  */
 export async function startDevCluster(options: DevClusterOptions, signal: AbortSignal): Promise<DevCluster> {
   const obtain = (set: string, abort: AbortSignal) =>
@@ -174,7 +175,7 @@ function createNode(parts: NodeParts): ProcessNode {
   });
 }
 
-/** The controllers are at work once they have made what every namespace has. */
+/** The controllers work once they have created what every namespace has. */
 async function controllersRun(client: KubeClient, signal: AbortSignal): Promise<void> {
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(60_000)]);
   while ((await client.get(serviceAccountType, { namespace: "default", name: "default" }, deadline)) === undefined)

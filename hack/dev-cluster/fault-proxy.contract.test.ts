@@ -66,7 +66,7 @@ describe("the fault proxy", () => {
     await hears(one, big);
   });
 
-  it("cuts one party off and no other", async () => {
+  it("cuts off one party and no other", async () => {
     const [one, other] = [await talk("b"), await talk("c")];
     await proxy.disturb("b", { kind: "cut" });
     await until(
@@ -96,7 +96,7 @@ describe("the fault proxy", () => {
     await hears(two, "hello");
   });
 
-  it("keeps silent connections open and delivers late what they were sent", async () => {
+  it("keeps silent connections open and delivers later what was sent on them", async () => {
     const one = await talk("e");
     one.socket.write("before ");
     await hears(one, "before ");
@@ -110,7 +110,7 @@ describe("the fault proxy", () => {
     expect(one.failure()).toBeUndefined();
   });
 
-  it("carries to the server what a muted party sends, and loses the answers", async () => {
+  it("passes on what a muted party sends, and loses the answers", async () => {
     const one = await talk("mute");
     one.socket.write("before ");
     await hears(one, "before ");
@@ -133,7 +133,7 @@ describe("the fault proxy", () => {
     await hears(other, "after");
   });
 
-  it("forgets the connections there are without a word, and makes new ones", async () => {
+  it("forgets existing connections without closing them, and accepts new ones", async () => {
     const one = await talk("forget");
     one.socket.write("before");
     await hears(one, "before");
@@ -161,7 +161,7 @@ describe("the fault proxy", () => {
     await hears(one, "123");
   });
 
-  it("leads a party elsewhere and back, and knows whose a connection is", async () => {
+  it("leads a party elsewhere and back, and knows which party a connection belongs to", async () => {
     const callers: (number | undefined)[] = [];
     const other = createServer((socket) => {
       callers.push(socket.on("error", () => undefined).remotePort);

@@ -5,11 +5,12 @@ import { UnavailableError } from "../../src/domain/errors.ts";
 import { freePort, isFree } from "./ports.ts";
 
 /**
- * What stands between a party and the server: `cut` resets its connections and every new one, `refuse` stops listening as well, `silent` lets
- * nothing through in either direction but keeps the connections (what was sent meanwhile arrives after `restore`, as
- * retransmitted packets would), `delay` makes everything arrive so much later. `mute` carries what the party sends to the server and
- * loses every answer; `restore` resets those connections. `forget` lets nothing through on the connections there are, for ever and
- * without closing them, as a router does that has forgotten them; new ones work.
+ * How the connection between a party and the server is disturbed. `cut` resets its connections and every new one.
+ * `refuse` stops listening as well. `silent` lets nothing through in either direction but keeps the connections; what
+ * was sent meanwhile arrives after `restore`, like retransmitted packets. `delay` makes everything arrive that much
+ * later. `mute` passes on what the party sends and loses every answer; `restore` resets those connections. `forget`
+ * lets nothing through on the existing connections, for ever and without closing them, like a router that has lost
+ * its state; new ones work.
  */
 export type Fault =
   | { readonly kind: "cut" }
@@ -19,13 +20,16 @@ export type Fault =
   | { readonly kind: "mute" }
   | { readonly kind: "forget" };
 
-/** One address per party in front of a server, so that the way of each can be disturbed alone. */
+/** One address per party in front of a server, so that the connections of each can be disturbed alone. */
 export interface FaultProxy {
-  /** Port on 127.0.0.1 for this party; the same one for ever. */
+  /** Port on 127.0.0.1 for this party. It never changes. */
   portFor(party: string): Promise<number>;
   disturb(party: string, fault: Fault): Promise<void>;
   restore(party: string): Promise<void>;
-  /** Leads the party to another port of this machine, or with `undefined` to the server again. Resets its connections, for it to make new ones. */
+  /**
+   * Leads the party to another port of this machine, or to the server again (`undefined`). Resets its connections, so
+   * that it makes new ones.
+   */
   divert(party: string, port: number | undefined): Promise<void>;
   /** The party's own port of the connection that leaves this proxy from `port`. */
   originOf(port: number): Promise<number | undefined>;
@@ -36,10 +40,10 @@ export interface FaultProxy {
 interface Party {
   readonly port: number;
   fault: Fault | undefined;
-  /** Where it is led to. */
+  /** The port it is led to. */
   target: FaultProxyOptions["target"];
   readonly links: Set<Link>;
-  /** Connections on which nothing comes through any more. */
+  /** Connections on which nothing gets through any more. */
   readonly forgotten: Set<Link>;
   server: Server | undefined;
 }
@@ -52,7 +56,7 @@ interface Link {
 
 export interface FaultProxyOptions {
   readonly target: { readonly host: string; readonly port: number };
-  /** File that remembers the parties' ports, for programs that outlive this proxy. */
+  /** File with the parties' ports, for programs that outlive this proxy. */
   readonly file?: string;
 }
 
@@ -138,7 +142,7 @@ function accept(party: Party, near: Socket): void {
 
 function join(party: Party, link: Link, [from, to]: readonly [Socket, Socket]): void {
   let arrival = Promise.resolve();
-  // In the order they came, also when the delay is changed in between.
+  // In the order in which they came, also when the delay changes in between.
   const send = (write: () => void) => {
     const ms = party.fault?.kind === "delay" ? party.fault.ms : 0;
     if (ms === 0 && to.writableLength === 0) arrival = arrival.then(write);
@@ -171,7 +175,7 @@ function flow(link: Link, isOpen: boolean): void {
   }
 }
 
-/** The server's end goes, as it does there after a while; the party hears nothing of it. */
+/** Closes the server's end, as the server would after a while. The party does not notice. */
 function forgetAll(party: Party): void {
   for (const link of party.links) {
     party.forgotten.add(link);

@@ -4,8 +4,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startTicks } from "./processes/proc.ts";
 
 /**
- * Runs `work` while holding the file `path` as a lock between processes. A lock whose holder is not running any more (other
- * process id, or the id belongs to a younger process) is taken over. Waits as long as the holder lives or until `signal`.
+ * Runs `work` while the file `path` is held as a lock between processes. A lock is taken over if its holder no longer
+ * runs: there is no process with its id, or the id belongs to a younger one. Waits while the holder runs, or until
+ * `signal`.
  */
 export async function withFileLock<T>(path: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
   await mkdir(dirname(path), { recursive: true });

@@ -9,7 +9,7 @@ export interface GoSet {
   /** Folder that holds the module file. */
   readonly directory: string;
   readonly programs: readonly GoProgram[];
-  /** Files of the module `module` that belong beside the programs. */
+  /** Files of the module `module` that belong to the programs. */
   readonly extras: GoExtras | undefined;
 }
 
@@ -17,7 +17,7 @@ export interface GoProgram {
   /** File name of the binary. */
   readonly name: string;
   readonly package: string;
-  /** Value of Go variables set at link time: without a version kubectl refuses to speak with the server. */
+  /** Values of Go variables that are set at link time. Without a version kubectl refuses to talk to the server. */
   readonly variables: Readonly<Record<string, string>>;
 }
 
@@ -33,15 +33,16 @@ const goDirectory = join(fileURLToPath(new URL(".", import.meta.url)), "go");
 const argoCdPrefix = "argo-cd-";
 
 /**
- * What Argo CD's image has beside Argo CD, from which release on, newest first: the versions that the release's own list
- * (`hack/tool-versions.sh` of its module) names. Each is a set of its own, because one module file would mix their dependencies.
+ * Programs that Argo CD's image has besides Argo CD, by the first release that has them, newest first. The versions
+ * come from the release's own list (`hack/tool-versions.sh` of its module). Each program is a set of its own, because
+ * one module file would mix their dependencies.
  */
 const renderers: readonly { readonly from: string; readonly sets: readonly string[] }[] = [
   { from: "3.5.0", sets: ["kustomize-5.8.1", "helm-4.2.1"] },
   { from: "3.3.0", sets: ["kustomize-5.8.1", "helm-3.19.4"] },
 ];
 
-/** Versions of Argo CD that have a module file here, e.g. `3.5.7`; one folder per version, nothing else to add. */
+/** Versions of Argo CD with a module file here, e.g. `3.5.7`. To add a version, add its folder. */
 export function argoCdVersions(): readonly string[] {
   return readdirSync(goDirectory)
     .filter((name) => name.startsWith(argoCdPrefix))
@@ -77,7 +78,7 @@ export function goSet(name: string): GoSet {
   });
 }
 
-/** Where the programs of an Argo CD version are declared, for the version as an image tag writes it (`v3.5.7`). */
+/** Where the programs of an Argo CD version are declared. The version is written as in an image tag (`v3.5.7`). */
 export function argoCdSetName(version: string): string {
   return argoCdPrefix + version.replace(/^v/, "");
 }

@@ -12,10 +12,10 @@ export interface GoToolchain {
 }
 
 /**
- * Finds Go and the environment to build with: nothing of the caller's flags or workspace, no download of another
- * toolchain, and only the first proxy. The proxies after the first one are left out because a version the first refuses would
- * be sought at a version-control host, which need not be reachable and then costs minutes instead of an answer.
- * InputError if there is no Go.
+ * Finds Go and the environment to build with: none of the caller's flags or workspace, no download of another
+ * toolchain, and only the first proxy. With further proxies, a version that the first one refuses would be looked for
+ * at a version-control host. If that cannot be reached, the answer takes minutes. Throws `InputError` if there is no
+ * Go.
  */
 export async function findGo(): Promise<GoToolchain> {
   const asked = await run("go", ["env", "GOVERSION", "GOPROXY"], { env: { ...process.env, GOTOOLCHAIN: "local" } }).catch(
@@ -50,7 +50,7 @@ export function isGoNewEnough(have: string, need: string): boolean {
   return true;
 }
 
-/** Runs `go` in `directory`; UnavailableError with the last lines of what it said if it fails. */
+/** Runs `go` in `directory`. Throws `UnavailableError` with its last lines of output if it fails. */
 export async function runGo(
   go: GoToolchain,
   job: { readonly directory: string; readonly args: readonly string[] },

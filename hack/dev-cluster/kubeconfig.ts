@@ -1,4 +1,4 @@
-/** How to reach an API server, as a kubeconfig says it. */
+/** The content of a kubeconfig: how to reach an API server. */
 export interface KubeconfigEntry {
   readonly name: string;
   readonly server: string;
@@ -10,7 +10,7 @@ export interface KubeconfigEntry {
   readonly tokenFile?: string;
 }
 
-/** Renders a kubeconfig with one context. JSON, which every reader of YAML understands. */
+/** Renders a kubeconfig with one context, as JSON: every YAML parser reads it. */
 export function renderKubeconfig(entry: KubeconfigEntry): string {
   const base64 = (text: string) => Buffer.from(text, "utf8").toString("base64");
   const certificate = entry.certificate && {

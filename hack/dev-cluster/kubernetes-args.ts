@@ -15,7 +15,7 @@ interface Setting {
   readonly directory: string;
 }
 
-/** What a cluster of one process each, on loopback, without nodes or a cloud, is started with. */
+/** Arguments of a cluster with one process for each component, on loopback, without nodes or a cloud. */
 export function componentArgs(component: KubernetesComponent, setting: Setting): readonly string[] {
   switch (component) {
     case "etcd":
@@ -35,12 +35,12 @@ export function componentArgs(component: KubernetesComponent, setting: Setting):
   }
 }
 
-/** The defaults (20 to 50 requests a second) would make these two the slowest part of every test. */
+/** With the defaults (20 to 50 requests per second) these two would be the slowest part of every test. */
 const clientLimits = ["--kube-api-qps=200", "--kube-api-burst=400"];
 
 /**
- * Controllers that have nothing to do on loopback. Node-lifecycle stays away because the node's own program says what the node is,
- * and it may well be stopped for a while without the pods being evicted.
+ * Controllers that have nothing to do on loopback. Node-lifecycle is off because the node's program reports its own
+ * state, and the node may be stopped for a while without its pods being evicted.
  */
 const unneededControllers = [
   "node-lifecycle-controller",
@@ -50,7 +50,7 @@ const unneededControllers = [
   "service-lb-controller",
   "taint-eviction-controller",
   "device-taint-eviction-controller",
-  // Pods have loopback addresses, which these two refuse to write down.
+  // Pods have loopback addresses, which these two refuse to write.
   "endpoints-controller",
   "endpointslice-controller",
   "persistentvolume-attach-detach-controller",
@@ -69,7 +69,7 @@ function etcdArgs({ ports, directory }: Setting): readonly string[] {
     ...["--data-dir", join(directory, "etcd")],
     ...["--listen-client-urls", client, "--advertise-client-urls", client],
     ...["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", `default=${peer}`],
-    // Survives the death of every process, not that of the machine.
+    // Survives a crash of any process, but not of the machine.
     "--unsafe-no-fsync",
     "--log-level=warn",
   ];
@@ -103,7 +103,7 @@ function controllerManagerArgs({ pki, directory }: Setting): readonly string[] {
     `--controllers=*,${unneededControllers.map((name) => `-${name}`).join(",")}`,
     `--root-ca-file=${pki.path("ca.crt")}`,
     `--service-account-private-key-file=${pki.path("service-account.key")}`,
-    // Without it the controllers share one user, which no role allows anything.
+    // Without it all controllers share one user, which no role allows anything.
     "--use-service-account-credentials=true",
   ];
 }

@@ -16,34 +16,37 @@ import { type DevProcess, findProcess, isSameProgram, type ProcessSpec, startPro
 export interface KubernetesCluster {
   readonly name: string;
   readonly port: number;
-  /** `https://127.0.0.1:<port>`; the certificate is valid for 127.0.0.1 on every port, so it may stand behind a proxy. */
+  /** `https://127.0.0.1:<port>`. The certificate is valid for 127.0.0.1 on every port, so a proxy may be in front. */
   readonly server: string;
   /** PEM. */
   readonly ca: string;
   /** File for the administrator. */
   readonly kubeconfig: string;
   readonly admin: KeyPair;
-  /** What the API server proves itself by, for whoever stands in front of it. */
+  /** Certificate and key of the API server, for a proxy in front of it. */
   readonly serving: KeyPair;
   readonly components: readonly KubernetesComponent[];
   process(component: KubernetesComponent): DevProcess | undefined;
-  /** File with what a component said. */
+  /** File with a component's log. */
   logFile(component: KubernetesComponent): string;
-  /** Starts what does not run; resolves when the API answers. */
+  /** Starts the parts that do not run. Resolves when the API answers. */
   start(signal: AbortSignal): Promise<void>;
-  /** Ends one part, e.g. to see what happens while the API server is away; `start` brings it back. */
+  /** Ends one part, for example to test without the API server. `start` brings it back. */
   stopComponent(component: KubernetesComponent): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface KubernetesOptions {
   readonly name: string;
-  /** Data, certificates, ports and logs are kept here, and a second start takes up what the first left. */
+  /** For data, certificates, ports and logs. A second start continues from them. */
   readonly directory: string;
   readonly programs: BuiltSet;
-  /** Default: all four. Without controller-manager and scheduler it is a bare API: nothing is defaulted, collected or bound. */
+  /**
+   * Default: all four. Without controller-manager and scheduler it is a bare API: nothing is defaulted,
+   * garbage-collected or bound.
+   */
   readonly components?: readonly KubernetesComponent[];
-  /** Whether the processes end when ours does; else the next start finds and keeps them. */
+  /** Whether the processes end with this one. Otherwise the next start finds and keeps them. */
   readonly endsWithUs: boolean;
 }
 
@@ -51,8 +54,9 @@ const allComponents: readonly KubernetesComponent[] = ["etcd", "kube-apiserver",
 const stopGraceMs = 5000;
 
 /**
- * Starts a cluster or finds it running. What a killed predecessor left running in `directory` is kept if it was started the same way, else
- * ended; nothing else is touched. UnavailableError if a part does not come up (its log's path is in the message).
+ * Starts a cluster or finds it running. Processes that a killed predecessor left in `directory` are kept if they were
+ * started in the same way, else ended. No other processes are touched. Throws `UnavailableError` with the path of its
+ * log if a part does not start.
  */
 export async function startKubernetes(options: KubernetesOptions, signal: AbortSignal): Promise<KubernetesCluster> {
   for (const folder of ["logs", "run", "etc"]) mkdirSync(join(options.directory, folder), { recursive: true });
@@ -101,7 +105,7 @@ function createCluster(parts: Parts): KubernetesCluster {
       }
     },
     stopComponent,
-    // The API server goes before etcd: without it, it would hang on to its requests until it is killed.
+    // The API server is ended before etcd: without etcd it would hang on its requests until it is killed.
     async stop() {
       await Promise.all([stopComponent("kube-scheduler"), stopComponent("kube-controller-manager")]);
       await stopComponent("kube-apiserver");
@@ -133,7 +137,10 @@ async function startOrKeep(spec: ProcessSpec): Promise<DevProcess> {
   return await startProcess(spec);
 }
 
-/** Waits until the component does its work; controller-manager and scheduler are not waited for here: they show by what they do that they are ready. */
+/**
+ * Waits until the component works. Controller-manager and scheduler are not waited for here: they show by their work
+ * that they are ready.
+ */
 async function ready(parts: Parts, component: KubernetesComponent, process: DevProcess | undefined, signal: AbortSignal): Promise<void> {
   const isReady =
     component === "etcd"
@@ -185,7 +192,7 @@ function writeKubeconfig({ options, pki }: Parts, server: string, user: "admin" 
   return path;
 }
 
-/** The ports of the last start, unless somebody else has taken one of them. */
+/** The ports of the last start, unless another process has taken one of them. */
 async function choosePorts(directory: string): Promise<KubernetesPorts> {
   const file = join(directory, "ports.json");
   const kept = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as KubernetesPorts) : undefined;

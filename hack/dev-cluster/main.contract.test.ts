@@ -44,7 +44,7 @@ describe("the command that keeps a cluster up", () => {
     expect(pids()).toEqual([undefined, undefined, undefined, undefined]);
   });
 
-  it("is refused where another one is at work", async () => {
+  it("is refused where another one runs", async () => {
     const child = await up();
     await expect(run(process.execPath, [main, "up", "--state", stateDir])).rejects.toMatchObject({
       stderr: expect.stringContaining(`process ${child.pid} uses it`) as string,

@@ -9,7 +9,7 @@ export interface Pki {
   readonly admin: KeyPair;
   readonly controllerManager: KeyPair;
   readonly scheduler: KeyPair;
-  /** What the API server proves itself by. */
+  /** Certificate and key of the API server. */
   readonly server: KeyPair;
   path(file: PkiFile): string;
 }
@@ -25,7 +25,7 @@ const serverNames = [
   "kubernetes.default.svc.cluster.local",
 ];
 
-/** Makes the certificates in `directory`, or reads those it made before: a second start must not lock out who holds a kubeconfig. */
+/** Creates the certificates in `directory`, or reads existing ones: kubeconfigs have to work after a second start. */
 export function preparePki(directory: string): Pki {
   if (!existsSync(join(directory, "complete"))) createPki(directory);
   const read = (file: string) => readFileSync(join(directory, file), "utf8");

@@ -4,16 +4,16 @@ import { createServer } from "node:net";
 import { dirname } from "node:path";
 import { UnavailableError } from "../../src/domain/errors.ts";
 
-/** Below the range outgoing connections take theirs from, so that a port that was kept is seldom taken by one of them. */
+/** Below the range of ports for outgoing connections, so that a kept port is seldom taken by one of them. */
 const range = { from: 20_000, to: 32_000 };
 
-/** A port of `host` that nothing listens on. Somebody else may still take it before the caller does. */
+/** A port of `host` that nobody listens on. Another process may take it before the caller does. */
 export async function freePort(host = "127.0.0.1"): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const port = randomInt(range.from, range.to);
     if (await isFree(port, host)) return port;
   }
-  throw new UnavailableError(`Looking for a free port on ${host}`, { code: "dev.no-port" });
+  throw new UnavailableError(`Finding a free port on ${host}`, { code: "dev.no-port" });
 }
 
 export async function isFree(port: number, host = "127.0.0.1"): Promise<boolean> {
@@ -24,7 +24,7 @@ export async function isFree(port: number, host = "127.0.0.1"): Promise<boolean>
   });
 }
 
-/** The port of the last start, kept in `file`, unless somebody else has taken it: addresses handed out stay good. */
+/** The port of the last start, kept in `file`, unless another process has taken it: so addresses stay valid. */
 export async function keptPort(file: string, host = "127.0.0.1"): Promise<number> {
   const kept = existsSync(file) ? Number(readFileSync(file, "utf8")) : 0;
   const port = kept > 0 && (await isFree(kept, host)) ? kept : await freePort(host);

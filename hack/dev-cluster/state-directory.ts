@@ -7,7 +7,7 @@ import { findProcess, stopProcess } from "./processes/process.ts";
 
 const graceMs = 5000;
 
-/** Makes the folder ours until `release`. InputError when somebody else uses it. */
+/** Claims the folder until `release`. Throws `InputError` when another process uses it. */
 export function claimStateDirectory(directory: string): { release(): void } {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const holder = holderOf(directory);
@@ -31,8 +31,8 @@ function holderOf(directory: string): number | undefined {
 }
 
 /**
- * Ends everything that was started with this folder: its holder, which ends the rest, and what a killed holder left behind. Touches
- * only processes that are written down in the folder and that are still the ones written down.
+ * Ends everything that was started with this folder: its holder, which ends the rest, and what a killed holder left
+ * behind. Touches only processes that are recorded in the folder, and only if they are still the same ones.
  */
 export async function stopEverything(directory: string): Promise<number> {
   const holder = holderOf(directory);
@@ -43,14 +43,14 @@ export async function stopEverything(directory: string): Promise<number> {
   return await stopRecorded(directory);
 }
 
-/** Ends what a killed holder left behind; nothing while a holder lives. Returns how many processes that were. */
+/** Ends what a killed holder left behind. Nothing while a holder runs. Returns how many processes that were. */
 export async function stopLeftovers(directory: string): Promise<number> {
   return holderOf(directory) === undefined ? await stopRecorded(directory) : 0;
 }
 
 async function stopRecorded(directory: string): Promise<number> {
   const folders = findRunFolders(directory);
-  // etcd last: an API server without it hangs on to its requests until it is killed.
+  // etcd last: without it an API server hangs on its requests until it is killed.
   const isEtcd = (folder: string) => basename(folder) === "etcd";
   return (await stopAll(folders.filter((folder) => !isEtcd(folder)))) + (await stopAll(folders.filter(isEtcd)));
 }

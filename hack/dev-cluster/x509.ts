@@ -3,7 +3,7 @@ import { type CertificateContent, issueCertificate, type KeyPair, type Subject }
 
 const validForMs = 10 * 365 * 24 * 3_600_000;
 
-/** A certificate authority that signs itself, valid for ten years. */
+/** A self-signed certificate authority, valid for ten years. */
 export function createAuthority(subject: Subject): KeyPair {
   return issueCertificate({ subject, purposes: ["authority"], ...validity() });
 }
@@ -27,7 +27,7 @@ export function createSigningKey(): { readonly key: string; readonly publicKey: 
   };
 }
 
-/** From an hour back, for clocks that are not quite equal. */
+/** Valid from an hour before now, for clocks that differ a little. */
 function validity(): Pick<CertificateContent, "from" | "until"> {
   const now = Date.now();
   return { from: now - 3_600_000, until: now + validForMs };

@@ -20,7 +20,7 @@ export interface ArgosyFacts {
   readonly encryptionKeyFile: string;
   readonly port: number;
   readonly config?: Readonly<Record<string, unknown>>;
-  /** Environment variables beside our own. */
+  /** Environment variables in addition to this process's. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -31,9 +31,12 @@ export interface ArgosyProcess {
   readonly configFile: string;
   /** Resolves with the exit code, 128 + n after signal n. */
   readonly exited: Promise<number>;
-  /** Waits until /readyz says so; throws with the end of the log when the process ends first, the signal's reason when that aborts. */
+  /**
+   * Waits until /readyz is ready. Throws with the end of the log if the process ends first, and with the signal's
+   * reason when that aborts.
+   */
   ready(signal: AbortSignal): Promise<void>;
-  /** SIGTERM, and SIGKILL when that is not enough. */
+  /** SIGTERM, and SIGKILL if that is not enough. */
   stop(): Promise<void>;
   kill(name: NodeJS.Signals): void;
 }
@@ -42,8 +45,8 @@ const STOP_MS = 20_000;
 const POLL_MS = 50;
 
 /**
- * Starts a control plane process of its own from the checkout, after ending the one a killed predecessor left. It ends when our
- * process is gone, however that happened.
+ * Starts a control plane process from the checkout, after it has ended the one that a killed predecessor left. It
+ * ends when this process is gone, however that happened.
  */
 export async function startArgosy(facts: ArgosyFacts): Promise<ArgosyProcess> {
   const run = join(facts.directory, `${facts.name}.run`);
@@ -65,7 +68,7 @@ export async function startArgosy(facts: ArgosyFacts): Promise<ArgosyProcess> {
   return supervise(started, { url: `http://127.0.0.1:${facts.port}`, logFile: log, configFile });
 }
 
-/** Ends control plane processes that were started in a directory by somebody who was killed. Returns how many that were. */
+/** Ends control plane processes that a killed process had started in a directory. Returns how many there were. */
 export async function stopLeftArgosy(directory: string): Promise<number> {
   const names = existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith(".run")) : [];
   const left = names.flatMap((name) => findProcess(join(directory, name)) ?? []);
@@ -73,7 +76,7 @@ export async function stopLeftArgosy(directory: string): Promise<number> {
   return left.length;
 }
 
-/** Ours without the way to a cluster: Argosy's configuration names that. */
+/** This process's environment without its access to a cluster: Argosy's configuration names that. */
 function environment(): Readonly<Record<string, string>> {
   const ours = Object.entries(process.env).filter(([name, value]) => value !== undefined && name !== "KUBECONFIG");
   return Object.fromEntries(ours) as Record<string, string>;

@@ -82,7 +82,7 @@ function manifest(object: unknown): string {
   return `${JSON.stringify(object, null, 2)}\n`;
 }
 
-/** Creates the demo namespaces and deployments; those that are there already stay as they are, apart from the repository's address. */
+/** Creates the demo namespaces and deployments. Existing ones stay as they are, except for the repository's address. */
 export async function applyDemo(client: KubeClient, repoUrl: string, signal: AbortSignal): Promise<void> {
   for (const namespace of new Set(DEMO.map((entry) => entry.namespace))) {
     await client.apply(NAMESPACE, { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }, { fieldManager: "demo" }, signal);

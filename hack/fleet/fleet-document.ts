@@ -1,4 +1,4 @@
-/** What a development fleet is declared as: one pool on one cluster, sized for a laptop. */
+/** The declaration of a development fleet: one pool on one cluster, sized for a laptop. */
 export interface FleetFacts {
   /** Name and Secret (`namespace/name`) of each cluster that hosts instances. */
   readonly engineClusters: readonly { readonly name: string; readonly kubeconfigSecret: string; readonly reach?: "address" }[];
@@ -8,22 +8,22 @@ export interface FleetFacts {
   readonly crds: string;
   /** Host of the sample repositories, as instances reach it. */
   readonly gitHost: string;
-  /** How Git hosts prove themselves that public authorities do not vouch for. */
+  /** What proves Git hosts that no public authority vouches for. */
   readonly trust?: {
     readonly certificateAuthorities: readonly { readonly host: string; readonly certificates: string }[];
     readonly sshKnownHosts: string;
   };
-  /** Seconds between two comparisons of an application nothing happened to. */
+  /** Seconds between two comparisons of an application to which nothing happens. */
   readonly reconciliationSeconds?: number;
-  /** Other images than the release's: the development cluster runs pods of images it does not know without a process. */
+  /** Other images than the release's. The development cluster runs pods of unknown images without a process. */
   readonly images?: { readonly image: string; readonly redisImage: string };
-  /** Applications one instance, and deployments one workspace may have; a laptop's by default. */
+  /** Largest number of applications of an instance, and of deployments of a workspace. By default sized for a laptop. */
   readonly quotas?: { readonly applications: number; readonly deployments: number };
 }
 
 /**
- * A Fleet document whose repositories may be plain HTTP on loopback. Images are the real ones: where they are pulled, they
- * run; the development cluster runs the same programs as processes.
+ * A Fleet document that allows plain HTTP repositories on loopback. It has the real images: other clusters pull and
+ * run them, and the development cluster runs the same programs as processes.
  */
 export function fleetDocument(facts: FleetFacts): Readonly<Record<string, unknown>> {
   return {

@@ -14,10 +14,10 @@ import { type FleetTokens, keepTokens } from "./tokens.ts";
 export interface FleetParts {
   /** The cluster with the users' resources. */
   readonly api: Cluster;
-  /** Clusters that host instances; may be the same one. */
+  /** Clusters that host instances. It may be the same one. */
   readonly engines: readonly (Cluster & { readonly name: string; readonly reach?: "address" })[];
   readonly databaseUrl: string;
-  /** Configuration, keys and logs go here. */
+  /** For configuration, keys and logs. */
   readonly directory: string;
   /** Control plane processes to start. */
   readonly replicas: number;
@@ -26,14 +26,14 @@ export interface FleetParts {
   readonly crds: string;
   readonly gitHost: string;
   readonly trust?: NonNullable<FleetFacts["trust"]>;
-  /** Runs a step and tells people about it. */
+  /** Runs a step and shows it. */
   readonly step: <T>(what: string, run: () => Promise<T>) => Promise<T>;
   readonly config?: Readonly<Record<string, unknown>>;
-  /** Environment variables of the control plane's processes, beside our own. */
+  /** Environment variables of the control plane processes, in addition to this process's. */
   readonly env?: Readonly<Record<string, string>>;
-  /** What the fleet is declared with beyond this. */
+  /** Further parts of the fleet's declaration. */
   readonly declared?: Pick<FleetFacts, "images" | "quotas" | "reconciliationSeconds">;
-  /** Tokens of an earlier start; those that are still good are kept. */
+  /** Tokens of an earlier start. Those that are still valid are kept. */
   readonly tokens?: Partial<FleetTokens>;
 }
 
@@ -41,24 +41,24 @@ export interface Fleet {
   readonly rest: RestClient;
   readonly token: string;
   readonly approverToken: string;
-  /** The document that this start declares where none was declared before. */
+  /** The document that this start declares if none was declared before. */
   readonly document: Readonly<Record<string, unknown>>;
   readonly databaseUrl: string;
   readonly urls: readonly string[];
-  /** Processes by index; one that was killed stays in its place until it is started again. */
+  /** Processes by index. A killed one stays in its place until it is started again. */
   readonly processes: ArgosyProcess[];
-  /** Starts that process again; `config` replaces sections of the configuration until it is started the next time. */
+  /** Starts that process again. `config` replaces sections of the configuration until its next start. */
   restart(index: number, signal: AbortSignal, config?: Readonly<Record<string, unknown>>): Promise<void>;
   stop(): Promise<void>;
 }
 
 const POLL_MS = 50;
-/** States of instances that get no new workspaces because somebody said so. */
+/** States of instances that get no new workspaces because a person said so. */
 const SET_ASIDE: ReadonlySet<string> = new Set(["CORDONED", "DRAINING"]);
 
 /**
- * Installs Argosy, starts its processes, declares the fleet unless one was declared before, and waits until its instances are ACTIVE.
- * What was declared and whose tokens there are stays as it is.
+ * Installs Argosy, starts its processes, declares the fleet unless one was declared before, and waits until its
+ * instances are ACTIVE. An existing declaration and existing tokens stay as they are.
  */
 export async function startFleet(parts: FleetParts, signal: AbortSignal): Promise<Fleet> {
   const { step } = parts;
@@ -117,7 +117,7 @@ function startProcess(parts: FleetParts, index: number, port: number): Promise<A
   });
 }
 
-/** The key is made once; without it the database's secrets could not be read after a restart. */
+/** The key is created once: with another one the database's secrets could not be read after a restart. */
 function encryptionKey(directory: string): string {
   const file = join(directory, "encryption.key");
   if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString("base64"), { mode: 0o600 });
@@ -137,7 +137,7 @@ interface Declaration {
 }
 
 async function declare({ rest, parts, document }: Declaration, signal: AbortSignal): Promise<void> {
-  // What failed at an earlier start is tried again, now or in a while.
+  // A creation that failed at an earlier start is tried again, now or in a while.
   const earlier = await rest.all<InstanceView>("/v1/instances");
   const former = new Set(earlier.filter(({ state }) => state === "FAILED").map(({ id }) => id));
   const declared = await keepDeclared(parts.databaseUrl, document, signal);
@@ -145,7 +145,7 @@ async function declare({ rest, parts, document }: Declaration, signal: AbortSign
   const wanted = declared === undefined ? parts.instances.min : declared.pools.reduce((sum, { instances }) => sum + instances.min, 0);
   for (;;) {
     const rows = await rest.all<InstanceView>("/v1/instances");
-    // Instances that somebody has set aside serve no new workspaces, and are no reason to wait.
+    // Instances that a person has cordoned or drained serve no new workspaces, and are not waited for.
     const aside = declared === undefined ? 0 : rows.filter(({ state }) => SET_ASIDE.has(state)).length;
     if (rows.filter((row) => row.state === "ACTIVE").length >= Math.max(1, wanted - aside)) return;
     const failed = rows.find((row) => row.state === "FAILED" && !former.has(row.id));

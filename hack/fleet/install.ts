@@ -8,7 +8,7 @@ import { type ResourceType, resourcePath } from "../../src/runtime/kube/resource
 /** A cluster as an administrator reaches it while installing. */
 export interface Cluster {
   readonly client: KubeClient;
-  /** URL and CA (PEM; empty for the system's roots) that go into the kubeconfigs handed to Argosy. */
+  /** URL and CA (PEM; empty for the system's authorities) for the kubeconfigs of Argosy. */
   readonly server: string;
   readonly ca: string;
 }
@@ -36,10 +36,10 @@ const TYPES: Readonly<Record<string, ResourceType>> = {
   },
 };
 
-/** Lifetime of the tokens Argosy is given here, in seconds: a year, because nothing renews them in a development cluster. */
+/** Lifetime of Argosy's tokens, in seconds: a year, because nothing renews them in a development cluster. */
 const TOKEN_SECONDS = 31_536_000;
 
-/** Installs what the API cluster needs and returns the kubeconfig Argosy uses there, of its own account. */
+/** Installs what the API cluster needs. Returns the kubeconfig of Argosy's own account there. */
 export async function installApiCluster(cluster: Cluster, signal: AbortSignal): Promise<string> {
   const objects = installObjects("api");
   await applyObjects(cluster.client, objects, signal);
@@ -49,8 +49,8 @@ export async function installApiCluster(cluster: Cluster, signal: AbortSignal): 
 }
 
 /**
- * Installs what a cluster that hosts instances needs, and leaves the kubeconfig of Argosy's account there in a Secret of
- * the API cluster. Returns the Secret's `namespace/name`, for fleet.yaml.
+ * Installs what a cluster that hosts instances needs, and stores the kubeconfig of Argosy's account there in a Secret
+ * of the API cluster. Returns the Secret's `namespace/name`, for fleet.yaml.
  */
 export async function installEngineCluster(
   api: Cluster,

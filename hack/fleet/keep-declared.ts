@@ -8,8 +8,8 @@ import { withStore } from "./with-store.ts";
 const ACTOR = "npm run up";
 
 /**
- * Leaves a fleet that was declared before as it is, but for what `document` has and this start cannot do without. Resolves with what is
- * declared then, and with `undefined` where nothing is.
+ * Leaves a declared fleet as it is, except for parts of `document` that this start cannot do without. Resolves with
+ * what is declared then. `undefined`: nothing is declared.
  */
 export async function keepDeclared(databaseUrl: string, document: unknown, signal: AbortSignal): Promise<FleetSpec | undefined> {
   const needed = parseFleetDocument(document);
@@ -19,7 +19,7 @@ export async function keepDeclared(databaseUrl: string, document: unknown, signa
     async ({ fleet }) => {
       const stored = await fleet.readFleet(signal);
       if (stored === undefined) return undefined;
-      // A release's CRDs may also be at a URL, which is nobody's file.
+      // A release's CRDs may also be at a URL, which is no file.
       const isThere = (path: string): boolean => path.includes("://") || existsSync(path);
       const completed = whatIsMissing(stored.spec, needed.spec, isThere);
       if (completed !== undefined) await fleet.applyFleet(completed, ACTOR, signal);

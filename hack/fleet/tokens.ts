@@ -4,14 +4,14 @@ import { createToken } from "../../src/cli/token.ts";
 import type { ApiToken, TokenRole } from "../../src/store/token/port.ts";
 import { withStore } from "./with-store.ts";
 
-/** What people show the REST API. */
+/** Tokens for the REST API. */
 export interface FleetTokens {
   readonly operator: string;
-  /** For what needs an approver: large moves, and rollouts that do not wait for freezes. */
+  /** For operations that need an approver: large moves, and rollouts that ignore freezes. */
   readonly approver: string;
 }
 
-/** A token of each role: that of an earlier start where it is still good, else a new one, under a name that nobody's token has. */
+/** One token for each role: that of an earlier start if it is still valid, else a new one under an unused name. */
 export async function keepTokens(databaseUrl: string, earlier: Partial<FleetTokens>, signal: AbortSignal): Promise<FleetTokens> {
   const tokens = await withStore(databaseUrl, (store) => store.tokens.readHashes(signal), signal);
   const keep = (role: TokenRole, token: string | undefined): Promise<string> =>

@@ -27,7 +27,7 @@ describe("a fleet that was declared before", () => {
     expect(whatIsMissing(other, aSpec(), () => true)).toBeUndefined();
   });
 
-  it("gets what this start needs and nobody declared, and keeps everything else", () => {
+  it("gets what this start needs and was not declared, and keeps everything else", () => {
     const declared = aSpec({ engineClusters: [{ name: "far", kubeconfigSecret: "a/b" }], version: "3.5.1", gitHost: "10.0.0.7" });
     const added = whatIsMissing(declared, aSpec(), () => true);
     expect(added?.engineClusters.map(({ name }) => name)).toEqual(["far", "local"]);
@@ -37,7 +37,7 @@ describe("a fleet that was declared before", () => {
     expect(whatIsMissing({ ...declared, pools: [] }, aSpec(), () => true)?.pools).toEqual(aSpec().pools);
   });
 
-  it("gets the new place of the CRDs only if they are not any more where it says", () => {
+  it("gets the new path of the CRDs only if they are no longer at the declared one", () => {
     const declared = aSpec({ crds: "/cache/argo-cd-0/crds" });
     expect(whatIsMissing(declared, aSpec(), () => true)).toBeUndefined();
     const mended = whatIsMissing(declared, aSpec(), () => false);

@@ -1,14 +1,15 @@
 import type { EngineClusterSpec, FleetSpec } from "../../src/domain/fleet.ts";
 
 /**
- * What was declared, with what this start cannot do without where that is missing: an engine cluster of the name, the release (or where
- * its CRDs are now), the Git host in the egress, one pool. Nothing that was declared is changed beside that. `undefined`: nothing is missing.
+ * The declaration, completed by what this start cannot do without: an engine cluster of the name, the release (or the
+ * present path of its CRDs), the Git host in the egress, one pool. Nothing else that was declared is changed.
+ * `undefined`: nothing is missing.
  */
 export function whatIsMissing(declared: FleetSpec, needed: FleetSpec, isThere: (path: string) => boolean): FleetSpec | undefined {
   const { versions, egress } = declared;
   const clusters = needed.engineClusters.filter((cluster) => !declared.engineClusters.some(isNamed(cluster)));
   const releases = needed.versions.catalogue.filter(({ version }) => !versions.catalogue.some((entry) => entry.version === version));
-  // Built programs are kept under a name that changes with what they were built from.
+  // Built programs are in a folder whose name changes with what they were built from.
   const catalogue = versions.catalogue.map((entry) => {
     const now = needed.versions.catalogue.find(({ version }) => version === entry.version);
     return now === undefined || isThere(entry.crds) ? entry : { ...entry, crds: now.crds };

@@ -34,7 +34,7 @@ describe("the Git server", () => {
     expect((await git("-C", "clone", "log", "--format=%s")).split("\n").slice(0, 2)).toEqual(["Change the app", "Initial commit"]);
   });
 
-  it("asks for credentials where they are wanted, and counts who asks", async () => {
+  it("requires credentials where they are set, and counts requests", async () => {
     await server.createRepository("secret", { a: "b" });
     server.protect("secret", { username: "u", password: "p" });
     await expect(git("ls-remote", server.repositoryUrl("secret"))).rejects.toThrow(/git ls-remote/);
@@ -51,7 +51,7 @@ describe("the Git server", () => {
     expect(await git("ls-remote", server.repositoryUrl("broken"))).toContain("refs/heads/main");
   });
 
-  it("knows no repository that nobody made, and no way out of its folder", async () => {
+  it("serves only repositories that were created, and nothing outside its folder", async () => {
     await expect(git("ls-remote", server.repositoryUrl("nothing"))).rejects.toThrow("not found");
     expect(() => server.repositoryUrl("../other")).toThrow("Naming the repository");
     const answer = await fetch(`http://127.0.0.1:${server.port}/..%2f..%2fetc/passwd.git/info/refs`);

@@ -8,10 +8,10 @@ import { InputError } from "../../src/domain/errors.ts";
 import { type Files, fastImport, runGit } from "./git.ts";
 import { serveWithBackend } from "./http-backend.ts";
 
-/** How requests for a repository are answered, other than well. */
+/** How requests for a repository are answered instead of as usual. */
 export interface Behaviour {
   readonly delayMs?: number;
-  /** HTTP status to answer with instead. */
+  /** HTTP status of the answer. */
   readonly status?: number;
 }
 
@@ -20,19 +20,19 @@ export interface Credentials {
   readonly password: string;
 }
 
-/** A Git server over HTTP or HTTPS on loopback, as Git hosts are: read-only for its clients, written by its owner. */
+/** A Git server over HTTP or HTTPS on loopback. Clients only read; its owner writes. */
 export interface GitServer {
   readonly port: number;
   /** Without a slash at the end. */
   readonly url: string;
   repositoryUrl(repository: string): string;
-  /** Makes a repository with one commit on `main`, or adds that commit if it is there; the commit's id. */
+  /** Creates a repository with one commit on `main`, or adds that commit to an existing one. Returns the commit's id. */
   createRepository(repository: string, files: Files): Promise<string>;
-  /** Adds a commit on `main`: files not named stay as they are. */
+  /** Adds a commit on `main`. Files that are not named stay as they are. */
   commit(repository: string, files: Files, message: string): Promise<string>;
-  /** Gives `git fast-import --force` this input, and makes the repository first where it is not there. */
+  /** Passes this input to `git fast-import --force`. Creates the repository if needed. */
   importInto(repository: string, stream: string): Promise<void>;
-  /** From now on asks for these credentials. */
+  /** Requires these credentials from now on. */
   protect(repository: string, credentials: Credentials): void;
   behave(repository: string, behaviour: Behaviour): void;
   /** Number of HTTP requests so far. */
@@ -47,7 +47,7 @@ export interface GitServerOptions {
   readonly host?: string;
   /** Default: any that is free. */
   readonly port?: number;
-  /** Certificate and key, PEM: served over TLS then. */
+  /** Certificate and key, PEM. With them it is served over TLS. */
   readonly tls?: { readonly cert: string; readonly key: string };
 }
 
@@ -69,7 +69,7 @@ export async function startGitServer(options: GitServerOptions): Promise<GitServ
     repositories.set(name, found);
     return found;
   };
-  /** Also one that was made by an earlier server. */
+  /** Also a repository that an earlier server created. */
   const findRepository = (name: string) =>
     repositories.get(name) ?? (isName(name) && existsSync(join(directory, `${name}.git`, "HEAD")) ? repositoryOf(name) : undefined);
   const afterOthers = async <T>(name: string, write: () => Promise<T>): Promise<T> => {
@@ -108,7 +108,7 @@ export async function startGitServer(options: GitServerOptions): Promise<GitServ
   };
 }
 
-/** The folder of a repository, which is made where it is not there. */
+/** The folder of a repository, created if needed. */
 async function openBare(directory: string, name: string): Promise<string> {
   const path = join(directory, `${name}.git`);
   if (!existsSync(join(path, "HEAD"))) {

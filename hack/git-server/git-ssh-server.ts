@@ -11,15 +11,15 @@ export interface GitSshServer {
   /** One line for a known_hosts file, or Argo CD's `ssh_known_hosts`. */
   readonly knownHost: string;
   repositoryUrl(repository: string): string;
-  /** A new key that may log in until it is revoked; its private half, PEM. */
+  /** A new key that may log in until it is revoked: its private half, PEM. */
   issueKey(): string;
-  /** Takes the right to log in from every key issued so far. */
+  /** Revokes every key issued so far. */
   revokeKeys(): void;
   stop(): Promise<void>;
 }
 
 export interface GitSshServerOptions {
-  /** Folder of the repositories, as of the HTTP server. */
+  /** Folder of the repositories, the same as the HTTP server's. */
   readonly repositories: string;
   /** Folder for keys and logs. */
   readonly directory: string;
@@ -27,7 +27,7 @@ export interface GitSshServerOptions {
   readonly programs: BuiltSet;
 }
 
-/** UnavailableError if it does not come up. */
+/** Throws `UnavailableError` if it does not start. */
 export async function startGitSshServer(options: GitSshServerOptions, signal: AbortSignal): Promise<GitSshServer> {
   mkdirSync(options.directory, { recursive: true, mode: 0o700 });
   const file = (name: string) => join(options.directory, name);

@@ -6,7 +6,8 @@ import { UnavailableError } from "../../src/domain/errors.ts";
 export type Files = Readonly<Record<string, string | undefined>>;
 
 /**
- * What git is run with: nothing of the machine's or the user's configuration. `home` is a folder without any.
+ * The environment that git runs in, without any configuration of the machine or the user. `home`: a folder without
+ * configuration.
  */
 export function gitEnvironment(home: string): Record<string, string> {
   return {
@@ -19,7 +20,7 @@ export function gitEnvironment(home: string): Record<string, string> {
   };
 }
 
-/** Runs git and returns what it printed. UnavailableError with what it complained about if it failed. */
+/** Runs git and returns its output. Throws `UnavailableError` with its error output if it fails. */
 export async function runGit(
   args: readonly string[],
   options: { readonly cwd: string; readonly home: string; readonly input?: string },
@@ -28,7 +29,7 @@ export async function runGit(
   const [out, err]: [Buffer[], Buffer[]] = [[], []];
   child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
   child.stderr.on("data", (chunk: Buffer) => err.push(chunk));
-  // A git that ends before it has read everything says why by itself.
+  // A git that ends before it has read everything reports the reason itself.
   child.stdin.on("error", () => undefined);
   child.stdin.end(options.input ?? "");
   const [code] = (await once(child, "close")) as [number | null];

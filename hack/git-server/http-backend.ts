@@ -12,7 +12,7 @@ export interface BackendExchange {
   readonly response: ServerResponse;
 }
 
-/** Answers one request by `git http-backend`, which speaks CGI (RFC 3875). */
+/** Answers one request by `git http-backend`, which uses CGI (RFC 3875). */
 export function serveWithBackend(exchange: BackendExchange): void {
   const { request, response } = exchange;
   const child = spawn("git", ["http-backend"], {
@@ -24,7 +24,7 @@ export function serveWithBackend(exchange: BackendExchange): void {
   child.stdin.on("error", () => undefined);
   child.stderr.resume();
   request.pipe(child.stdin);
-  // Git is a family of processes, and one that is asked to end while nobody reads its answer may go on for ever.
+  // Git is a family of processes. One that is asked to end while nobody reads its output may run for ever.
   response.once("close", () => killGroup(child));
   relay(child, response);
 }
@@ -45,7 +45,7 @@ function cgiVariables({ root, url, request }: BackendExchange): Record<string, s
   };
 }
 
-/** Reads the headers the backend prints, then passes the rest on as it comes. */
+/** Reads the headers that the backend prints, then passes the rest on. */
 function relay(child: ChildProcessWithoutNullStreams, response: ServerResponse): void {
   let seen = Buffer.alloc(0);
   const onData = (chunk: Buffer) => {

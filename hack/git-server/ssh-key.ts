@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from "node:crypto";
 
-/** A key to log in with, in the forms that ssh(1) reads. */
+/** A key to log in with, in the formats of ssh(1). */
 export interface SshKey {
-  /** PEM, as an Argo CD repository's `sshPrivateKey` wants it. */
+  /** PEM, as `sshPrivateKey` of an Argo CD repository has it. */
   readonly privateKey: string;
   /** One line of an authorized_keys file. */
   readonly authorizedKey: string;

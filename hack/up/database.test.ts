@@ -3,7 +3,7 @@ import { DefectError, InputError, UnavailableError } from "../../src/domain/erro
 import { databaseError } from "./database.ts";
 
 describe("what is wrong with the database of DATABASE_URL", () => {
-  it("is reported by its own name, with the store's remedy", () => {
+  it("is reported in terms of DATABASE_URL, with the store's remedy", () => {
     const reported = databaseError(
       new InputError("using PostgreSQL 14", { code: "x.y", path: "database.url", remedy: "Use PostgreSQL 15" }),
     );
@@ -23,13 +23,13 @@ describe("what is wrong with the database of DATABASE_URL", () => {
     expect((reported as Error).message).toMatch(/does not answer \(connect ECONNREFUSED/);
   });
 
-  it("is silence when it took too long", () => {
+  it("is no answer when it took too long", () => {
     expect(databaseError(AbortSignal.abort(new DOMException("", "TimeoutError")).reason)).toMatchObject({
       message: "the database does not answer (no answer)",
     });
   });
 
-  it("stays what it was when it is our own fault", () => {
+  it("keeps an error that is a defect of ours", () => {
     const defect = new DefectError("migrating", { code: "x.y" });
     expect(databaseError(defect)).toBe(defect);
   });

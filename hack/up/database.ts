@@ -14,7 +14,7 @@ import type { StateDirectory } from "./state-directory.ts";
 
 export interface ProvidedDatabase {
   readonly url: string;
-  /** The server, where it is ours to keep running. */
+  /** The server, if it is ours to keep running. */
   readonly parts: readonly Part[];
   stop(): Promise<void>;
 }
@@ -23,13 +23,13 @@ interface DatabaseParts {
   readonly state: StateDirectory;
   readonly progress: Progress;
   /**
-   * Which cluster the embedded database is for; empty for the development cluster. Rows about another cluster's instances would
-   * speak of things that are not there.
+   * Which cluster the embedded database is for. Empty: the development cluster. Rows of another cluster's instances
+   * would name objects that do not exist.
    */
   readonly cluster: string;
 }
 
-/** The PostgreSQL that DATABASE_URL names, else the embedded one with its data in the state directory. */
+/** The PostgreSQL of DATABASE_URL, else the embedded one with its data in the state directory. */
 export async function provideDatabase({ state, progress, cluster }: DatabaseParts, signal: AbortSignal): Promise<ProvidedDatabase> {
   const named = process.env["DATABASE_URL"];
   if (named !== undefined && named !== "") {
@@ -44,7 +44,7 @@ export async function provideDatabase({ state, progress, cluster }: DatabasePart
   return embedded(stateDir, first);
 }
 
-/** The embedded server, which keeps its address when it is started again. */
+/** The embedded server. It keeps its address when it is started again. */
 function embedded(stateDir: string, first: EmbeddedPostgres): ProvidedDatabase {
   let server = first;
   const part: Part = {
@@ -61,7 +61,7 @@ function embedded(stateDir: string, first: EmbeddedPostgres): ProvidedDatabase {
 
 const OBSERVE_EVERY_MS = 200;
 
-/** It may have been started by an earlier supervisor, so its end is looked for, and how it ended is not known. */
+/** An earlier supervisor may have started it. So its end is polled, and how it ended is not known. */
 async function whenGone(pid: number): Promise<number> {
   const ticks = startTicks(pid);
   while (ticks !== undefined && startTicks(pid) === ticks) await sleep(OBSERVE_EVERY_MS, undefined, { ref: false });
@@ -69,8 +69,8 @@ async function whenGone(pid: number): Promise<number> {
 }
 
 /**
- * PostgreSQL outlives a killed supervisor; whoever joins it as its only user ends it by leaving. Returns how many of the state
- * directory's databases ran.
+ * PostgreSQL outlives a killed supervisor. A process that joins as its only user ends it by leaving. Returns how many
+ * databases of the state directory ran.
  */
 export async function stopLeftDatabases(state: StateDirectory): Promise<number> {
   const first = dataDirectory(state, "");
@@ -88,7 +88,7 @@ async function stopLeft(stateDir: string): Promise<boolean> {
   return joined.reused;
 }
 
-/** Removes the embedded database of a cluster that is no more. */
+/** Deletes the embedded database of a cluster that no longer exists. */
 export async function forgetDatabase(state: StateDirectory, cluster: string): Promise<void> {
   const stateDir = dataDirectory(state, cluster);
   await stopLeft(stateDir);
@@ -98,7 +98,7 @@ export async function forgetDatabase(state: StateDirectory, cluster: string): Pr
 /** How long a database may take to answer and be prepared, in ms. */
 const PREPARE_MS = 60_000;
 
-/** Throws `InputError` saying what is wrong with the database of DATABASE_URL. */
+/** Throws `InputError` with what is wrong with the database of DATABASE_URL. */
 async function prepare(url: string, signal: AbortSignal): Promise<void> {
   try {
     await migrate({ url, log: silentLog, signal: AbortSignal.any([signal, AbortSignal.timeout(PREPARE_MS)]) });
@@ -107,7 +107,7 @@ async function prepare(url: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** What the store found out, said to somebody who set DATABASE_URL and knows no configuration file. */
+/** The store's finding, for somebody who has set DATABASE_URL and has no configuration file. */
 export function databaseError(error: unknown): unknown {
   const given = { code: "up.database", path: "DATABASE_URL", cause: error } as const;
   if (error instanceof InputError) return new InputError(error.message, { ...given, remedy: error.remedy });
@@ -121,8 +121,9 @@ export function databaseError(error: unknown): unknown {
 }
 
 /**
- * PostgreSQL refuses to run as root and then runs as a user without rights, who must get to its data. Below a directory that is
- * closed to others (a checkout in root's home directory) it cannot: there the data is kept apart, one directory for each state directory.
+ * PostgreSQL refuses to run as root. It then runs as a user without rights, who has to reach its data. Below a
+ * directory that is closed to others (a checkout in root's home directory) that is not possible, so the data is kept
+ * elsewhere, in one directory for each state directory.
  */
 function dataDirectory(state: StateDirectory, cluster: string): string {
   const isApart = process.getuid?.() === 0 && isClosed(dirname(state.root));

@@ -11,7 +11,7 @@ interface DemoPlace {
   readonly progress: Progress;
 }
 
-/** Applies the demo's resources and waits until each is Synced and Healthy; says which are not when the signal comes first. */
+/** Applies the demo's resources and waits until each is Synced and Healthy. If the signal comes first, says which are not. */
 export async function deployDemo({ kubeconfig, repoUrl, progress }: DemoPlace, signal: AbortSignal): Promise<readonly DemoState[]> {
   const kube = openKube(kubeconfig);
   const startedAt = performance.now();

@@ -11,11 +11,12 @@ const ENTRY = fileURLToPath(new URL("./main.ts", import.meta.url));
 const POLL_MS = 200;
 
 /**
- * Starts a supervisor that outlives us, shows what it says and returns once it is ready. Interrupted before that, it has the
- * supervisor stop everything again. Resolves with the exit code; throws `InputError` when a fleet runs there already.
+ * Starts a supervisor that outlives this process, shows its output and returns once it is ready. If interrupted
+ * before that, it lets the supervisor stop everything again. Resolves with the exit code. Throws `InputError` when a
+ * fleet runs there already.
  */
 export async function detach(state: StateDirectory, args: readonly string[]): Promise<number> {
-  // Whoever runs there keeps its log.
+  // The log belongs to the fleet that runs there.
   claimSupervision(state)();
   const file = state.path("log", "up.log");
   const log = openSync(file, "w");
@@ -35,7 +36,7 @@ export async function detach(state: StateDirectory, args: readonly string[]): Pr
   return 0;
 }
 
-/** Shows the log as it grows until the supervisor is ready (`undefined`) or has ended (its exit code). */
+/** Shows the log while it grows, until the supervisor is ready (`undefined`) or has ended (its exit code). */
 async function readyOrEnded(child: ChildProcess, state: StateDirectory, log: string): Promise<number | undefined> {
   let end: number | undefined;
   child.once("exit", (code) => {
@@ -48,7 +49,7 @@ async function readyOrEnded(child: ChildProcess, state: StateDirectory, log: str
   }
 }
 
-/** Copies what was written since, byte by byte. Returns how much that was. */
+/** Copies what was written since. Returns how many bytes that were. */
 async function show(file: string, from: number): Promise<number> {
   let count = 0;
   for await (const chunk of createReadStream(file, { start: from })) {

@@ -6,14 +6,11 @@ import { DOWN_HELP, parseDownOptions } from "./options.ts";
 import { claimSupervision, runningSupervisor } from "./running.ts";
 import { findStateDirectory, type StateDirectory } from "./state-directory.ts";
 
-/** How long a supervisor may take to stop everything before we say that it does not, in ms. */
+/** How long a supervisor may take to stop everything before that is reported, in ms. */
 const TIMEOUT_MS = 60_000;
 const POLL_MS = 100;
 
-/**
- * Ends the fleet of a state directory by asking its supervisor to stop, and waits until it has. Where the supervisor was killed,
- * ends what it left.
- */
+/** Asks the supervisor of a state directory to stop, and waits until it has. If the supervisor was killed, ends what it left. */
 async function down(args: readonly string[]): Promise<void> {
   const options = parseDownOptions(args);
   if (options.help) return void process.stdout.write(DOWN_HELP);

@@ -26,7 +26,7 @@ function aPart(restart: (signal: AbortSignal) => Promise<void> = () => Promise.r
 const settle = () => vi.advanceTimersByTimeAsync(0);
 
 describe("a part that is to run", () => {
-  it("is started again at once, and that is said with how it ended", async () => {
+  it("is restarted at once, with a message that says how it ended", async () => {
     const [said, { part, end, starts }]: [string[], ReturnType<typeof aPart>] = [[], aPart()];
     const keeping = keepRunning(part, { say: (text) => said.push(text) });
     end(137);
@@ -36,7 +36,7 @@ describe("a part that is to run", () => {
     await keeping.stop();
   });
 
-  it("is waited for longer each time it ends again soon, and after a long run anew", async () => {
+  it("is restarted later each time it ends soon, and at once after a long run", async () => {
     const [said, { part, end, starts }]: [string[], ReturnType<typeof aPart>] = [[], aPart()];
     const keeping = keepRunning(part, { say: (text) => said.push(text), backoff: { minMs: 1000, maxMs: 4000 } });
     for (const waits of [0, 1000, 2000, 4000, 4000]) {
@@ -58,7 +58,7 @@ describe("a part that is to run", () => {
     await keeping.stop();
   });
 
-  it("that cannot be started is tried again, and why is said each time", async () => {
+  it("that cannot be started is tried again, with the reason each time", async () => {
     let failures = 2;
     const said: string[] = [];
     const { part, end, starts } = aPart(() => (failures-- > 0 ? Promise.reject(new Error("the port is taken")) : Promise.resolve()));
@@ -74,7 +74,7 @@ describe("a part that is to run", () => {
     await keeping.stop();
   });
 
-  it("is not started any more once everything is to end, and a start under way is broken off first", async () => {
+  it("is not restarted once everything is to end, and a start under way is aborted first", async () => {
     const waiting = (signal: AbortSignal) =>
       new Promise<void>((_, reject) => signal.addEventListener("abort", () => reject(new Error("stopped"))));
     const said: string[] = [];

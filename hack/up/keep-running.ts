@@ -5,16 +5,16 @@ import { type CrashBackoff, crashesInARow, developmentBackoff, restartDelayMs } 
 /** A program that is to run as long as the fleet does. */
 export interface Part {
   readonly name: string;
-  /** File with what it said. */
+  /** File with its output. */
   readonly logFile: string;
-  /** Resolves with the exit code of what runs now. */
+  /** Resolves with the exit code of the present process. */
   ended(): Promise<number>;
   /** Starts it again, and resolves when it answers. */
   restart(signal: AbortSignal): Promise<void>;
 }
 
 export interface Keeping {
-  /** Ends the keeping, also in the middle of a restart. When it resolves, nothing is started any more. */
+  /** Ends the supervision, also in the middle of a restart. When it resolves, nothing is started any more. */
   stop(): Promise<void>;
 }
 
@@ -24,8 +24,8 @@ interface KeepOptions {
 }
 
 /**
- * Starts a part again whenever it ends, at once the first time and then later and later, and says so. It never gives up: whoever
- * sits in front of it sees what fails, and can mend it or stop everything. The other parts run on meanwhile.
+ * Restarts a part whenever it ends, at once the first time and later each next time, with a message. It never gives
+ * up: the person in front of it sees what fails and can correct it or stop everything. The other parts keep running.
  */
 export function keepRunning(part: Part, { say, backoff = developmentBackoff }: KeepOptions): Keeping {
   const life = new AbortController();
@@ -60,7 +60,7 @@ async function keep(part: Part, { say, backoff }: Required<KeepOptions>, signal:
   }
 }
 
-/** Why it could not be started, if it could not. */
+/** Starts it. Returns why it could not be started, if it could not. */
 async function startAgain(part: Part, delayMs: number, signal: AbortSignal): Promise<unknown> {
   try {
     await sleep(systemClock, delayMs, signal);

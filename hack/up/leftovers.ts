@@ -5,14 +5,14 @@ import { stopLeftDatabases } from "./database.ts";
 import type { StateDirectory } from "./state-directory.ts";
 
 /**
- * Ends the processes that a killed supervisor left and that a new one starts afresh: control plane and development cluster.
- * To be called by whoever has claimed the state directory. Returns how many there were.
+ * Ends the processes of a killed supervisor that a new one starts again: control plane and development cluster. To be
+ * called by the process that has claimed the state directory. Returns how many there were.
  */
 export async function stopLeftProcesses(state: StateDirectory): Promise<number> {
   return (await stopLeftArgosy(state.path("log"))) + (await stopLeftCluster(state.path("cluster")));
 }
 
-/** The same with everything a new supervisor would take over as it is: the embedded database and our kind cluster. */
+/** The same, with what a new supervisor would take over as it is: the embedded database and our kind cluster. */
 export async function stopLeftEverything(state: StateDirectory): Promise<number> {
   const processes = await stopLeftProcesses(state);
   const databases = await stopLeftDatabases(state);

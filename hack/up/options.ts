@@ -5,9 +5,9 @@ import { InputError } from "../../src/domain/errors.ts";
 export interface UpOptions {
   readonly state: string;
   readonly kubeconfig: string | undefined;
-  /** Skips the question before anything is created on a cluster that was there already. */
+  /** Skips the question before anything is created on an existing cluster. */
   readonly yes: boolean;
-  /** Takes a container engine and kind although Go is there. */
+  /** Uses a container engine and kind even if Go is installed. */
   readonly kind: boolean;
   readonly exitWhenReady: boolean;
   readonly detach: boolean;
@@ -45,7 +45,7 @@ process was killed. Its data stays, so that the next start is warm.
 const STATE = { type: "string", default: DEFAULT_STATE } as const;
 const FLAG = { type: "boolean", default: false } as const;
 
-/** Parses the arguments after `npm run up --`. Throws `InputError` naming the argument and what is allowed. */
+/** Parses the arguments after `npm run up --`. Throws `InputError` with the argument and what is allowed. */
 export function parseUpOptions(args: readonly string[]): UpOptions {
   const options = {
     state: STATE,

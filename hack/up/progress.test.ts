@@ -11,7 +11,7 @@ function anOutput(terminal: Pick<ProgressOutput, "isTTY" | "columns"> = {}) {
 }
 
 describe("progress", () => {
-  it("is one plain line a step where nobody redraws lines", async () => {
+  it("is one plain line per step where lines are not redrawn", async () => {
     const { progress, written } = anOutput();
     expect(await progress.step("counting", async () => 7)).toBe(7);
     expect(written).toEqual([`${"  ✓ counting".padEnd(61)}0.0 s\n`]);
@@ -23,7 +23,7 @@ describe("progress", () => {
     expect(written[0]).toMatch(/x 0\.0 s\n$/);
   });
 
-  it("reminds of a long step from time to time, with its detail", async () => {
+  it("prints a long step again from time to time, with its detail", async () => {
     const { progress, written } = anOutput();
     const work = Promise.withResolvers<void>();
     const step = progress.step("building", () => work.promise);
@@ -53,7 +53,7 @@ describe("progress", () => {
     expect(written.at(-1)).toMatch(/ {2}✓ building.*\n$/);
   });
 
-  it("says which step failed, passes the error on and falls silent", async () => {
+  it("says which step failed, passes the error on and prints nothing more", async () => {
     const { progress, written } = anOutput();
     await expect(progress.step("failing", () => Promise.reject(new Error("no")))).rejects.toThrow("no");
     await vi.advanceTimersByTimeAsync(100_000);

@@ -1,6 +1,6 @@
 import process from "node:process";
 
-/** Tells a person what is going on: one line a step, with its seconds; on a terminal the running step counts up. */
+/** Shows a person what happens: one line per step, with its seconds. On a terminal the running step counts up. */
 export interface Progress {
   step<T>(what: string, run: () => Promise<T>): Promise<T>;
   /** More about the running step, e.g. which program is being built. */
@@ -16,7 +16,7 @@ export interface ProgressOutput {
 }
 
 const TICK_MS = 1_000;
-/** Where nobody redraws a line, a long step says so this often, in seconds. */
+/** How often a long step is printed again where lines are not redrawn, in seconds. */
 const REMIND_SECONDS = 20;
 /** Column in which a finished step's seconds end. */
 const SECONDS_COLUMN = 66;

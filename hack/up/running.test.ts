@@ -21,7 +21,7 @@ afterEach(() => {
   rmSync(state.root, { recursive: true, force: true });
 });
 
-/** Claims the directory from another process, which says whether it got it and stays. */
+/** Claims the directory from another process, which prints whether it got it and keeps running. */
 async function claimElsewhere(): Promise<{ readonly child: ChildProcess; readonly said: string }> {
   const url = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href);
   const script = `const { claimSupervision } = await import(${url("running.ts")});
@@ -45,12 +45,12 @@ describe("supervision of a state directory", () => {
     expect(readdirSync(state.root).sort()).toEqual(["bin", "log"]);
   });
 
-  it("is had by exactly one of several processes that want it at once", async () => {
+  it("is claimed by exactly one of several processes at the same time", async () => {
     const said = (await Promise.all([1, 2, 3, 4].map(claimElsewhere))).map((each) => each.said);
     expect(said.sort()).toEqual(["claimed", "up.running", "up.running", "up.running"]);
   });
 
-  it("is free again once its holder was killed, and the next one has it alone", async () => {
+  it("is free again once its holder was killed, and then claimed by one process only", async () => {
     const { child } = await claimElsewhere();
     expect(runningSupervisor(state)).toBe(child.pid);
     child.kill("SIGKILL");
@@ -66,13 +66,13 @@ describe("supervision of a state directory", () => {
     claimSupervision(state)();
   });
 
-  it.each(["", "garbage", "-1 1", "0 0", "1.5 2"])("is not had by what the file %j names", (text) => {
+  it.each(["", "garbage", "-1 1", "0 0", "1.5 2"])("is not held by what the file %j names", (text) => {
     state.write("up.pid", text);
     expect(runningSupervisor(state)).toBeUndefined();
     claimSupervision(state)();
   });
 
-  it("leaves the claim of somebody who took over", () => {
+  it("leaves the claim of a process that took over", () => {
     const release = claimSupervision(state);
     state.write("up.pid", "another\n");
     release();

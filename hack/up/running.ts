@@ -4,16 +4,16 @@ import { InputError } from "../../src/domain/errors.ts";
 import { startTicks } from "../dev-cluster/processes/proc.ts";
 import type { StateDirectory } from "./state-directory.ts";
 
-/** File that names the process which supervises the fleet of a state directory: its id and when it was started. */
+/** File with the process that supervises the fleet of a state directory: its id and when it was started. */
 const PID_FILE = "up.pid";
 const ATTEMPTS = 10;
 
-/** The supervising process of this state directory, if one is alive. A pid that was given to another program is not it. */
+/** The supervising process of this state directory, if it runs. A process that got the same id later does not count. */
 export function runningSupervisor(state: StateDirectory): number | undefined {
   return aliveIn(state.read(PID_FILE));
 }
 
-/** Says that this process supervises; throws `InputError` when another one does. Returns what takes it back. */
+/** Claims the supervision for this process. Throws `InputError` when another process has it. Returns how to give it back. */
 export function claimSupervision(state: StateDirectory): () => void {
   const mine = `${process.pid} ${startTicks(process.pid) ?? "-"}\n`;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
@@ -24,7 +24,7 @@ export function claimSupervision(state: StateDirectory): () => void {
   throw alreadyRunning(state, undefined);
 }
 
-/** A link is made whole or not at all, so that nobody reads half a claim; what a dead process claimed is put aside first. */
+/** A link is created completely or not at all, so nobody reads half a claim. The claim of a dead process is moved aside first. */
 function take(state: StateDirectory, mine: string): boolean {
   const [file, draft] = [state.path(PID_FILE), state.path(`${PID_FILE}.${process.pid}`)];
   if (existsSync(file) && aliveIn(state.read(PID_FILE)) === undefined) putAside(state);
@@ -40,7 +40,7 @@ function take(state: StateDirectory, mine: string): boolean {
   }
 }
 
-/** Somebody may have replaced the dead claim between our check and our rename: theirs goes back. */
+/** Another process may have replaced the dead claim between the check and the rename. Then its claim is put back. */
 function putAside(state: StateDirectory): void {
   const [file, aside] = [state.path(PID_FILE), state.path(`${PID_FILE}.${process.pid}.dead`)];
   try {
@@ -73,7 +73,7 @@ function aliveIn(claim: string | undefined): number | undefined {
   return isSame ? pid : undefined;
 }
 
-/** Only asked where there is no /proc: better to refuse a second start than to run two. */
+/** Only where there is no /proc: refusing a second start is better than running two. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -18,7 +18,7 @@ describe("the state directory", () => {
     expect(openStateDirectory(state.root).read("kept")).toBe("text");
   });
 
-  it("keeps files with the mode asked for and says undefined of those that are not there", () => {
+  it("keeps files with the given mode and returns undefined for missing ones", () => {
     const state = openStateDirectory(join(parent, "files"));
     state.write("secret", "s", 0o600);
     expect(statSync(state.path("secret")).mode & 0o777).toBe(0o600);
@@ -35,11 +35,11 @@ describe("the state directory", () => {
     }
   });
 
-  it.skipIf(!statSync("/proc", { throwIfNoEntry: false }))("cannot be where nothing can be made", () => {
+  it.skipIf(!statSync("/proc", { throwIfNoEntry: false }))("cannot be where nothing can be created", () => {
     expect(() => openStateDirectory("/proc/argosy")).toThrow(/cannot be written/);
   });
 
-  it("is named when a disk filled up on the way, and only then", () => {
+  it("is named in the error when its disk is full, and only then", () => {
     const state = openStateDirectory(join(parent, "full"));
     const full = new Error("starting", { cause: Object.assign(new Error("write"), { code: "ENOSPC" }) });
     expect(fullDiskError(state, full)).toMatchObject({ code: "up.state", message: `${state.root} is on a full disk` });
@@ -47,7 +47,7 @@ describe("the state directory", () => {
     expect(fullDiskError(state, other)).toBe(other);
   });
 
-  it("is only looked for when it is to be left as it is", () => {
+  it("is opened without any change on request", () => {
     expect(findStateDirectory(join(parent, "nowhere"))).toBeUndefined();
     expect(readdirSync(parent)).not.toContain("nowhere");
     expect(findStateDirectory(parent)?.root).toBe(parent);

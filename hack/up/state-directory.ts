@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { InputError } from "../../src/domain/errors.ts";
 
-/** The one directory that holds everything a started fleet needs and leaves. */
+/** The directory that holds everything a started fleet needs and leaves. */
 export interface StateDirectory {
   readonly root: string;
   path(...segments: string[]): string;
@@ -17,7 +17,7 @@ const LEAST_FREE_BYTES = 500 * 1024 * 1024;
 
 const ENOUGH = "Free 500 MiB or name another directory with --state DIR";
 
-/** Opens the directory, creating it; throws `InputError` when it cannot be written or the disk is full. */
+/** Opens the directory, and creates it if needed. Throws `InputError` when it cannot be written or the disk is full. */
 export function openStateDirectory(directory: string): StateDirectory {
   const root = resolve(directory);
   const refuse = (what: string, remedy: string, cause?: unknown): InputError =>
@@ -26,7 +26,7 @@ export function openStateDirectory(directory: string): StateDirectory {
     makeDirectory(join(root, "bin"));
     makeDirectory(join(root, "log"));
     accessSync(root, constants.W_OK | constants.X_OK);
-    // By a name of its own: another start may try at the same time.
+    // Under a unique name, because another start may do the same at this moment.
     const trial = join(root, `.writable.${process.pid}`);
     writeFileSync(trial, "");
     rmSync(trial);
@@ -42,7 +42,7 @@ export function openStateDirectory(directory: string): StateDirectory {
   return stateDirectory(root);
 }
 
-/** The same error, or what to do about it where it came of a disk that filled up on the way. */
+/** The same error, or what to do about it if the disk has become full. */
 export function fullDiskError(state: StateDirectory, error: unknown): unknown {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if ((cause as NodeJS.ErrnoException).code !== "ENOSPC") continue;
@@ -51,7 +51,7 @@ export function fullDiskError(state: StateDirectory, error: unknown): unknown {
   return error;
 }
 
-/** The directory as it is, without creating or checking anything; `undefined` when it is not there. */
+/** The directory as it is, without creating or checking anything. `undefined`: it does not exist. */
 export function findStateDirectory(directory: string): StateDirectory | undefined {
   const root = resolve(directory);
   return existsSync(root) ? stateDirectory(root) : undefined;
@@ -69,8 +69,8 @@ function stateDirectory(root: string): StateDirectory {
 }
 
 /**
- * Makes a directory and those above it. Node's own way of doing that never returns below a directory like /proc, which says that
- * a name in it does not exist although the directory is there.
+ * Creates a directory and its parents. Node's own function never returns below a directory like /proc, which reports
+ * that a name in it does not exist although the directory does.
  */
 function makeDirectory(directory: string): void {
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) return;
@@ -78,7 +78,7 @@ function makeDirectory(directory: string): void {
   try {
     mkdirSync(directory);
   } catch (error) {
-    // Another start may make the same directory.
+    // Another start may create the same directory.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST" || !statSync(directory).isDirectory()) throw error;
   }
 }

@@ -5,7 +5,7 @@ import type { FleetTokens } from "../fleet/tokens.ts";
 import type { ProvidedCluster } from "./cluster/provided.ts";
 import type { StateDirectory } from "./state-directory.ts";
 
-/** Leaves `kubeconfig` and `bin/kubectl` in the state directory; the latter where a kubectl is known. */
+/** Writes `kubeconfig` and `bin/kubectl` to the state directory; the latter if a kubectl is known. */
 export function writeClusterFiles(state: StateDirectory, provided: ProvidedCluster): void {
   copyFileSync(provided.kubeconfigFile, state.path("kubeconfig"));
   chmodSync(state.path("kubeconfig"), 0o600);
@@ -14,7 +14,7 @@ export function writeClusterFiles(state: StateDirectory, provided: ProvidedClust
   if (provided.kubectl !== undefined && existsSync(provided.kubectl)) symlinkSync(provided.kubectl, link);
 }
 
-/** Leaves the addresses of everything that runs in `env`, where `argosy` looks for them. */
+/** Writes the addresses of everything that runs to `env`, where `argosy` finds them. */
 export function writeEnvironment(state: StateDirectory, fleet: Fleet, gitUrl: string): void {
   const lines = {
     ARGOSY_URL: fleet.urls[0],
@@ -28,7 +28,7 @@ export function writeEnvironment(state: StateDirectory, fleet: Fleet, gitUrl: st
   state.write("env", text.join(""), 0o600);
 }
 
-/** The tokens an earlier start left there. */
+/** The tokens that an earlier start wrote there. */
 export function readTokens(state: StateDirectory): Partial<FleetTokens> {
   const { ARGOSY_TOKEN: operator, ARGOSY_APPROVER_TOKEN: approver } = parseEnvFile(state.read("env") ?? "");
   return { ...(operator === undefined ? {} : { operator }), ...(approver === undefined ? {} : { approver }) };

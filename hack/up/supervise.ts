@@ -6,15 +6,15 @@ import { claimSupervision } from "./running.ts";
 import { fullDiskError, type StateDirectory } from "./state-directory.ts";
 import { bringUp, type Stops } from "./up.ts";
 
-/** Holds the id of the supervisor while everything is ready. */
+/** File with the supervisor's id while everything is ready. */
 export const READY_FILE = "ready";
 
-/** Environment variable that tells a supervisor that no terminal is in front of it. */
+/** Environment variable by which a supervisor knows that it has no terminal. */
 export const DETACHED = "ARGOSY_UP_DETACHED";
 
 const INTERRUPTED = 130;
 
-/** Brings the fleet up and stays until a signal, then ends everything that was started. Resolves with the exit code. */
+/** Starts the fleet and stays until a signal, then ends everything that was started. Resolves with the exit code. */
 export async function supervise(options: UpOptions, state: StateDirectory): Promise<number> {
   const release = claimSupervision(state);
   const progress = createProgress();
@@ -41,12 +41,12 @@ export async function supervise(options: UpOptions, state: StateDirectory): Prom
   }
 }
 
-/** Something broke where nobody waits for it. */
+/** An error in something that nobody awaits. */
 class Crash extends Error {}
 
 /**
- * Aborts at the first signal, or when something breaks that nobody waits for; later signals are answered, not obeyed: stopping
- * is under way and leaving it would leave processes behind.
+ * Aborts at the first signal, or at an error in something that nobody awaits. Later signals only get an answer:
+ * stopping is under way, and ending now would leave processes behind.
  */
 function endOnSignals(progress: Progress): AbortSignal {
   const ending = new AbortController();
@@ -59,7 +59,7 @@ function endOnSignals(progress: Progress): AbortSignal {
     process.stderr.write(`up: ${errorText(error)}\n`);
     ending.abort(new Crash("something broke", { cause: error }));
   });
-  // A terminal that was closed takes no more words; that is no reason to leave processes behind.
+  // A closed terminal takes no more output. That must not leave processes behind.
   for (const output of [process.stdout, process.stderr]) output.on("error", () => {});
   return ending.signal;
 }
@@ -72,7 +72,7 @@ function aborted(signal: AbortSignal): Promise<string | undefined> {
   });
 }
 
-/** Ends what was started, newest first; one part that resists does not keep the others running. */
+/** Ends what was started, newest first. A part that fails to end does not keep the others running. */
 async function stopAll(stops: Stops, progress: Progress): Promise<void> {
   if (stops.length === 0) return;
   await progress.step("stopping", async () => {

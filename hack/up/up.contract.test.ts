@@ -37,7 +37,7 @@ const children: ChildProcess[] = [];
 
 beforeAll(() => {
   parent = realpathSync(mkdtempSync(join(tmpdir(), "argosy-up-")));
-  // PostgreSQL, which root runs as another user, has to get through.
+  // PostgreSQL runs as another user than root, which has to reach the directory.
   chmodSync(parent, 0o755);
   state = join(parent, "state");
 });
@@ -69,9 +69,9 @@ async function run(name: string, args: readonly string[], meanwhile?: (pid: numb
   return { code, output, complaints };
 }
 
-/** `up` in the foreground, as somebody at a terminal has it. */
+/** `up` in the foreground, as at a terminal. */
 interface Sitting {
-  /** Waits until it has said that so often. */
+  /** Waits until it has printed that so many times. */
   says(text: string, times?: number): Promise<void>;
   interrupt(): void;
   /** Exit code. */
@@ -108,12 +108,12 @@ function openRest(token: string): RestClient {
   return createRestClient({ url: kept()["ARGOSY_URL"] ?? "", token });
 }
 
-/** Which process is which, by the folder where its id is kept. */
+/** Processes by name, from the folders that hold their ids. */
 const server = () => findProcess(join(state, "log", "argosy-1.run"));
 const component = (name: string) => findProcess(join(state, "cluster", "main", "run", name));
 const databasePid = () => Number.parseInt(readFileSync(join(state, "postgres", "postgres", "data", "postmaster.pid"), "utf8"), 10);
 
-/** What somebody declares who needs more than the demo has. */
+/** A declaration of somebody who needs more than the demo has. */
 async function ownFleet(): Promise<unknown> {
   const { directory } = await buildSet("argo-cd-3.5.7", {}, new AbortController().signal);
   return fleetDocument({
@@ -127,7 +127,7 @@ const instances = async (rest: RestClient) =>
   (await rest.all<InstanceView>("/v1/instances")).filter(({ state: at }) => at !== "RETIRED").map(({ name, state: at }) => `${name} ${at}`);
 const THREE = ["standard-1 ACTIVE", "standard-2 ACTIVE", "standard-3 ACTIVE"];
 
-/** Command lines of the processes that have to do with the state directory. */
+/** Command lines of the processes that use the state directory. */
 function running(): readonly string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -154,7 +154,7 @@ function rowsOf(output: string): readonly (readonly string[])[] {
 }
 
 describe("npm run up", { timeout: GENEROUS }, () => {
-  it("from nothing brings the demo to Synced and Healthy and leaves nothing running", async () => {
+  it("brings the demo to Synced and Healthy from nothing, and leaves nothing running", async () => {
     const { code, output, complaints } = await run("main.ts", ["--exit-when-ready"]);
     expect({ code, complaints }).toEqual({ code: 0, complaints: "" });
     const [head, ...rows] = rowsOf(output);
@@ -179,7 +179,7 @@ describe("npm run up", { timeout: GENEROUS }, () => {
   });
 
   it(
-    "starts again what is killed, says so, lets all else run, and is interrupted in the middle of that",
+    "restarts what is killed, says so, keeps everything else running, and can be interrupted in the middle of that",
     async () => {
       const up = await sitBeforeUp();
       const rest = openRest(kept()["ARGOSY_TOKEN"] ?? "");
@@ -198,7 +198,7 @@ describe("npm run up", { timeout: GENEROUS }, () => {
       for (const name of ["kube-apiserver", "etcd", "kube-controller-manager", "kube-scheduler"]) {
         const killed = component(name);
         killed?.signal("SIGKILL");
-        // Some end by themselves while the API server is away: that it runs again may have been said before.
+        // Some end by themselves while the API server is away, so the message about the restart may be an earlier one.
         await until(
           `another ${name}`,
           async () => component(name),
@@ -223,7 +223,7 @@ describe("npm run up", { timeout: GENEROUS }, () => {
   );
 
   it(
-    "on an existing state leaves what was declared and whose tokens there are, and ends in the middle of a restart",
+    "keeps the declaration and the tokens of an existing state, and can be ended in the middle of a restart",
     async () => {
       const before = kept();
       await sitBeforeUp();
@@ -243,7 +243,7 @@ describe("npm run up", { timeout: GENEROUS }, () => {
     2 * GENEROUS,
   );
 
-  it("interrupted half-way says so by its exit code and leaves nothing running", async () => {
+  it("says by its exit code that it was interrupted, and leaves nothing running", async () => {
     let reported = false;
     const interrupt = (pid: number): void => {
       if (!reported) process.kill(pid, "SIGINT");
@@ -253,7 +253,7 @@ describe("npm run up", { timeout: GENEROUS }, () => {
     expect(running()).toEqual([]);
   });
 
-  it("whose supervisor was killed leaves what npm run down ends", async () => {
+  it("leaves what npm run down ends when its supervisor was killed", async () => {
     let reported = false;
     const kill = (pid: number): void => {
       if (!reported) process.kill(pid, "SIGKILL");

@@ -22,23 +22,23 @@ import { readTokens, writeClusterFiles, writeEnvironment } from "./state-files.t
 /** Version of Argo CD the demo fleet runs. */
 const ARGO_CD = "3.5.7";
 const INSTANCES = { min: 2, max: 2 };
-/** How long the fleet and its demo may take once the cluster answers, in ms: images may have to be pulled. */
+/** How long the fleet and its demo may take once the cluster answers, in ms. Images may have to be pulled. */
 const READY_WITHIN_MS = 15 * 60_000;
 
-/** Something that was started and is to be ended again, newest first. */
+/** Something that was started and has to be ended again, newest first. */
 export type Stops = (() => Promise<unknown>)[];
 
 export interface UpContext {
   readonly options: UpOptions;
   readonly state: StateDirectory;
   readonly progress: Progress;
-  /** Filled as parts come up, so that a failure half-way leaves nothing behind. */
+  /** Filled while parts start, so that a failure half-way leaves nothing behind. */
   readonly stops: Stops;
 }
 
 /**
- * Starts everything and waits until the demo's users see Synced and Healthy. What is asked of the machine is checked first. What ends
- * by itself afterwards is started again until the stops are called.
+ * Starts everything and waits until the demo's users see Synced and Healthy. Requirements of the machine are checked
+ * first. A part that ends by itself later is restarted until the stops are called.
  */
 export async function bringUp(context: UpContext, signal: AbortSignal): Promise<void> {
   const { options, state, progress, stops } = context;
@@ -50,7 +50,7 @@ export async function bringUp(context: UpContext, signal: AbortSignal): Promise<
   if ((await stopLeftProcesses(state)) > 0) progress.say("  ended what an earlier start had left running");
   const cluster = existing?.id ?? (choice.is === "kind" ? KIND : "");
   if (cluster === KIND && !(await hasKindCluster(signal))) await forgetDatabase(state, KIND);
-  // Keeping ends before what is kept: nothing may be started behind the back of whoever stops it.
+  // Supervision ends before the parts, so that nothing is restarted while everything is being stopped.
   const keep = (parts: readonly Part[]) => {
     for (const part of parts) stops.push(keepRunning(part, progress).stop);
   };
@@ -76,7 +76,7 @@ export async function bringUp(context: UpContext, signal: AbortSignal): Promise<
   await report(context, fleet, demo);
 }
 
-/** What the database of kind's cluster is called. */
+/** The name of the database for kind's cluster. */
 const KIND = "kind";
 
 const NAMES = {

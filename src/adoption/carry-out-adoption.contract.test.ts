@@ -24,12 +24,12 @@ const RULES: Omit<AdoptionRules, "clusterUid"> = {
 const SKIP = "argocd.argoproj.io/skip-reconcile";
 const PAUSED = "argosy.dev/paused";
 
-describe("taking over what an Argo CD deploys", () => {
+describe("adopting Applications of an Argo CD", () => {
   let server: FakeApiServer;
   let client: KubeClient;
   let cluster: AdoptedCluster;
   let kept: Map<string, string>;
-  /** What the fleet answers, one after the other; then always yes. */
+  /** What the fleet answers, one after the other. After these: always yes. */
   let answers: boolean[];
   let rules: AdoptionRules;
   const signal = AbortSignal.timeout(60_000);
@@ -66,7 +66,7 @@ describe("taking over what an Argo CD deploys", () => {
   const application = (name: string) => client.get<KubeObject>(APPLICATIONS, { namespace: "argocd", name }, signal);
   const deployment = (name: string) => client.get<KubeObject>(DEPLOYMENTS, { namespace: "shop", name }, signal);
 
-  it("pauses each Application and lets a resource of the same name go, which keeps that name in Argo CD", async () => {
+  it("pauses each Application and resumes a resource of the same name, which keeps that name in Argo CD", async () => {
     const before = await application("web");
     expect((await adoptAll()).map(({ name, verdict }) => [name, verdict])).toEqual([
       ["api", "adopted"],
@@ -79,7 +79,7 @@ describe("taking over what an Argo CD deploys", () => {
     expect(kept.get(made?.metadata.uid ?? "")).toBe("web");
   });
 
-  it("has nothing left to do when it runs again, and writes nothing then", async () => {
+  it("has nothing to do when it runs again, and writes nothing", async () => {
     await adoptAll();
     rules = { ...rules, known: ["api", "web"].map((name) => ({ argoName: name, namespace: "shop", name })) };
     const writes = () => server.requests().filter(({ method }) => method !== "GET").length;
@@ -88,7 +88,7 @@ describe("taking over what an Argo CD deploys", () => {
     expect(writes()).toBe(before);
   });
 
-  it("never lets both act, wherever it is broken off, and ends as if it had not been", async () => {
+  it("never lets both act, wherever it breaks off, and ends the same when it is run again", async () => {
     for (let broken = 0; ; broken += 1) {
       let count = 0;
       let isBroken = false;
@@ -132,7 +132,7 @@ describe("taking over what an Argo CD deploys", () => {
     }
   });
 
-  it("gives back what the fleet does not take, and says why", async () => {
+  it("resumes an Application that the fleet does not take, and says why", async () => {
     answers = [false, false, false, false];
     const refusing: AdoptedCluster = {
       ...cluster,
@@ -146,7 +146,7 @@ describe("taking over what an Argo CD deploys", () => {
     expect((await deployment("web"))?.metadata.annotations?.[PAUSED]).toBe("true");
   });
 
-  it("lets neither go on beside the other where the fleet has it under another name", async () => {
+  it("resumes no Application that the fleet has under another name", async () => {
     const late: AdoptingFleet = {
       ...fleet,
       takes: async () => Promise.reject(new RefusedError("has another name", { code: "adoption.late" })),
@@ -158,7 +158,7 @@ describe("taking over what an Argo CD deploys", () => {
     expect((await application("api"))?.metadata.annotations?.[SKIP]).toBe("true");
   });
 
-  it("keeps what the fleet takes at the last moment", async () => {
+  it("keeps an Application that the fleet takes at the last moment", async () => {
     answers = [false, true];
     expect((await adoptAll()).map(({ verdict }) => verdict)).toEqual(["adopted", "adopted"]);
     expect((await application("api"))?.metadata.annotations?.[SKIP]).toBe("true");
@@ -170,7 +170,7 @@ describe("taking over what an Argo CD deploys", () => {
     ["a sync is under way", { operation: { sync: {} } }],
     ["it is OutOfSync", { status: { sync: { status: "OutOfSync" } } }],
     ["it has the finalizer", { metadata: { finalizers: ["resources-finalizer.argocd.argoproj.io"] } }],
-  ])("lets an Application go again where %s", async (why, patch) => {
+  ])("resumes an Application where %s", async (why, patch) => {
     const deps = { cluster, fleet };
     const [step] = await draftAdoption(deps, { namespace: "argocd", rules }, signal);
     if (step === undefined) throw new Error("nothing was listed");
@@ -180,7 +180,7 @@ describe("taking over what an Argo CD deploys", () => {
     expect((await deployment("api"))?.metadata.annotations?.[PAUSED]).toBe("true");
   });
 
-  it("leaves an Application alone that was made anew meanwhile", async () => {
+  it("leaves an Application alone that was deleted and created again meanwhile", async () => {
     const deps = { cluster, fleet };
     const steps = await draftAdoption(deps, { namespace: "argocd", rules }, signal);
     await client.delete(APPLICATIONS, { namespace: "argocd", name: "web" }, {}, signal);

@@ -5,9 +5,12 @@ import { parseAdoptedNamespace, parseHandMade, parseHandMadeProject, parseStandi
 import { whyNoLonger, whyNotFrom } from "./why-not-adopt.ts";
 
 const PAUSED: Readonly<Record<string, string>> = { [PAUSE.deployment]: "true" };
-/** The door takes a resource within a second; a busy server within a few. */
+/** How long the fleet may need to record a resource, in ms. The workspace controller takes a second, on a busy server a few. */
 const TAKEN_MS = 30_000;
-/** Whoever read the resource before it was paused again has recorded it by then. */
+/**
+ * How long a process may still be at a resource that was paused again, in ms. If it had read the resource before, it
+ * has recorded it by then.
+ */
 const LATE_MS = 3_000;
 
 export interface AdoptionDeps {
@@ -15,9 +18,9 @@ export interface AdoptionDeps {
   readonly fleet: AdoptingFleet;
 }
 
-/** What the fleet says of itself. */
+/** What has to be known of the fleet. */
 export interface AdoptionRules {
-  /** Uid of the namespace `kube-system` of the cluster users' resources are on. */
+  /** Uid of the namespace `kube-system` of the API cluster. */
   readonly clusterUid: string;
   readonly instanceNamespaces: readonly string[];
   readonly servers: readonly string[];
@@ -28,8 +31,8 @@ export interface AdoptionRules {
 export type AdoptionOutcome = { readonly name: string; readonly verdict: "adopted" | "stands" | "refused"; readonly text: string };
 
 /**
- * What becomes of each Application of the Argo CD in a namespace. Throws `InputError` where there is no Argo CD, or one that nothing can
- * be taken over from.
+ * Plans what happens to each Application of the Argo CD in a namespace. Throws `InputError` where there is no Argo
+ * CD, or where nothing can be adopted from it.
  */
 export async function draftAdoption(
   { cluster }: Pick<AdoptionDeps, "cluster">,
@@ -52,8 +55,9 @@ export async function draftAdoption(
 }
 
 /**
- * Carries one step out, which may have been begun before: a resource nothing is done about yet, the name kept for it, the Application paused,
- * and only then the resource let go. At no time do both act, and nothing is deleted. What the fleet does not take is given back.
+ * Carries out one step, which an earlier run may have begun. The order: create the resource paused, keep the name for
+ * it, pause the Application, and only then resume the resource. So the two never act at the same time. Nothing is
+ * deleted. If the fleet does not take the resource, the Application is resumed.
  */
 export async function adoptOne(step: AdoptionStep, source: string, deps: AdoptionDeps, signal: AbortSignal): Promise<AdoptionOutcome> {
   const { name } = step;
@@ -70,7 +74,7 @@ export async function adoptOne(step: AdoptionStep, source: string, deps: Adoptio
   }
 }
 
-/** Why it did not come to it, as things are then: given back. */
+/** Hands an Application over to the fleet. Returns why that was not possible; the Application is resumed then. */
 async function handOver(
   step: Extract<AdoptionStep, { readonly verdict: "import" | "resume" }>,
   source: string,

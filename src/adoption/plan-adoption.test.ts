@@ -13,8 +13,8 @@ const standing = (over: { readonly spec?: unknown; readonly adopts?: string } = 
   spec: over.spec ?? WEB,
 });
 
-describe("what is imported", () => {
-  it("asks for the very same, in the namespace it is deployed into, under its own name", () => {
+describe("an Application that is imported", () => {
+  it("becomes a GitOpsDeployment of the same content and name, in the namespace it deploys to", () => {
     expect(planned()).toMatchObject({ name: "web", verdict: "import", namespace: "shop", wanted: WEB });
   });
 
@@ -56,7 +56,7 @@ describe("what is imported", () => {
       WEB,
     ],
     [
-      "fields that are there and empty",
+      "fields that are empty",
       (raw) => {
         Object.assign(raw.spec, { ignoreDifferences: [], sources: [], info: [{ name: "owner", value: "anna" }] });
       },
@@ -67,7 +67,7 @@ describe("what is imported", () => {
   });
 });
 
-describe("what is refused", () => {
+describe("an Application that is refused", () => {
   it.each<[string, string, (raw: HandMadeTree) => void]>([
     ["UNREADABLE", "its spec.destination cannot be read", (raw) => Reflect.deleteProperty(raw.spec, "destination")],
     ["UNREADABLE", "its spec.source.repoURL cannot be read", (raw) => Object.assign(raw.spec.source, { repoURL: 7 })],
@@ -145,14 +145,14 @@ describe("what is refused", () => {
     expect(planned(change)).toMatchObject({ name: "web", verdict: "refuse", refusal: { code, text: expect.stringContaining(text) } });
   });
 
-  it("a name of Argosy's own", () => {
+  it("has a name of Argosy's own", () => {
     expect(planAdoption(adoptionFacts([aHandMade("argosy-canary-1")]))[0]).toMatchObject({
       verdict: "refuse",
       refusal: { code: "NAME_TAKEN" },
     });
   });
 
-  it("a name that somebody has, in the namespace or in the fleet", () => {
+  it("has a name that is taken, in the namespace or in the fleet", () => {
     const plan = (over: Parameters<typeof adoptionFacts>[1]) => planAdoption(adoptionFacts([aHandMade()], over))[0];
     const taken = { verdict: "refuse", refusal: { code: "NAME_TAKEN" } };
     expect(plan({ deployments: [standing({ adopts: "" })] })).toMatchObject(taken);
@@ -171,17 +171,17 @@ describe("what is refused", () => {
   });
 });
 
-it("lets stand what was taken over, whatever its owner made of it since", () => {
+it("leaves an adopted Application as it is, whatever its user has changed since", () => {
   const known = [{ argoName: "web", namespace: "shop", name: "web" }];
   const deployments = [standing({ spec: { ...WEB, type: "manual" } })];
   const paused = (raw: HandMadeTree) => Object.assign(raw.metadata, { annotations: { "argocd.argoproj.io/skip-reconcile": "true" } });
   const plan = (change: (raw: HandMadeTree) => void) => planAdoption(adoptionFacts([aHandMade("web", change)], { known, deployments }))[0];
   expect(plan(paused)).toEqual({ name: "web", verdict: "stand", namespace: "shop" });
-  // Somebody let the old one loose.
+  // Somebody has resumed the old Application.
   expect(plan(() => undefined)).toMatchObject({ verdict: "resume" });
 });
 
-it("goes on with what an earlier run made, and lists all by name", () => {
+it("goes on where an earlier run ended, and sorts by name", () => {
   const facts = adoptionFacts([aHandMade("web"), aHandMade("api")], { deployments: [standing()] });
   expect(planAdoption(facts).map(({ name, verdict }) => [name, verdict])).toEqual([
     ["api", "import"],

@@ -2,27 +2,27 @@ import { canonicalJson } from "../domain/hash.ts";
 import { type HandMade, parseHandMade, type StandingDeployment } from "./schema.ts";
 import { type AdoptionContext, type AdoptionRefusal, whyNotAdopt } from "./why-not-adopt.ts";
 
-/** Argo CD does not look at an Application that carries it; Argosy does nothing about a resource that does. */
+/** Annotations that pause: Argo CD does not compare such an Application, Argosy does nothing about such a resource. */
 export const PAUSE = { application: "argocd.argoproj.io/skip-reconcile", deployment: "argosy.dev/paused" } as const;
-/** On a GitOpsDeployment that an Application made by hand was taken over as: that Application's name, which stays its name. */
+/** An annotation of a GitOpsDeployment that adopted an Application: the name of that Application, which it keeps in Argo CD. */
 export const ANNOTATION_ADOPTS = "argosy.dev/adopts";
 
-/** The spec of a GitOpsDeployment that asks for what an Application made by hand deploys. */
+/** The spec of a GitOpsDeployment that deploys the same as an Application made by hand. */
 export interface WantedDeployment {
   readonly source: { readonly repoURL: string; readonly path: string; readonly targetRevision?: string };
   readonly type: "automated" | "manual";
   readonly syncPolicy?: { readonly syncOptions: readonly string[] };
 }
 
-/** Names of what instances have beside users' Applications begin so. */
+/** Names of Argosy's own objects in an instance begin with this. */
 const OWN_PREFIX = "argosy-";
 
-/** One Application of an Argo CD that somebody installed by hand, and what becomes of it. */
+/** What happens to one Application of an Argo CD that somebody installed by hand. */
 export type AdoptionStep = { readonly name: string } & (
   | { readonly verdict: "import"; readonly namespace: string; readonly wanted: WantedDeployment; readonly application: HandMade }
-  /** The fleet has it, and it is paused: nothing is to be done. */
+  /** It was adopted, and is paused: nothing is to be done. */
   | { readonly verdict: "stand"; readonly namespace: string }
-  /** Its GitOpsDeployment stands already: the rest is to be done. */
+  /** Its GitOpsDeployment exists already: the rest is to be done. */
   | {
       readonly verdict: "resume";
       readonly namespace: string;
@@ -33,17 +33,18 @@ export type AdoptionStep = { readonly name: string } & (
 );
 
 export interface AdoptionFacts extends AdoptionContext {
-  /** Applications as the cluster shows them. */
+  /** Applications as the cluster gives them. */
   readonly applications: readonly { readonly name: string; readonly raw: unknown }[];
-  /** GitOpsDeployments of all namespaces. */
+  /** GitOpsDeployments in all namespaces. */
   readonly deployments: readonly StandingDeployment[];
-  /** Who has a name in the fleet already. */
+  /** Names that are in use in the fleet, and by whom. */
   readonly known: readonly { readonly argoName: string; readonly namespace: string; readonly name: string }[];
 }
 
 /**
- * What becomes of each Application, by name. One is imported as a GitOpsDeployment of its own name in the namespace it deploys into, and keeps
- * its name in Argo CD, which what is deployed is tracked by. A GitOpsDeployment that an earlier run made is gone on with.
+ * Plans what happens to each Application, sorted by name. It is imported as a GitOpsDeployment of the same name, in
+ * the namespace it deploys to. It keeps its name in Argo CD, because deployed objects are tracked by that name. If an
+ * earlier run has created the GitOpsDeployment, the plan continues with that one.
  */
 export function planAdoption(facts: AdoptionFacts): readonly AdoptionStep[] {
   return facts.applications.map(({ name, raw }) => stepOf(name, raw, facts)).toSorted((a, b) => (a.name < b.name ? -1 : 1));
@@ -66,12 +67,15 @@ function stepOf(name: string, raw: unknown, facts: AdoptionFacts): AdoptionStep 
   if (refusal !== undefined) return refuse(refusal);
   if (isOurs) return { name, verdict: "resume", namespace, deployment, application };
   if (wanted === undefined) return refuse({ code: "SEVERAL_SOURCES", text: "it has several sources, or none" });
-  // What it shows may be old, and somebody wants it to do nothing.
+  // The status of a paused Application may be old, and somebody has paused it on purpose.
   if (isPaused) return refuse({ code: "PAUSED", text: `it is paused: take ${PAUSE.application} off, and have it looked at` });
   return { name, verdict: "import", namespace, wanted, application };
 }
 
-/** Whoever may write there could have put the annotation on: only one that asks for the very same is gone on with, or one the fleet knows. */
+/**
+ * Whether a GitOpsDeployment was created for this Application. Any user of the namespace could have set the
+ * annotation, so it also has to have exactly the wanted spec, or to be known to the fleet under this name.
+ */
 function isMadeFor(
   { metadata, spec }: StandingDeployment,
   asked: { readonly name: string; readonly wanted: WantedDeployment | undefined; readonly isKnown: boolean },
@@ -99,7 +103,7 @@ function whyTaken(
   return { code: "NAME_TAKEN", text: `${holder.namespace}/${holder.name} has the name ${name} in Argo CD already` };
 }
 
-/** `undefined`: it has not one source but several. */
+/** `undefined`: it has several sources, or none. */
 function wantedDeployment({ spec }: Pick<HandMade, "spec">): WantedDeployment | undefined {
   if (spec.source === undefined) return undefined;
   const { repoURL, path, targetRevision } = spec.source;

@@ -3,46 +3,50 @@ interface AdoptedAt {
   readonly name: string;
 }
 
-/** What stands on the cluster of an Argo CD that somebody installed by hand, as the cluster shows it. */
+/** The objects of an Argo CD that somebody installed by hand, and of its cluster, as the API server gives them. */
 interface AdoptedObservation {
   readonly applications: readonly { readonly name: string; readonly raw: unknown }[];
   readonly projects: readonly unknown[];
-  /** Those of the cluster. */
+  /** Namespaces of the cluster. */
   readonly namespaces: readonly unknown[];
-  /** GitOpsDeployments of all namespaces. */
+  /** GitOpsDeployments in all namespaces. */
   readonly deployments: readonly unknown[];
-  /** Its settings; absent: there is no Argo CD. */
+  /** Settings of the Argo CD. Absent: there is none. */
   readonly settings: Readonly<Record<string, string>> | undefined;
 }
 
-/** The cluster users' resources and the Argo CD stand on, by the rights of who runs the command. */
+/** The cluster of users' resources and of the Argo CD, with the rights of the person who runs the command. */
 export interface AdoptedCluster {
-  /** `namespace`: where the Argo CD stands. */
+  /** Reads everything. `namespace`: that of the Argo CD. */
   read(namespace: string, signal: AbortSignal): Promise<AdoptedObservation>;
-  /** Makes a GitOpsDeployment; returns its uid. Throws `StaleError` where there is one. */
+  /** Creates a GitOpsDeployment and returns its uid. Throws `StaleError` if there is one of that name. */
   create(
     at: AdoptedAt,
     content: { readonly annotations: Readonly<Record<string, string>>; readonly spec: object },
     signal: AbortSignal,
   ): Promise<string>;
-  /** Sets an annotation of an object of this uid, or takes it off; returns it as it is then. Throws `StaleError` where it is another object. */
+  /**
+   * Sets or removes an annotation of the object with this uid, and returns the object after that. Throws `StaleError`
+   * if the object now has another uid.
+   */
   annotate(
     kind: "application" | "deployment",
     at: AdoptedAt & { readonly uid: string },
     change: { readonly annotation: string; readonly value: string | undefined },
     signal: AbortSignal,
   ): Promise<unknown>;
-  /** What the status of a GitOpsDeployment says is wrong. */
+  /** The error that the status of a GitOpsDeployment reports. */
   complaint(at: AdoptedAt, signal: AbortSignal): Promise<string | undefined>;
 }
 
-/** The fleet that takes them. */
+/** The fleet that adopts. */
 export interface AdoptingFleet {
-  /** Has the resource's application keep a name; throws `RefusedError` where it cannot. */
+  /** Makes the resource's application keep a name in Argo CD. Throws `RefusedError` if it cannot. */
   keepName(name: AdoptedAt & { readonly uid: string; readonly argoName: string }, signal: AbortSignal): Promise<void>;
   /**
-   * Whether an application of that name has been recorded for the resource, waiting for it for so long. Throws `RefusedError` where one of another
-   * name has been: the fleet acts for it, and nothing is to be given back.
+   * Whether the fleet has recorded an application of that name for the resource, within `waitMs`. Throws
+   * `RefusedError` if it has recorded one of another name: then the fleet acts already, and the Application must not
+   * be resumed.
    */
   takes(at: AdoptedAt & { readonly argoName: string; readonly waitMs: number }, signal: AbortSignal): Promise<boolean>;
 }

@@ -57,13 +57,13 @@ function parse<T>(schema: z.ZodType<T>, raw: unknown): Parsed<T> {
   return { ok: false, field: checked.error.issues[0]?.path.join(".") ?? "" };
 }
 
-/** Reads an Application that somebody made by hand; what it cannot be read for is named by its field. */
+/** Parses an Application that somebody made by hand. An error names the field that cannot be read. */
 export const parseHandMade = (raw: unknown): Parsed<HandMade> => parse(application, raw);
 export const parseHandMadeProject = (raw: unknown): Parsed<HandMadeProject> => parse(project, raw);
 export const parseStandingDeployment = (raw: unknown): Parsed<StandingDeployment> => parse(deployment, raw);
 export const parseAdoptedNamespace = (raw: unknown): Parsed<z.infer<typeof namespace>> => parse(namespace, raw);
 
-/** What cannot be read is as if it were not there: it only ever lets less be adopted. */
+/** Leaves out objects that cannot be parsed. That is safe: with fewer of them, fewer Applications are adopted. */
 export function readableOnly<T>(raws: readonly unknown[], parse: (raw: unknown) => Parsed<T>): readonly T[] {
   return raws.map(parse).flatMap((parsed) => (parsed.ok ? [parsed.value] : []));
 }

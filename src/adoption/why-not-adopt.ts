@@ -23,22 +23,22 @@ type RefusalCode =
   | "NOT_SYNCED"
   | "NAME_TAKEN";
 
-/** Why an Application is left to the Argo CD that has it. */
+/** Why an Application stays with the Argo CD that has it. */
 export interface AdoptionRefusal {
   readonly code: RefusalCode;
   readonly text: string;
 }
 
-/** What is the same for all Applications of one Argo CD. */
+/** Facts that are the same for all Applications of one Argo CD. */
 export interface AdoptionContext {
-  /** Every way in which it may address the API cluster, as a URL. */
+  /** Every URL by which it may address the API cluster. */
   readonly servers: readonly string[];
   readonly projects: readonly HandMadeProject[];
   /** Namespaces that are workspaces, or become one with the first deployment in them. */
   readonly workspaces: ReadonlySet<string>;
 }
 
-/** Fields that a GitOpsDeployment says, or that say nothing about what is deployed. */
+/** Fields that a GitOpsDeployment has too, or that do not affect what is deployed. */
 const KNOWN = {
   spec: ["project", "source", "destination", "syncPolicy", "revisionHistoryLimit", "info"],
   "spec.source": ["repoURL", "path", "targetRevision"],
@@ -47,15 +47,16 @@ const KNOWN = {
   "spec.syncPolicy.automated": ["prune", "selfHeal", "allowEmpty", "enabled"],
 } as const;
 
-/** Options that a GitOpsDeployment says, or that every one has. */
+/** Sync options that a GitOpsDeployment has too, or that every one of them has. */
 const KNOWN_OPTIONS = ["CreateNamespace=true", "CreateNamespace=false", "PrunePropagationPolicy=background"];
 
-/** Fields of a project that hold syncs up or change who they act as: nothing of Argosy's says these. */
+/** Fields of a project that delay syncs or change as whom they run. Argosy has nothing like them. */
 const BINDING_FIELDS = ["syncWindows", "signatureKeys", "sourceIntegrity", "destinationServiceAccounts"];
 
 /**
- * What speaks against taking an Application over without changing anything of what it deploys; `undefined`: nothing. What it asks for has to be
- * expressible to the last field, and it has to be at rest: an automated one that is not Synced would be synced by taking it over.
+ * Why an Application cannot be adopted without changing anything it deploys. `undefined`: it can. Every field of it
+ * has to have its like in a GitOpsDeployment, and it has to be at rest: the adoption would sync an automated one that
+ * is not Synced.
  */
 export function whyNotAdopt(application: HandMade, context: AdoptionContext): AdoptionRefusal | undefined {
   return whyUnfit(application) ?? whyInexpressible(application, context) ?? whyElsewhere(application, context) ?? whyRestless(application);
@@ -65,7 +66,7 @@ function whyUnfit({ metadata, operation, status }: HandMade): AdoptionRefusal | 
   const { deletionTimestamp, finalizers, labels, ownerReferences } = metadata;
   const [owner] = ownerReferences;
   if (labels[LABEL_MANAGED_BY] === MANAGED_BY) return { code: "OWNED", text: "a fleet of Argosy's has it" };
-  // Whoever makes it would take the pause off again.
+  // The owner would remove the pause again.
   if (owner !== undefined)
     return { code: "OWNED", text: `${owner.kind} ${owner.name} makes it: have that leave it behind, without an owner reference` };
   if (deletionTimestamp !== undefined) return { code: "DELETING", text: "it is being deleted" };
@@ -102,7 +103,7 @@ function unknownFields(path: keyof typeof KNOWN, part: Readonly<Record<string, u
     .map((field) => `${path}.${field}`);
 }
 
-/** Empty lists and maps, and what is off, say as much as nothing. */
+/** Whether a field has a value. Empty lists, empty maps and `false` count as none. */
 function given(value: unknown): boolean {
   if (value === undefined || value === null || value === false || value === "") return false;
   return typeof value !== "object" || Object.keys(value).length > 0;
@@ -141,28 +142,29 @@ function whyRestless({ spec: { syncPolicy }, status }: HandMade): AdoptionRefusa
     : { code: "NOT_SYNCED", text: `it is ${status.sync.status}: taking it over would sync it; sync it first` };
 }
 
-/** What speaks against going on with an Application that was just paused: what was looked at has to be what was paused, and at rest. */
+/** Why to stop at an Application that was just paused. `undefined`: it is still as it was when it was planned, and at rest. */
 export function whyNoLonger(before: HandMade, paused: HandMade): AdoptionRefusal | undefined {
   if (canonicalJson(before.spec) !== canonicalJson(paused.spec))
     return { code: "CHANGED", text: "it was changed meanwhile: run the command again" };
   return whyUnfit(paused) ?? whyRestless(paused);
 }
 
-/** What is known of an Argo CD before its Applications are looked at. */
+/** What is known of an Argo CD before its Applications are read. */
 interface AdoptedFrom {
   readonly namespace: string;
-  /** Its settings; absent: there is none. */
+  /** Its settings. Absent: there is no Argo CD. */
   readonly settings: Readonly<Record<string, string>> | undefined;
-  /** Those of the cluster it is on. */
+  /** Namespaces of its cluster. */
   readonly namespaces: readonly { readonly name: string; readonly uid: string }[];
-  /** Uid of the namespace `kube-system` of the cluster users' resources are on. */
+  /** Uid of the namespace `kube-system` of the API cluster. */
   readonly clusterUid: string;
   readonly instanceNamespaces: readonly string[];
 }
 
 /**
- * What speaks against taking anything over from an Argo CD. It has to stand where users' resources do, or another fleet would be let loose there, and
- * instances have to find what it deploys tracked in their own way. The default of that differs between releases, so it has to be said.
+ * Why nothing can be adopted from an Argo CD. It has to be on the API cluster: otherwise this fleet would act for
+ * another one's Applications. It has to track objects as instances do, by annotation. The default of that setting
+ * differs between releases, so it has to be set.
  */
 export function whyNotFrom(from: AdoptedFrom): { readonly message: string; readonly remedy: string } | undefined {
   const { namespace, settings, namespaces } = from;

@@ -23,7 +23,7 @@ const rendered = (source: Parameters<typeof renderCanaries>[2]) =>
   renderCanaries("argosy-standard-1", "https://api.example", source) as unknown as readonly Rendered[];
 
 describe("the canaries of an instance", () => {
-  it("compare what a repo-server answers without asking Git: full commit ids, nothing rendered, and never one source alone", () => {
+  it("compare sources that a repo-server answers without Git: full commit ids, nothing to render, and always more than one source", () => {
     const [project, ...applications] = rendered("no-repository");
     expect(applications.map(({ metadata }) => metadata.name)).toEqual([...ACTIVE_CANARIES, PASSIVE_CANARY]);
     for (const { spec } of applications) {
@@ -40,7 +40,7 @@ describe("the canaries of an instance", () => {
     }
   });
 
-  it("compare what a repository holds where one is named", () => {
+  it("compare the content of a repository where one is declared", () => {
     const [project, ...applications] = rendered(REPOSITORY);
     expect(project?.spec.sourceRepos).toEqual([REPOSITORY.repository]);
     for (const { spec } of applications) {

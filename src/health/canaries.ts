@@ -4,26 +4,32 @@ import { LABEL_CANARY } from "../domain/names.ts";
 import type { CanarySource } from "../domain/probed.ts";
 
 const PROJECT = "argosy-canaries";
-/** Asked for in turn: one alone that a controller overlooks would look like a controller that has stopped. */
+/** Refreshed in turn. With one alone, a controller that missed a single refresh would be taken for one that has stopped. */
 export const ACTIVE_CANARIES = ["argosy-canary-1", "argosy-canary-2"] as const;
-/** Never asked for: what forced looks hide shows here. */
+/** Never refreshed on request: it shows whether the controller still compares by itself, which requested refreshes hide. */
 export const PASSIVE_CANARY = "argosy-canary-passive";
-/** Nothing is ever deployed there: canaries are compared, and never synced. */
+/** Nothing is ever deployed there: canaries are compared and never synced. */
 const NAMESPACE = "argosy-canary";
 
 const API = "argoproj.io/v1alpha1";
-/** Nobody can have a host below `.invalid` (RFC 2606). It is a name for people who read the Application, and is never asked for. */
+/**
+ * A host below `.invalid` does not exist (RFC 2606). The address is for people who read the Application; nothing ever
+ * connects to it.
+ */
 const NOWHERE = "https://argosy.invalid/canary";
-/** A full commit id is taken as it is: a branch or a tag would have to be looked up in Git. */
+/** A full commit id is taken as it is. A branch or a tag would have to be resolved in Git. */
 const COMMIT = "c0".repeat(20);
 /**
- * Sources that other sources may refer to, and that nothing is rendered from. The controller asks its repo-server for each of them, which answers
- * without Git: that is a comparison like any other for the controller, repo-server and redis. There are two because releases of Argo CD
- * between 3.3 and 3.5 end with a panic where there is one.
+ * Sources that only name a `ref`: nothing is rendered from them. The controller still asks its repo-server for each,
+ * which answers without Git. So controller, repo-server and redis do what they do in any comparison. There are two
+ * because Argo CD releases between 3.3 and 3.5 panic where there is only one.
  */
 const WITHOUT_REPOSITORY = ["first", "second"].map((ref) => ({ repoURL: NOWHERE, targetRevision: COMMIT, ref }));
 
-/** The project and the Applications by which an instance's health is told. They name no account, so that a sync of theirs would be refused. */
+/**
+ * Renders the canaries of an instance and their project. The project names no account to sync as, so a sync of a
+ * canary would be refused.
+ */
 export function renderCanaries(namespace: string, server: string, from: CanarySource): readonly EngineObject[] {
   const labels = { [LABEL_CANARY]: "true" };
   const destination = { server, namespace: NAMESPACE };
@@ -53,18 +59,18 @@ function sourceOf(from: CanarySource): Readonly<Record<string, unknown>> {
   return { source: { repoURL: repository, targetRevision: revision, path } };
 }
 
-/** What is remembered of a canary that was asked for. */
+/** What is remembered of a canary whose refresh was requested. */
 export interface AskedCanary {
   readonly at: Millis;
-  /** When it was reminded last, where it waits for longer than a round. */
+  /** When its refresh was last requested again, because it had waited for longer than a round. */
   readonly remindedAt: Millis;
-  /** How long it took until it was looked at, in s; absent: it still waits. */
+  /** How long it took until it was compared, in s. Absent: it still waits. */
   readonly tookS: number | undefined;
 }
 
 export type AskedCanaries = ReadonlyMap<string, AskedCanary>;
 
-/** The canary to ask for at this look: each in its turn, one that waits still when it comes to it again. */
+/** The canary to refresh with this probe. They take turns; one that still waits is requested again when its turn comes. */
 export function nextCanary(asked: AskedCanaries): string {
   const at = (name: string) => asked.get(name)?.remindedAt ?? 0;
   const [first, second] = ACTIVE_CANARIES;

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
 import type { ProbedApplication } from "../domain/probed.ts";
 import { ACTIVE_CANARIES, type AskedCanaries, nextCanary, PASSIVE_CANARY, renderCanaries } from "./canaries.ts";
-import { nextAsked, type SeenStanding, standingSignals } from "./canary-signals.ts";
+import { namespaceSignals, nextAsked, type SeenNamespace } from "./canary-signals.ts";
 import { parsePod, parseProbed } from "./parse-probed.ts";
 import { aProbedPod } from "./testing/stage.ts";
 
@@ -19,19 +19,19 @@ const asked = (one: number, two: number, tookS?: readonly [number | undefined, n
     [ONE, { at: ago(one), remindedAt: ago(one), tookS: tookS?.[0] }],
     [TWO, { at: ago(two), remindedAt: ago(two), tookS: tookS?.[1] }],
   ]);
-const standing = (over: Partial<SeenStanding>) =>
-  standingSignals({ ...{ now: NOW, asked: new Map(), canaries: [], others: [], pods: [], errors: 0 }, ...over });
+const signalsOf = (over: Partial<SeenNamespace>) =>
+  namespaceSignals({ ...{ now: NOW, asked: new Map(), canaries: [], others: [], pods: [], errors: 0 }, ...over });
 
 describe("canaries", () => {
-  it("are asked for in turn", () => {
+  it("are refreshed in turn", () => {
     expect(nextCanary(new Map())).toBe(ONE);
     expect(nextCanary(asked(15, 30))).toBe(TWO);
     expect(nextCanary(asked(30, 15))).toBe(ONE);
-    // One that has waited for long is reminded, and holds up the turn of the other by no more than that.
+    // One that has waited for long is requested again, and delays the other by one turn only.
     expect(nextCanary(new Map([...asked(0, 15), [ONE, { at: ago(90), remindedAt: ago(5), tookS: undefined }]]))).toBe(TWO);
   });
 
-  it("are answered when they were looked at since, and took no longer than nobody saw", () => {
+  it("have answered once they were compared after the request; the time it took is measured from above", () => {
     const took = (one: Partial<ProbedApplication>, since = 15) => nextAsked(asked(since, since), [seen(ONE, one)], NOW).get(ONE)?.tookS;
     expect(took({ reconciledAt: ago(15) })).toBe(1);
     expect(took({ reconciledAt: ago(0) }, 0.3)).toBe(0.3);
@@ -40,29 +40,29 @@ describe("canaries", () => {
     expect(took({ reconciledAt: undefined })).toBeUndefined();
   });
 
-  it("tell by the quicker one: another may have been overlooked", () => {
+  it("count by the quicker of the two: the controller may have missed the other", () => {
     const canaries = [seen(ONE, { awaitsObservation: true, reconciledAt: ago(300) }), seen(TWO)];
-    expect(standing({ canaries, asked: asked(90, 15, [undefined, 0.2]) }).canaryS).toBe(0.2);
-    expect(standing({ canaries, asked: asked(90, 15) }).canaryS).toBe(15);
-    // One that has only just been asked for is not the quicker one for that.
-    expect(standing({ canaries, asked: asked(0, 15, [undefined, 10.5]) }).canaryS).toBe(10.5);
-    expect(standing({ canaries: [seen(ONE, { reconciledAt: undefined })], asked: asked(90, 15) }).canaryS).toBeUndefined();
+    expect(signalsOf({ canaries, asked: asked(90, 15, [undefined, 0.2]) }).canaryS).toBe(0.2);
+    expect(signalsOf({ canaries, asked: asked(90, 15) }).canaryS).toBe(15);
+    // One that was requested only just now does not count as the quicker one.
+    expect(signalsOf({ canaries, asked: asked(0, 15, [undefined, 10.5]) }).canaryS).toBe(10.5);
+    expect(signalsOf({ canaries: [seen(ONE, { reconciledAt: undefined })], asked: asked(90, 15) }).canaryS).toBeUndefined();
   });
 
-  /** Its user asks for what no comparison can come to. */
+  /** Its user deploys something that cannot be compared. */
   const WRONG = seen("d", { reconciledAt: ago(9_000), hasError: true });
 
-  it("tell by the one that is never asked for, and by others that were not, how long nobody looked by himself", () => {
+  it("show by the passive one, and by users' applications, for how long the controller has compared nothing by itself", () => {
     const others = [seen("a", { reconciledAt: ago(200) }), seen("b", { awaitsObservation: true }), seen("c", { isPaused: true }), WRONG];
-    const { passiveAgeS, newestAgeS, sampledApplications } = standing({
+    const { passiveAgeS, newestAgeS, sampledApplications } = signalsOf({
       others,
       canaries: [seen(PASSIVE_CANARY, { reconciledAt: ago(240) })],
     });
     expect({ passiveAgeS, newestAgeS, sampledApplications }).toEqual({ passiveAgeS: 240, newestAgeS: 200, sampledApplications: 1 });
-    expect(standing({})).toEqual({ sampledApplications: 0 });
+    expect(signalsOf({})).toEqual({ sampledApplications: 0 });
   });
 
-  it("belong to a project of their own that lets them compare one place and deploy nowhere", () => {
+  it("belong to a project of their own that lets them compare one source and deploy nowhere", () => {
     const source = { repository: "https://g/canary.git", revision: "HEAD", path: "." };
     const objects = renderCanaries("argosy-one", "https://api", source);
     expect(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).toEqual([
@@ -74,8 +74,8 @@ describe("canaries", () => {
   });
 });
 
-describe("what stands in an instance's namespace", () => {
-  it("is read from Applications in whatever form", () => {
+describe("the objects in an instance's namespace", () => {
+  it("are read from Applications of any shape", () => {
     const conditions = [{ type: "ComparisonError", message: "no" }];
     const metadata = { name: "x", annotations: { "argocd.argoproj.io/refresh": "normal" } };
     expect(parseProbed({ metadata, status: { reconciledAt: "2026-01-01T00:00:00Z", conditions } })).toEqual({
@@ -87,7 +87,7 @@ describe("what stands in an instance's namespace", () => {
     expect([parseProbed(undefined), parseProbed({ metadata: { name: 5 } })]).toEqual([undefined, undefined]);
   });
 
-  it("is read from pods of its components that are to stay", () => {
+  it("are read from pods of its components that are not being deleted", () => {
     const labels = { "app.kubernetes.io/name": "argocd-redis" };
     const ready = (status: string) => [{ type: "Ready", status, lastTransitionTime: "2026-01-01T00:00:00Z" }];
     const pod = (over: object, status: object) => parsePod({ metadata: { name: "redis-1", labels, ...over }, status });
@@ -100,13 +100,13 @@ describe("what stands in an instance's namespace", () => {
     expect(pod({ labels: {} }, {})).toBeUndefined();
   });
 
-  it("tells how often components began anew, and how long one has not been ready", () => {
+  it("show how often components restarted, and for how long one has not been ready", () => {
     const pods = [
       aProbedPod({ component: "redis", restarts: 2, unreadySince: ago(30) }),
       aProbedPod({ component: "repo-server", name: "a", restarts: 1, unreadySince: ago(70) }),
       aProbedPod({ component: "repo-server", name: "b", restarts: 1 }),
     ];
-    expect(standing({ pods })).toEqual({ redisRestarts: 2, repoServerRestarts: 2, unreadyS: 70, sampledApplications: 0 });
-    expect(standing({ pods: pods.slice(2) }).unreadyS).toBe(0);
+    expect(signalsOf({ pods })).toEqual({ redisRestarts: 2, repoServerRestarts: 2, unreadyS: 70, sampledApplications: 0 });
+    expect(signalsOf({ pods: pods.slice(2) }).unreadyS).toBe(0);
   });
 });

@@ -4,10 +4,13 @@ import type { ProbedApplication, ProbedPod } from "../domain/probed.ts";
 import { ACTIVE_CANARIES, type AskedCanaries, type AskedCanary, PASSIVE_CANARY } from "./canaries.ts";
 import { known } from "./derive-signals.ts";
 
-/** `reconciledAt` has whole seconds. */
+/** `reconciledAt` is rounded to whole seconds. */
 const SECOND_MS = 1_000;
 
-/** What canaries that were asked for have done by now. A question that stands keeps its beginning. */
+/**
+ * Brings the requested canaries up to date with what was observed. A request that still waits keeps the time at which
+ * it began.
+ */
 export function nextAsked(asked: AskedCanaries, seen: readonly ProbedApplication[], now: Millis): AskedCanaries {
   const found = new Map(seen.map((each) => [each.name, each]));
   return new Map([...asked].map(([name, one]): readonly [string, AskedCanary] => [name, answeredBy(one, found.get(name), now)]));
@@ -16,22 +19,23 @@ export function nextAsked(asked: AskedCanaries, seen: readonly ProbedApplication
 function answeredBy(asked: AskedCanary, seen: ProbedApplication | undefined, now: Millis): AskedCanary {
   if (asked.tookS !== undefined || seen === undefined || seen.awaitsObservation || seen.reconciledAt === undefined) return asked;
   if (seen.reconciledAt < Math.floor(asked.at / SECOND_MS) * SECOND_MS) return asked;
-  // Seen later than it was done, and done in whole seconds: whichever is less.
+  // Both are upper bounds, and the lesser one counts: the comparison ended before now, and within the second that
+  // `reconciledAt` names.
   return { ...asked, tookS: Math.max(0, Math.min(now - asked.at, seen.reconciledAt + SECOND_MS - asked.at)) / 1_000 };
 }
 
-export interface SeenStanding {
+export interface SeenNamespace {
   readonly now: Millis;
   readonly asked: AskedCanaries;
   readonly canaries: readonly ProbedApplication[];
   readonly others: readonly ProbedApplication[];
   readonly pods: readonly ProbedPod[];
-  /** Looks at canaries in a row that ended with an error, before this one. */
+  /** How many probes in a row, before this one, found a canary with an error. */
   readonly errors: number;
 }
 
-/** What stands in an instance's namespace tells of it. */
-export function standingSignals({ now, asked, canaries, others, pods, errors }: SeenStanding): Signals {
+/** The signals that an instance's Applications and pods give. */
+export function namespaceSignals({ now, asked, canaries, others, pods, errors }: SeenNamespace): Signals {
   const questions = ACTIVE_CANARIES.flatMap((name) =>
     questionOf(
       asked.get(name),
@@ -40,7 +44,8 @@ export function standingSignals({ now, asked, canaries, others, pods, errors }: 
   );
   const canaryS = waitOf(questions, now);
   const passive = canaries.find(({ name }) => name === PASSIVE_CANARY)?.reconciledAt;
-  // Argo CD writes no new time where a comparison failed: what a user, or a Git server, did wrong would look like a controller that hangs.
+  // Argo CD does not write a new `reconciledAt` where a comparison fails. So an application with an error does not
+  // count: a mistake of its user, or a Git server that fails, would look like a controller that hangs.
   const observed = others.flatMap(({ awaitsObservation, isPaused, hasError, reconciledAt }) =>
     awaitsObservation || isPaused || hasError ? [] : (reconciledAt ?? []),
   );
@@ -63,14 +68,15 @@ export function standingSignals({ now, asked, canaries, others, pods, errors }: 
   });
 }
 
-/** One that was never looked at since it was made says nothing: its instance may still be starting, or its source be wrong. */
+/** A canary that has never been compared says nothing: its instance may still be starting, or its source may be wrong. */
 function questionOf(asked: AskedCanary | undefined, seen: ProbedApplication | undefined): readonly AskedCanary[] {
   return asked === undefined || seen?.reconciledAt === undefined ? [] : [asked];
 }
 
 /**
- * Of two canaries the quicker one counts: the other may have been overlooked. One that waits says no more than that it takes as long at least: beside
- * one that was answered, and asked for no longer ago than a round, it is not the quicker one for having been asked for just now.
+ * The wait of the quicker of two canaries, in s; the controller may have missed the other. A canary that still waits
+ * only shows a lower bound. So where one has answered, the waiting one does not count, even if it was requested only
+ * just now.
  */
 function waitOf(questions: readonly AskedCanary[], now: Millis): number | undefined {
   const answers = questions.flatMap(({ tookS }) => tookS ?? []);

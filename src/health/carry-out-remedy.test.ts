@@ -11,7 +11,7 @@ import { createRemedies } from "./carry-out-remedy.ts";
 const never = new AbortController().signal;
 const MINUTE_MS = 60_000;
 
-it("restarts no more at once than it may where all of them stick at the same moment", async () => {
+it("keeps to the limit of restarts where all instances get stuck at the same moment", async () => {
   const clock = createVirtualClock();
   const store = createMemoryStore({ clock });
   const world = createWorld(store);

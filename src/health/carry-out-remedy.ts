@@ -15,18 +15,18 @@ export interface RemedyDeps {
   readonly store: Pick<Store, "decisions" | "loads">;
   readonly openNamespace: OpenNamespace;
   readonly empty: EmptyInstance;
-  /** Absent: that a workspace gets an instance of its own is advice, always. */
+  /** Absent: an instance of its own for a workspace is always only advice. */
   readonly quarantines: Pick<Quarantines, "plan"> | undefined;
-  /** After so many restarts for one cause within an hour an instance that sticks again is emptied; 0: never. */
+  /** After this many restarts for one cause within an hour, an instance that is stuck again is drained. 0: never. */
   readonly emptyAfter: number;
-  /** Time between two restarts of one instance. */
+  /** Least time between two restarts of one instance. */
   readonly restartApartMs: number;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
 }
 
-/** An instance with its latest verdict, among all instances that are judged (itself too). */
+/** An instance with its latest verdict. `serving`: all instances that are judged, itself included. */
 export interface Judged {
   readonly instance: Instance;
   readonly verdict: InstanceVerdict;
@@ -34,7 +34,7 @@ export interface Judged {
 }
 
 export interface Remedies {
-  /** Takes the next step that is due for an instance, if one is. */
+  /** Takes the next remedy for an instance, if one is due. */
   help(judged: Judged, signal: AbortSignal): Promise<void>;
 }
 
@@ -43,8 +43,8 @@ const NOISIEST_READ = 100;
 const HELPED: readonly string[] = ["overloaded", "stalled", "failed"];
 
 /**
- * Takes steps of the remedy ladder: reads what was done lately, lets `nextRemedy` decide, writes the step into the journal, and takes it.
- * Who dies in between has used up budget, and harmed nobody.
+ * Takes the steps of the remedy ladder. Reads the steps taken lately, lets `nextRemedy` decide, writes the step into
+ * the journal, then takes it. A process that dies in between has used up budget, and has done no harm.
  */
 export function createRemedies(deps: RemedyDeps): Remedies {
   const { store, openNamespace, empty, emptyAfter, restartApartMs: apartMs, quarantines, clock, log, metrics } = deps;
@@ -52,12 +52,13 @@ export function createRemedies(deps: RemedyDeps): Remedies {
 
   const help: Remedies["help"] = async (judged, signal) => {
     if (!mayBeHelped(judged)) return;
-    // What befalls many at once shows on all of them together, and each step has to count those before it.
+    // One decision at a time: what affects many instances shows on all of them at once, and each decision has to
+    // count the steps before it.
     const remedy = await inTurn(() => decide(judged, signal));
     if (remedy !== undefined) await take(judged.instance, remedy, signal);
   };
 
-  /** The step that is due, which is in the journal by then. */
+  /** Decides the step that is due and writes it into the journal. */
   async function decide({ instance, verdict, serving }: Judged, signal: AbortSignal): Promise<Remedy | undefined> {
     const now = clock.now();
     const lately = { subject: instance.id, kind: "health", since: millis(now - DAY_MS) } as const;
@@ -85,7 +86,7 @@ export function createRemedies(deps: RemedyDeps): Remedies {
     return remedy;
   }
 
-  /** How often a step was carried out for other instances within a time. */
+  /** How often a step was carried out for other instances within the time. */
   async function countElsewhere(
     id: InstanceId,
     { step, withinMs }: { readonly step: "RESTART" | "DRAIN"; readonly withinMs: number },
@@ -120,7 +121,7 @@ export function createRemedies(deps: RemedyDeps): Remedies {
   return { help };
 }
 
-/** What is to be emptied without its help needs none, and what is being changed may be slow. */
+/** An instance that is drained by fail-over needs no help, and one that is being changed may be slow for a while. */
 function mayBeHelped({ instance, verdict }: Judged): boolean {
   if (instance.version !== instance.desiredVersion || instance.failsOver) return false;
   return HELPED.includes(verdict.state) || verdict.cause === "memory";

@@ -13,14 +13,23 @@ const OF_STORE = ["readFleet", "listInstances", "readTroubles", "readWindow", "r
 const OF_PROCESSES = ["findProcesses", "readController", "readRepoServer"] as const;
 const OF_NAMESPACE = ["openNamespace", "ensureCanaries", "askFor", "listCanaries", "sampleApplications", "listPods"] as const;
 const CALLS: ReadonlySet<string> = new Set([...OF_STORE, ...OF_PROCESSES, ...OF_NAMESPACE, "deletePod"]);
-/** What is learnt in a minute, then what a restart takes that is put off once: ten minutes of the budget of so small a fleet. */
+/**
+ * Probes before and after the failure of redis. Before: a minute, to learn what is usual. After: long enough for a
+ * restart that is put off once, for ten minutes of so small a fleet's budget.
+ */
 const [BEFORE, AFTER] = [6, 56];
-/** Calls of the looks in which something happens, and of some more: what comes after them is the same again and again. */
+/**
+ * Calls up to here are broken, one per run: those of the probes in which something happens and some more. Later
+ * probes repeat themselves.
+ */
 const EVENTFUL = 250;
-/** Samples that are there at the end, of a quarter of an hour and one look that failed. */
+/** Samples kept at the end: those of a quarter of an hour, less the one probe that failed. */
 const KEPT = 58;
 
-/** An instance whose redis works again when it is restarted, and whoever looks at it. `next`: what follows a look that failed. */
+/**
+ * An instance whose redis works again after a restart (`isMended`), and the process that probes it. `next`: what
+ * happens after a probe that failed.
+ */
 async function begin(
   points: FaultPoints,
   next: "the same process goes on" | "another process takes over",
@@ -57,9 +66,9 @@ async function begin(
   return { id, stage, probe, seen, drained, failed: () => failed };
 }
 
-describe.each(FAULT_MODES)("when any call of those who look at an instance %s", (mode) => {
+describe.each(FAULT_MODES)("when any call of a probe %s", (mode) => {
   it.each(["the same process goes on", "another process takes over"] as const)(
-    "what is stuck is restarted, and nothing else, and %s",
+    "the stuck component is restarted, nothing else is, and %s",
     async (next) => {
       const broke = new Set<string>();
       for (let index = 0; ; index += 1) {
@@ -73,7 +82,7 @@ describe.each(FAULT_MODES)("when any call of those who look at an instance %s", 
         const { verdict, samples, entries } = await seen();
         const about = `call ${index}, ${name}`;
         expect(verdict, about).toMatchObject({ state: "healthy", cause: "none" });
-        // A look that failed may have been recorded before it did; the oldest of a quarter of an hour are forgotten.
+        // A probe that fails may have recorded its sample before. Samples older than a quarter of an hour are dropped.
         expect(failed(), about).toBeLessThanOrEqual(1);
         expect(samples.length, about).toBeGreaterThanOrEqual(KEPT);
         expect(
@@ -85,7 +94,7 @@ describe.each(FAULT_MODES)("when any call of those who look at an instance %s", 
           about,
         ).toHaveLength(1);
         const restarts = entries.filter(({ verdict: said }) => said === "RESTART");
-        // Each is in the journal before it is done, and one that was broken off is made good when the next is due.
+        // Each restart is in the journal before it is made. One that broke off is made up for when the next is due.
         expect(
           stage.deleted.map(({ name: pod }) => pod),
           about,
@@ -110,8 +119,8 @@ describe.each(FAULT_MODES)("when any call of those who look at an instance %s", 
 
 const OF_EMPTYING: ReadonlySet<string> = new Set(["list", "append", "empty"]);
 
-describe.each(FAULT_MODES)("when any call of those who empty what sticks again %s", (mode) => {
-  it("it is emptied all the same, after as many restarts as ever", async () => {
+describe.each(FAULT_MODES)("when any call of draining an instance that is stuck again %s", (mode) => {
+  it("it is drained all the same, after the usual number of restarts", async () => {
     const broke = new Set<string>();
     for (let index = 0; ; index += 1) {
       const points = createFaultPoints(OF_EMPTYING);
@@ -122,7 +131,7 @@ describe.each(FAULT_MODES)("when any call of those who empty what sticks again %
       const name = points.broke();
       const about = `call ${index}, ${name}`;
       expect(await drained(), about).toEqual([id]);
-      // Whoever dies between the journal and the restart has used up budget.
+      // A process that dies between the journal entry and the restart has used up budget.
       expect([1, 2], about).toContain(stage.deleted.length);
       if (name === undefined) break;
       broke.add(name);
@@ -132,7 +141,7 @@ describe.each(FAULT_MODES)("when any call of those who empty what sticks again %
 });
 
 describe("an instance that is well", () => {
-  it.each([...OF_PROCESSES, ...OF_NAMESPACE])("is restarted by nobody when %s fails again and again", async (call) => {
+  it.each([...OF_PROCESSES, ...OF_NAMESPACE])("is not restarted when %s keeps failing", async (call) => {
     const failing: FaultPoints = {
       ...createFaultPoints(),
       wrap: (target) =>

@@ -39,7 +39,7 @@ describe("the health of an instance", () => {
   const verdict = async () => (await store.health.listVerdicts(never))[0];
   const journal = async () => (await store.decisions.list({ kind: "health" }, 100, never)).map((each) => each.verdict);
 
-  it("is recorded with each look, and asks for its canaries in turn", async () => {
+  it("is recorded with each probe, and its canaries are refreshed in turn", async () => {
     await probe(4);
     expect(await verdict()).toMatchObject({ instanceId: instance.id, state: "healthy", cause: "none" });
     expect(stage.asks).toEqual([...ACTIVE_CANARIES, ...ACTIVE_CANARIES]);
@@ -50,14 +50,14 @@ describe("the health of an instance", () => {
     expect(await journal()).toEqual([]);
   });
 
-  it("is told without canaries where these are switched off, and those that were there are taken away", async () => {
+  it("is judged without canaries where these are switched off, and existing canaries are removed", async () => {
     health = open({ canary: undefined });
     await probe(4);
     expect(await verdict()).toMatchObject({ state: "healthy" });
     expect([stage.ensured, stage.removed, stage.asks]).toEqual([0, 1, []]);
   });
 
-  it("is told in the journal when it changes, and what is stuck is restarted once", async () => {
+  it("is journaled when it changes, and a stuck component is restarted once", async () => {
     await probe(8);
     stage.redisFails = true;
     await probe(12);
@@ -70,7 +70,7 @@ describe("the health of an instance", () => {
     expect(await journal()).toEqual(["HEALTHY", "RESTART", "STALLED"]);
   });
 
-  it("is emptied by fail-over where it sticks again after two restarts, and helped no more then", async () => {
+  it("leads to a fail-over where a component is stuck again after two restarts, and to no further remedy after that", async () => {
     const emptied: string[] = [];
     const empty = async (...[one, reason]: Parameters<EmptyInstance>): Promise<void> => {
       emptied.push(reason);
@@ -91,7 +91,7 @@ describe("the health of an instance", () => {
     expect(deleted()).toEqual(["redis-1", "redis-1"]);
   });
 
-  it("is told of when its repo-server takes no connection, which is restarted", async () => {
+  it("is stalled when its repo-server accepts no connection, which is then restarted", async () => {
     await probe(8);
     [stage.repoRefuses, stage.canariesFail] = [true, true];
     await probe(12);
@@ -99,7 +99,7 @@ describe("the health of an instance", () => {
     expect(await journal()).toEqual(["RESTART", "STALLED"]);
   });
 
-  it("is well when its repo-server cannot be asked and renders all the same", async () => {
+  it("is healthy when its repo-server gives no metrics but still renders", async () => {
     await probe(8);
     stage.repoRefuses = true;
     await probe(40);
@@ -107,7 +107,7 @@ describe("the health of an instance", () => {
     expect(await journal()).toEqual([]);
   });
 
-  it("is told of by canaries when its controller stands still: both wait, whichever is reminded", async () => {
+  it("shows in canaries when its controller hangs: both keep waiting, whichever is requested again", async () => {
     await probe(8);
     stage.stoodSince = millis(clock.now() - 2_000);
     await probe(8);
@@ -116,7 +116,7 @@ describe("the health of an instance", () => {
     expect(new Set(stage.asks.slice(-4))).toEqual(new Set(ACTIVE_CANARIES));
   });
 
-  it("goes on from what was recorded when another process takes over", async () => {
+  it("continues from the recorded verdict when another process takes over", async () => {
     stage.redisFails = true;
     await probe(12);
     const before = await verdict();
@@ -126,13 +126,13 @@ describe("the health of an instance", () => {
     expect(deleted()).toEqual(["redis-1"]);
   });
 
-  it("is nobody's business for an instance that was stopped for good, or that is another process's", async () => {
+  it("is not judged by a process whose share it is not in", async () => {
     health = open({ partition: { ...EVERYTHING, isMine: () => false } });
     await probe(2);
     expect(await verdict()).toBeUndefined();
   });
 
-  it("is carried on by whoever looks at it where its noisiest workspace was to get an instance of its own", async () => {
+  it("has an open quarantine carried on by the process whose share the instance is in", async () => {
     const about = {
       source: instance.id,
       sourceName: instance.name,
@@ -157,7 +157,7 @@ describe("the health of an instance", () => {
     expect(earlier).toHaveLength(1);
   });
 
-  it("says that nothing is known when its cluster is away", async () => {
+  it("is unknown when its cluster cannot be reached", async () => {
     health = open({ canary: undefined, findProcesses: async () => undefined, openNamespace: async () => undefined });
     await probe(4);
     expect(await verdict()).toMatchObject({ state: "unknown", cause: "no-metrics" });

@@ -17,13 +17,13 @@ import { createPlacingAgain } from "./request-placing-again.ts";
 
 export interface HealthDeps extends ProbeDeps {
   readonly store: Pick<Store, "fleet" | "health" | "decisions" | "loads"> & QuarantineDeps["store"];
-  /** By `health/<instance id>`. */
+  /** Keys are `health/<instance id>`. */
   readonly partition: Partition;
   readonly restartApartMs: number;
   readonly emptyAfter: number;
   readonly empty: EmptyInstance;
   readonly placeElsewhere: PlaceElsewhere;
-  /** Absent: nobody is given an instance of its own without a person. */
+  /** Absent: no workspace gets an instance of its own without a person. */
   readonly quarantine?: { readonly most: number; readonly requests: QuarantineRequests } | undefined;
   readonly rng: Rng;
   readonly metrics: Metrics;
@@ -32,29 +32,30 @@ export interface HealthDeps extends ProbeDeps {
 export interface Health {
   start(signal: AbortSignal): void;
   stop(): Promise<void>;
-  /** Looks once at every instance of this process's share, one after the other. */
+  /** Probes every instance of this process's share once, one after the other. */
   probeAll(signal: AbortSignal): Promise<void>;
 }
 
 const AT_ONCE = 16;
 const JUDGED: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
 
-/** What a survey has found of this process's share. */
+/** What the latest survey found for this process's share. */
 interface Survey {
   readonly fleet: FleetSpec | undefined;
-  /** All instances that are judged, those of other processes too. */
+  /** All instances that are judged, also those of other processes. */
   readonly serving: ReadonlyMap<string, Instance>;
-  /** Quarantines of this process's share that have begun and not ended, by key. */
+  /** Open quarantines of this process's share, by key. */
   readonly open: ReadonlyMap<string, Quarantine>;
 }
 
 /**
- * Observes every instance again and again, judges it by what was seen lately, and helps where a verdict asks for it. A survey adds the
- * keys: ids of instances, and `quarantine/<id of its source>` for each open quarantine.
+ * Probes every instance again and again, judges it by its latest samples, and takes the remedy that its verdict calls
+ * for. A survey adds the keys: the ids of instances, and `quarantine/<id of the source instance>` for each open
+ * quarantine.
  */
 export function createHealth(deps: HealthDeps): Health {
   const { store, partition, rng, metrics, periodMs, quarantine } = deps;
-  const observations = createProbes(deps);
+  const probes = createProbes(deps);
   const quarantines = quarantine && createQuarantines({ ...deps, ...quarantine });
   const remedies = createRemedies({ ...deps, quarantines });
   const placingAgain = createPlacingAgain(deps);
@@ -69,10 +70,11 @@ export function createHealth(deps: HealthDeps): Health {
 
   async function takeSurvey(signal: AbortSignal): Promise<readonly string[]> {
     const fleet = (await store.fleet.readFleet(signal))?.spec;
-    // One whose controller was stopped for good is not to be told of, and even less to be started again.
+    // An instance whose controller was stopped on purpose is not judged: a verdict on it would be noise, and a
+    // restart would start it again.
     const judged = (await store.fleet.listInstances(signal)).filter(({ state, halt }) => JUDGED.includes(state) && halt === "none");
     const mine = judged.map(({ id }): string => id).filter(isMine);
-    observations.keep(mine);
+    probes.keep(mine);
     for (const id of verdicts.keys()) if (!mine.includes(id)) verdicts.delete(id);
     const begun = ((await quarantines?.listOpen(signal)) ?? []).filter(({ source }) => isMine(source));
     survey = {
@@ -89,7 +91,7 @@ export function createHealth(deps: HealthDeps): Health {
     if (begun !== undefined) await quarantines?.carryOn(begun, signal);
     const instance = serving.get(key);
     if (instance === undefined) return;
-    const verdict = await observations.probeInstance(instance, fleet, signal);
+    const verdict = await probes.probeInstance(instance, fleet, signal);
     verdicts.set(key, verdict);
     await remedies.help({ instance, verdict, serving: [...serving.values()] }, signal);
     await placingAgain.probe(instance, verdict, signal);
@@ -115,7 +117,7 @@ export function createHealth(deps: HealthDeps): Health {
     sweeps,
     loops: [queue],
     subscribe: () => [],
-    // The next survey comes within a period.
+    // Nothing to do: the next survey comes within one period.
     takeOver: () => {},
   });
   return {

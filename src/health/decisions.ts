@@ -4,7 +4,10 @@ import { HEALTH_CAUSES, type InstanceVerdict } from "../domain/health.ts";
 import { REMEDIES, type Remedy, type StepTaken } from "./next-remedy.ts";
 import { isEnd } from "./quarantine/entries.ts";
 
-/** The journal's entry of a verdict that is another than before; `undefined`: it is the same, or the first and a good one. */
+/**
+ * The journal entry for a verdict that differs from the one before. `undefined`: it is the same, or it is the first
+ * one and healthy.
+ */
 export function changedDecision(before: InstanceVerdict | undefined, verdict: InstanceVerdict): Decision | undefined {
   if (before === undefined && verdict.state === "healthy") return undefined;
   if (before?.state === verdict.state && before.cause === verdict.cause) return undefined;
@@ -19,7 +22,7 @@ export function changedDecision(before: InstanceVerdict | undefined, verdict: In
   };
 }
 
-/** The journal's entry of a step of the ladder, made before it is taken. */
+/** The journal entry for a step of the ladder, written before the step is taken. */
 export function remedyDecision(
   { step, component, isAdvice, text, quarantine }: Remedy,
   { instanceId, cause, evidence }: InstanceVerdict,
@@ -41,7 +44,7 @@ export function remedyDecision(
   };
 }
 
-/** Steps among entries of the journal; how one ended is none. */
+/** The steps among entries of the journal. Entries about how a step ended do not count. */
 export function stepsTaken(entries: readonly Decision[]): readonly StepTaken[] {
   return entries.flatMap(({ verdict, rule, at, details }) => {
     if (isEnd(details)) return [];

@@ -36,7 +36,7 @@ describe("signals", () => {
     });
   });
 
-  it("say of syncs how busy their workers are", () => {
+  it("show how busy the workers for syncs are", () => {
     const signals = deriveSignals(
       [probe(0, { operationWorkS: 0, operationWaits: 0, operationWaitS: 0 })],
       probe(60, { operationWorkS: 540, operationWaits: 4, operationWaitS: 200 }),
@@ -45,7 +45,7 @@ describe("signals", () => {
     expect(signals).toMatchObject({ operationUtilisation: 0.9, operationWaitS: 50 });
   });
 
-  it("tell of failures of redis while they happen, and not for a minute after", () => {
+  it("show failures of redis while they happen, not for a minute after", () => {
     const failing = (at: number, redisFailed: number) => probe(at, { reconciles: at, redisFailed });
     const observations = [failing(0, 0), failing(15, 6), failing(30, 6), failing(45, 6)];
     const failures = [1, 2, 3].map(
@@ -55,34 +55,34 @@ describe("signals", () => {
   });
 
   it.each<readonly [string, Counters, Counters]>([
-    ["began anew", { startedAt: 1, reconciles: 1 }, { startedAt: 2, reconciles: 5 }],
-    ["forgot what it had counted", { reconciles: 10 }, { reconciles: 5 }],
-    ["says nothing of it", {}, {}],
-  ])("say nothing of a controller's rates when it %s", (_what, before, after) => {
+    ["restarted", { startedAt: 1, reconciles: 1 }, { startedAt: 2, reconciles: 5 }],
+    ["has a counter that went back", { reconciles: 10 }, { reconciles: 5 }],
+    ["gives no such counter", {}, {}],
+  ])("have no rates of a controller that %s", (_what, before, after) => {
     expect(deriveSignals([probe(0, before)], probe(60, after), WORKERS).reconcilesPerS).toBeUndefined();
   });
 
-  it("say nothing of what each comparison asks redis for where there are too few", () => {
+  it("have no redis requests per comparison where there were too few comparisons", () => {
     const of = (reconciles: number) =>
       deriveSignals([probe(0, { reconciles: 0, redisRequests: 0 })], probe(60, { reconciles, redisRequests: 0 }), WORKERS);
     expect([of(2).redisPerReconcile, of(3).redisPerReconcile]).toEqual([undefined, 0]);
   });
 
-  it("tell who was asked and said nothing from who could not be asked", () => {
+  it("distinguish a process that did not answer from one that could not be asked", () => {
     expect(deriveSignals([], probe(0, undefined), WORKERS)).toEqual({ controllerAnswers: 0 });
     expect(deriveSignals([], probe(0, undefined, { controllerAnswers: undefined }), WORKERS)).toEqual({});
     const half = probe(0, undefined, { controllerAnswers: undefined, ...pods({ a: repo({}), b: undefined }) });
     expect(deriveSignals([], half, WORKERS)).toEqual({ repoServerAnswers: 0.5 });
   });
 
-  it("say how long Git took, and for how many of the repositories that were asked it was slow", () => {
+  it("show how long Git took, and for which share of the repositories it was slow", () => {
     const before = probe(0, {}, pods({ a: repo({ x: [1, 9], idle: [4, 40] }), anew: repo({ x: [1, 1] }) }));
     const after = probe(60, {}, pods({ a: repo({ x: [3, 13], y: [2, 0.1], idle: [4, 40] }), anew: repo({ x: [9, 99] }, 6) }));
     const { gitS, gitSlowShare } = deriveSignals([before], after, WORKERS);
     expect([gitS, gitSlowShare]).toEqual([4.1 / 4, 0.5]);
   });
 
-  it("rest on looks of the last minute and one before, and on none that has just been", () => {
+  it("rest on the probes of the last minute and the one before, not on one that was only just made", () => {
     const observations = [0, 30, 60, 90].map((at) => probe(at, { reconciles: at * 10 }));
     expect(keptProbes(observations, probe(120, {})).map(({ atMs }) => atMs / 1_000)).toEqual([60, 90, 120]);
     expect(deriveSignals([probe(119, { reconciles: 0 })], probe(120, { reconciles: 9 }), WORKERS).reconcilesPerS).toBeUndefined();

@@ -1,15 +1,15 @@
 import type { SignalName, Signals } from "../domain/health.ts";
 import type { CounterName, GitCount, HealthPage } from "./parse-page.ts";
 
-/** What one look at an instance's processes found; times are of a clock that only grows, in ms. */
+/** What one probe of an instance's processes found. `atMs`: of a monotonic clock, in ms. */
 export interface ProbeResult {
   readonly atMs: number;
   readonly wallS: number;
   /** Absent: it could not be read. */
   readonly controller: HealthPage | undefined;
-  /** Asked and silent; absent: nobody can say, because its pod or its cluster is away. */
+  /** False: it was asked and did not answer. Absent: unknown, because its pod or its cluster cannot be reached. */
   readonly controllerAnswers: boolean | undefined;
-  /** By pod; `undefined` of one: it was asked and said nothing. */
+  /** By pod. `undefined` for one: it was asked and did not answer. */
   readonly repoServers: ReadonlyMap<string, HealthPage | undefined>;
 }
 
@@ -18,31 +18,34 @@ export interface Workers {
   readonly operationProcessors: number;
 }
 
-/** Rates are of a minute: counters of two looks about as far apart are compared. */
+/** The time over which rates are taken, in ms: counters of two probes about this far apart are compared. */
 const SPAN_MS = 60_000;
-/** Failures are of the time just gone: a minute after redis has come back they would still look like one that is away. */
+/**
+ * The time over which failures of redis are counted, in ms. Over a whole minute, redis would still seem broken a
+ * minute after it has come back.
+ */
 const RECENT_MS = 20_000;
-/** Looks nearer than this say little. */
+/** Two probes that are closer together than this are not compared, in ms. */
 const SHORTEST_MS = 5_000;
-/** Fewer comparisons than this say nothing of what each asks redis for. */
+/** With fewer comparisons than this, requests to redis per comparison are not computed. */
 const FEWEST_RECONCILES = 3;
 const SLOW_GIT_S = 1;
 
-/** The look that another one is compared with: the youngest that is so much older, or the oldest there is. Looks are sorted by time. */
+/** The probe to compare with: the youngest that is at least `spanMs` older, else the oldest. Probes are sorted by time. */
 function baseOf(observations: readonly ProbeResult[], now: ProbeResult, spanMs: number = SPAN_MS): ProbeResult | undefined {
   const before = observations.filter(({ atMs }) => now.atMs - atMs >= SHORTEST_MS);
   return before.findLast(({ atMs }) => now.atMs - atMs >= spanMs) ?? before[0];
 }
 
-/** Looks that are still of use after `now`: those of the last minute, and the youngest before. */
+/** The probes to keep after `now`: those of the last minute, and the youngest before them. */
 export function keptProbes(observations: readonly ProbeResult[], now: ProbeResult): readonly ProbeResult[] {
   const base = baseOf(observations, now);
   return [...observations.filter(({ atMs }) => base === undefined || atMs >= base.atMs), now];
 }
 
 /**
- * What an instance's metrics say of the time between the looks before and this one. What a process that has begun anew says is not compared
- * with the old one's.
+ * Derives signals from an instance's metrics, by comparing this probe with earlier ones. Counters of a process that
+ * has restarted are not compared with those from before.
  */
 export function deriveSignals(observations: readonly ProbeResult[], now: ProbeResult, workers: Workers): Signals {
   const [base, recent] = [baseOf(observations, now), baseOf(observations, now, RECENT_MS)];
@@ -81,7 +84,10 @@ function ratesOf(base: ProbeResult, now: ProbeResult, workers: Workers): Readonl
   };
 }
 
-/** How much counters of the controller grew, if it is the same one. One goes back when the controller forgets applications that are gone. */
+/**
+ * How much the controller's counters have grown, if it has not restarted. A counter goes back when the controller
+ * forgets applications that were deleted.
+ */
 function growthBetween(base: ProbeResult, now: ProbeResult): ((name: CounterName) => number | undefined) | undefined {
   const [before, after] = [base.controller, now.controller];
   if (before === undefined || after === undefined || before.counters.startedAt !== after.counters.startedAt) return undefined;
@@ -114,7 +120,7 @@ function gitOf(base: ProbeResult, now: ProbeResult): Readonly<Partial<Record<Sig
   return all.length === 0 ? {} : { gitS: sumOf("seconds") / sumOf("requests"), gitSlowShare: slow / all.length };
 }
 
-/** What is a number: anything else was not measured, and could not be stored or shown. */
+/** Keeps numbers only. Anything else was not measured, and could be neither stored nor shown. */
 export function known(signals: Readonly<Partial<Record<SignalName, number | undefined>>>): Signals {
   return Object.fromEntries(Object.entries(signals).filter(([, value]) => value !== undefined && Number.isFinite(value)));
 }

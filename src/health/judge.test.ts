@@ -7,7 +7,10 @@ import { judgeHealth, nextVerdict, windowMs } from "./judge.ts";
 import { endOf, goingOn, PERIOD_MS, type RECORDED, RECORDED_SETTINGS, recorded } from "./testing/recorded.ts";
 
 const TEN_MINUTES = 600_000;
-/** What is recorded of each state, how long it is taken to go on, and what is to be said of it then. The burst and the recoveries end by themselves. */
+/**
+ * For each recorded state: for how long it is continued, and the verdicts expected then. The burst and the recoveries
+ * end by themselves.
+ */
 const EXPECTED: Readonly<Record<(typeof RECORDED)[number], readonly [lastsMs: number, verdicts: readonly string[]]>> = {
   comfortable: [TEN_MINUTES, ["healthy none"]],
   burst_create: [0, ["healthy none", "degraded slow"]],
@@ -43,7 +46,7 @@ describe("a verdict on a recorded instance", () => {
   );
 });
 
-/** Looks of fifteen seconds that all say the same, for so long. */
+/** A sample every fifteen seconds, all the same, for so many minutes. */
 const steadily = (signals: Signals, minutes: number): readonly HealthSample[] =>
   Array.from({ length: minutes * 4 + 1 }, (_, index) => ({ at: millis(index * 15_000), signals }));
 const WITHOUT_CANARIES: Signals = {
@@ -105,13 +108,13 @@ describe("a verdict", () => {
     ["overloaded queue", { ...GOOD, reconcileOver16: 0.5, redisPerReconcile: 1.1, canaryS: 60, queueDepth: 20, utilisation: 1 }, 6],
   ])("is %s of %j for %i minutes", (expected, signals, minutes) => expect(wordsOf(of(signals, minutes))).toBe(expected));
 
-  it("is unknown, and never well, when nobody has looked", () => {
+  it("is unknown, never healthy, without a recent sample", () => {
     const settings = RECORDED_SETTINGS;
     expect(wordsOf(judgeHealth({ now: millis(0), samples: [], periodMs: 15_000, settings }))).toBe("unknown no-samples");
     expect(wordsOf(of(GOOD, 5, { now: millis(5 * 60_000 + 61_000) }))).toBe("unknown no-samples");
   });
 
-  it("is failed for a component that begins again and again, but not for one that is replaced", () => {
+  it("is failed for a component that restarts again and again, but not for one that is replaced", () => {
     const counting = (counts: readonly number[]): Verdict => {
       const samples = counts.map((count, index) => ({ at: millis(index * 15_000), signals: { ...GOOD, redisRestarts: count } }));
       return judgeHealth({ now: endOf(samples), samples, periodMs: 15_000, settings: RECORDED_SETTINGS });
@@ -120,7 +123,7 @@ describe("a verdict", () => {
     expect(counting([5, 6, 0, 1]).state).toBe("healthy");
   });
 
-  it("is failed for a component that is ended for want of memory twice, and degraded for one that was once", () => {
+  it("is failed where a component was killed for using too much memory twice, degraded where it was once", () => {
     const counting = (counts: readonly number[], killedS: number): Verdict => {
       const signals = (count: number) => ({ ...GOOD, controllerRestarts: count, controllerKilledS: killedS });
       const samples = counts.map((count, index) => ({ at: millis(index * 15_000), signals: signals(count) }));
@@ -131,7 +134,7 @@ describe("a verdict", () => {
     expect(counting([0, 1, 2], 600)).toMatchObject({ state: "healthy" });
   });
 
-  it("waits a second longer for each five applications that are new", () => {
+  it("waits one second longer for every five new applications", () => {
     const burst = (before: number) => {
       const hot = { ...GOOD, queueDepth: 500, canaryS: 20, utilisation: 0.5 };
       const samples = steadily(hot, 6).map(({ at, signals }, index) => ({
@@ -144,7 +147,7 @@ describe("a verdict", () => {
   });
 
   it.each([5_000, 8_500, 9_500, 11_000, 14_000])(
-    "is made in time from looks that take %i ms, whatever the time between them",
+    "is made in time from probes that take %i ms, whatever the time between them",
     (everyMs) => {
       const samples = Array.from({ length: 12 }, (_, index) => ({
         at: millis(index * everyMs),
@@ -161,14 +164,14 @@ describe("a verdict", () => {
     },
   );
 
-  it("carries what it rests on, with what was known of it last", () => {
+  it("carries its evidence: the last known value of each signal", () => {
     const { evidence, text } = of({ ...GOOD, passiveAgeS: 300 }, 2);
     expect(evidence).toContainEqual({ signal: "passiveAgeS", value: 300 });
     expect(evidence).toContainEqual({ signal: "newestAgeS", value: undefined });
     expect(text).not.toBe("");
   });
 
-  it("keeps its beginning while it is the same", () => {
+  it("keeps the time at which it began while it stays the same", () => {
     const verdict = of(GOOD, 1);
     const at = (ms: number) => ({ instanceId: "i" as InstanceId, at: millis(ms), baseline: undefined });
     const first = nextVerdict(undefined, verdict, at(5));
@@ -180,8 +183,9 @@ describe("a verdict", () => {
 const DAY_MS = 86_400_000;
 
 /**
- * An instance that is busy by day and idle by night, at most three quarters busy, with what healthy ones have now and then: odd looks, canaries that are
- * overlooked, bursts that are over after two minutes, pushes to everything, a slow quarter of an hour.
+ * An instance that is busy by day, three quarters at most, and idle by night. It has what healthy instances have now
+ * and then: a single odd sample, a canary that the controller missed, a burst that is over after two minutes, a push
+ * to everything, a slow quarter of an hour.
  */
 function* days(count: number, periodMs: number): Generator<HealthSample> {
   const rng = createSeededRng("thirty days");
@@ -223,7 +227,7 @@ describe("thirty days of an instance that is busy by day", () => {
     [60_000, 30],
     [15_000, 2],
   ])(
-    "with a look each %i ms have one false alarm at most, and verdicts that do not come and go",
+    "with a probe every %i ms have at most one false alarm, and verdicts that do not flap",
     (periodMs, count) => {
       const settings = { ...RECORDED_SETTINGS, resyncS: 120, jitterS: 60 };
       let [samples, said, before]: [HealthSample[], string[], HealthCause | undefined] = [[], [], undefined];
@@ -235,7 +239,7 @@ describe("thirty days of an instance that is busy by day", () => {
       }
       expect(said.filter((state) => state === "overloaded").length).toBeLessThanOrEqual(1);
       expect(said.filter((state) => ["stalled", "failed", "unknown"].includes(state))).toEqual([]);
-      // Busy by day: it may be called slow once each day, and in a burst.
+      // By day it may be called slow once, and once more in a burst.
       expect(said.length).toBeLessThanOrEqual(4 * count + 1);
     },
     180_000,

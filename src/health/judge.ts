@@ -28,7 +28,7 @@ const QUORUM = 0.8;
 /** So many restarts of one component within the window are no accident. */
 const MANY_RESTARTS = 3;
 /**
- * The same for a component that is killed for lack of memory. Two are enough: what filled its memory is there again
+ * The same for a component that is killed for using too much memory. Two are enough: what filled its memory is there again
  * after each restart.
  */
 const MANY_KILLED = 2;
@@ -68,7 +68,7 @@ function unknown(cause: Verdict["cause"], text: string, samples: readonly Health
   return { state: "unknown", cause, component: undefined, text, evidence: evidenceOf(["controllerAnswers", "canaryS"], samples) };
 }
 
-/** The verdict where no rule applies: `healthy`, with the cause of what may look wrong all the same. */
+/** The verdict where no rule applies: `healthy`, with the cause of what may seem wrong all the same. */
 function well({ samples, settings }: Window): Verdict {
   const { signals = {} } = samples.at(-1) ?? {};
   const healthy = { state: "healthy", component: undefined } as const;
@@ -165,7 +165,7 @@ function restartsOf(samples: readonly HealthSample[]): Verdict | undefined {
 }
 
 /**
- * How many applications were added within the window. While a burst of them is worked off, an instance looks
+ * How many applications were added within the window. While a burst of them is worked off, an instance seems
  * overloaded and is not.
  */
 function newApplications(samples: readonly HealthSample[]): number {

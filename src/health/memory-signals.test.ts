@@ -17,7 +17,7 @@ const repoServer = (name: string, over: Partial<ProbedPod> = {}) =>
   aProbedPod({ component: "repo-server", name, memoryLimit: GIB, ...over });
 
 describe("the memory of an instance's components", () => {
-  it("is told as the share of what each may use, of the fullest repo-server", () => {
+  it("is given as the share of its limit, for the fullest repo-server", () => {
     const probe = {
       controller: using(3 * GIB),
       repoServers: new Map([...["a", "b"].entries()].map(([at, pod]) => [pod, using((at + 1) * 2 ** 28)])),
@@ -29,18 +29,18 @@ describe("the memory of an instance's components", () => {
   });
 
   it.each<readonly [string, Parameters<typeof memorySignals>[0], readonly ProbedPod[]]>([
-    ["that says nothing", { controller: undefined, repoServers: new Map([["a", undefined]]) }, [CONTROLLER, repoServer("a")]],
+    ["that gives no metrics", { controller: undefined, repoServers: new Map([["a", undefined]]) }, [CONTROLLER, repoServer("a")]],
     [
       "of an older release",
       { controller: using(undefined), repoServers: new Map([["a", using(undefined)]]) },
       [CONTROLLER, repoServer("a")],
     ],
-    ["whose pods nobody sees", { controller: using(GIB), repoServers: new Map([["a", using(GIB)]]) }, []],
+    ["whose pods are not known", { controller: using(GIB), repoServers: new Map([["a", using(GIB)]]) }, []],
     ["that is being replaced", { controller: using(GIB), repoServers: new Map() }, [CONTROLLER, { ...CONTROLLER, name: "d" }]],
     ["without a limit", { controller: using(GIB), repoServers: new Map() }, [{ ...CONTROLLER, memoryLimit: undefined }]],
   ])("is not known of one %s", (_what, probe, pods) => expect(memorySignals(probe, pods, NOW)).toEqual({}));
 
-  it("tells since when each was ended for want of it last", () => {
+  it("shows when each was last killed for using too much", () => {
     const killed = [{ ...CONTROLLER, killedAt: ago(30) }, repoServer("a", { killedAt: ago(700) }), repoServer("b", { killedAt: ago(80) })];
     expect(memorySignals({ controller: undefined, repoServers: new Map() }, killed, NOW)).toEqual({
       controllerKilledS: 30,
@@ -64,7 +64,7 @@ describe("a pod's memory", () => {
     [[], undefined],
   ])("is limited for %j", (containers, bytes) => expect(pod(containers, [])?.memoryLimit).toBe(bytes));
 
-  it("was not enough when a container was ended for it, whether that has begun anew or not", () => {
+  it("was too little where a container was killed for it, whether that has restarted or not", () => {
     const time = "2026-01-01T00:00:00Z";
     const later = "2026-01-01T00:00:09Z";
     const oom = "OOMKilled";

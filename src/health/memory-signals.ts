@@ -5,8 +5,9 @@ import { known, type ProbeResult } from "./derive-signals.ts";
 import type { HealthPage } from "./parse-page.ts";
 
 /**
- * How much of the memory they may use an instance's processes use, by what each says of itself and what its pod may have, and when pods were
- * ended for using more. Redis says nothing of itself: only its end tells. What is being replaced stands twice, and tells nothing of its controller.
+ * How much of its memory limit each process of an instance uses, and how long ago pods were killed for using more.
+ * Usage is what a process reports of itself; redis reports none, so only a kill shows. While a controller is replaced
+ * there are two pods, and none of them counts.
  */
 export function memorySignals(probe: Pick<ProbeResult, "controller" | "repoServers">, pods: readonly ProbedPod[], now: Millis): Signals {
   const controllers = pods.filter(({ component }) => component === "controller");

@@ -10,18 +10,18 @@ const after = (observations: number, reconcileS: number, from?: Baseline): Basel
   return baseline;
 };
 
-it("is what comparisons usually take, after a few minutes, wherever it began", () => {
+it("reaches the usual time of a comparison within a few minutes, wherever it began", () => {
   const slowStart = after(1, 2);
   expect(after(400, 0.3, slowStart)?.reconcileS).toBeCloseTo(0.3, 1);
   expect(after(400, 0.3, after(1, 0.02))?.reconcileS).toBeCloseTo(0.3, 1);
 });
 
-it("is followed slowly once it is known: an hour of trouble does not become usual", () => {
+it("changes slowly once it is known: an hour of trouble does not become usual", () => {
   const known = after(1_000, 0.02);
   expect(after(240, 5, known)?.reconcileS).toBeLessThan(0.04);
 });
 
-it("is not learnt from a controller that has just begun, while anything waits, or from nothing", () => {
+it("is not learnt from a controller that has just started, while anything waits, or without a measurement", () => {
   for (const signals of [
     { ...calm(1), uptimeS: 10 },
     { ...calm(1), queueWaitS: 2 },
@@ -32,7 +32,7 @@ it("is not learnt from a controller that has just begun, while anything waits, o
     expect(nextBaseline(undefined, signals, GRACE_MS)).toBeUndefined();
 });
 
-it("is compared with when twenty looks have told it", () => {
+it("is used once twenty probes have gone into it", () => {
   expect(ratioToBaseline(after(19, 0.02), calm(0.2))).toBeUndefined();
   expect(ratioToBaseline(after(20, 0.02), calm(0.2))).toBeCloseTo(10);
   expect(ratioToBaseline(after(20, 0.001), calm(0.02))).toBeCloseTo(1);

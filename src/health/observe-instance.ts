@@ -3,7 +3,7 @@ import type { Signals } from "../domain/health.ts";
 import type { CanarySource } from "../domain/probed.ts";
 import type { Log } from "../telemetry/log.ts";
 import { type AskedCanaries, nextCanary } from "./canaries.ts";
-import { nextAsked, standingSignals } from "./canary-signals.ts";
+import { namespaceSignals, nextAsked } from "./canary-signals.ts";
 import { deriveSignals, keptProbes, type ProbeResult, type Workers } from "./derive-signals.ts";
 import { memorySignals } from "./memory-signals.ts";
 import { type HealthPage, parseHealthPage } from "./parse-page.ts";
@@ -16,12 +16,15 @@ export interface InstanceProbeDeps {
   readonly log: Log;
 }
 
-/** What is remembered of an instance from one look to the next; who forgets it knows nothing of canaries for a round, and no rates for a minute. */
+/**
+ * What is remembered of an instance from one probe to the next. A process that has just started has no canaries for a
+ * round and no rates for a minute.
+ */
 export interface ProbeMemory {
   readonly observations: readonly ProbeResult[];
   readonly asked: AskedCanaries;
   readonly errors: number;
-  /** When canaries were put right last. */
+  /** When the canaries were last applied, or removed. */
   readonly ensuredAt: Millis | undefined;
 }
 
@@ -34,15 +37,24 @@ export interface ProbeRequest {
 
 export const NO_MEMORY: ProbeMemory = { observations: [], asked: new Map(), errors: 0, ensuredAt: undefined };
 
-/** A controller with thousands of applications answers in a second, in four when it starves (measured); later is no answer. In ms. */
+/**
+ * Timeout of a page of metrics, in ms. A controller with thousands of applications answers in a second, or in four
+ * when it is short of CPU (measured).
+ */
 const ANSWER_MS = 8_000;
-/** Ample for a list of a few objects. In ms. */
-const STANDING_MS = 10_000;
+/** Timeout of a request to the API server, in ms. Ample for a list of a few objects. */
+const REQUEST_TIMEOUT_MS = 10_000;
 const SAMPLED = 25;
-/** Canaries are as good as nobody's: whoever edits or deletes one, or makes one where they are switched off, finds it put right by then. In ms. */
+/**
+ * How often canaries are applied again, or removed where they are switched off, in ms. Anybody may have edited or
+ * deleted one meanwhile.
+ */
 const ENSURE_MS = 300_000;
 
-/** Looks once at an instance: asks for a canary, reads what its processes say, then what stands in its namespace. What cannot be read is absent. */
+/**
+ * Probes an instance once: requests a refresh of a canary, reads the metrics of its processes, then the objects in
+ * its namespace. What cannot be read is absent from the signals.
+ */
 export async function observeInstance(
   deps: InstanceProbeDeps,
   request: ProbeRequest,
@@ -52,10 +64,10 @@ export async function observeInstance(
   const { clock, log } = deps;
   const orNothing = async <T>(what: string, run: (limited: AbortSignal) => Promise<T>): Promise<T | undefined> => {
     try {
-      return await run(AbortSignal.any([signal, AbortSignal.timeout(STANDING_MS)]));
+      return await run(AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]));
     } catch (error) {
       signal.throwIfAborted();
-      log.debug({ error, namespace: request.at.namespace, what }, "Looking at an instance");
+      log.debug({ error, namespace: request.at.namespace, what }, "Probing an instance");
       return undefined;
     }
   };
@@ -78,7 +90,7 @@ export async function observeInstance(
   return {
     signals: {
       ...deriveSignals(memory.observations, probe, request.workers),
-      ...standingSignals({ now, asked: answered, canaries, others, pods, errors }),
+      ...namespaceSignals({ now, asked: answered, canaries, others, pods, errors }),
       ...memorySignals(probe, pods, now),
     },
     memory: { observations: keptProbes(memory.observations, probe), asked: answered, errors, ensuredAt },
@@ -105,14 +117,15 @@ async function ask(
   const [name, at] = [nextCanary(asked), clock.now()];
   await namespace?.askFor(name, at, signal);
   const before = asked.get(name);
-  // Asked once more, it has waited since it was asked first.
-  const isStanding = before !== undefined && before.tookS === undefined;
-  return new Map([...asked, [name, { at: isStanding ? before.at : at, remindedAt: at, tookS: undefined }]]);
+  // One that still waits keeps the time of its first request.
+  const isStillWaiting = before !== undefined && before.tookS === undefined;
+  return new Map([...asked, [name, { at: isStillWaiting ? before.at : at, remindedAt: at, tookS: undefined }]]);
 }
 
 /**
- * Reads the metrics of all processes of an instance at the same time. A controller that is asked and says nothing stands
- * still; one that takes no connection may be starting, which takes it minutes, and is absent.
+ * Reads the metrics of all processes of an instance at the same time. A controller that accepts the connection and
+ * does not answer in time hangs (false). One that refuses the connection may be starting, which takes it minutes
+ * (absent).
  */
 async function readProcesses(processes: Awaited<ReturnType<FindProcesses>>, clock: Clock, signal: AbortSignal): Promise<ProbeResult> {
   const [controller, ...repoServers] = await Promise.all([
@@ -124,7 +137,8 @@ async function readProcesses(processes: Awaited<ReturnType<FindProcesses>>, cloc
     wallS: clock.now() / 1_000,
     controller: controller?.page,
     controllerAnswers: controller?.page !== undefined ? true : controller?.isSilent === true ? false : undefined,
-    // One that stands and takes no connection renders as little as one that says nothing; one that is just starting does so soon.
+    // A repo-server that refuses the connection counts like one that does not answer: neither renders, and one that
+    // is starting is ready soon.
     repoServers: new Map(repoServers.map(([pod, { page }]) => [pod, page])),
   };
 }

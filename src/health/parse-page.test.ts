@@ -3,7 +3,7 @@ import { HEALTH_PAGE_LIMITS, type HealthPage, parseHealthPage } from "./parse-pa
 
 const queue = 'controller="app_reconciliation_queue",name="app_reconciliation_queue"';
 const operations = 'controller="app_operation_processing_queue",name="app_operation_processing_queue"';
-/** Lines of a real controller's page, with more than one series of what is summed. */
+/** Lines from the page of a real controller, with several series for each metric that is summed. */
 const CONTROLLER = [
   "# TYPE argocd_app_info gauge",
   'argocd_app_info{autosync_enabled="true",dest_namespace="a",name="m-1",namespace="x",project="default",sync_status="Synced"} 1',
@@ -44,7 +44,7 @@ function read(lines: readonly string[], limits = HEALTH_PAGE_LIMITS): HealthPage
 }
 
 describe("a page of metrics", () => {
-  it("is summed over whatever tells applications and clusters apart", () => {
+  it("is summed over applications and clusters", () => {
     expect(read(CONTROLLER)?.counters).toEqual({
       residentBytes: 283_115_520,
       ...{ startedAt: 1_795_254_258.3, applications: 2, reconciles: 100, reconcileS: 33.5, reconcilesWithin16: 90 },
@@ -58,11 +58,11 @@ describe("a page of metrics", () => {
   });
 
   it.each([
-    ["says when no process began", ["argocd_app_info{} 1"]],
-    ["is no text of the format", ["<html>", "process_start_time_seconds NaN", "process_start_time_seconds{ 5"]],
-  ])("is none when it %s", (_what, lines) => expect(read(lines)).toBeUndefined());
+    ["does not say when the process started", ["argocd_app_info{} 1"]],
+    ["is not in the text format", ["<html>", "process_start_time_seconds NaN", "process_start_time_seconds{ 5"]],
+  ])("is refused when it %s", (_what, lines) => expect(read(lines)).toBeUndefined());
 
-  it("is none when it is longer, or names more repositories, than anybody's", () => {
+  it("is refused when it is longer, or names more repositories, than a real one can", () => {
     expect(read(GIT, { ...HEALTH_PAGE_LIMITS, characters: 200 })).toBeUndefined();
     const more = [...GIT, 'argocd_git_request_duration_seconds_count{repo="https://g/b.git",request_type="fetch"} 1'];
     expect(read(more, { ...HEALTH_PAGE_LIMITS, repositories: 1 })).toBeUndefined();

@@ -17,11 +17,11 @@ export type CounterName =
   | "redisFailed"
   | "applications";
 
-/** What is kept of the page of metrics of a controller or a repo-server. */
+/** What is kept of the metrics page of a controller or a repo-server. */
 export interface HealthPage {
-  /** As they stand, summed over whatever tells applications apart. Absent: the page does not say. */
+  /** The values, summed over applications and clusters. Absent: the page does not have the metric. */
   readonly counters: Readonly<Partial<Record<CounterName, number>>>;
-  /** Requests to Git of whatever kind and the seconds they took, by repository. */
+  /** Requests to Git of any kind and the seconds they took, by repository. */
   readonly git: ReadonlyMap<string, GitCount>;
 }
 
@@ -31,9 +31,9 @@ export interface GitCount {
 }
 
 export interface HealthPageReader {
-  /** Takes one line; false: the rest need not be read. */
+  /** Takes one line. False: the rest need not be read. */
   take(line: string): boolean;
-  /** `undefined`: it is not what a process of an instance says of itself, or more than anybody can have. */
+  /** `undefined`: it is not the page of an Argo CD process, or it is larger than any real one. */
   end(): HealthPage | undefined;
 }
 
@@ -50,7 +50,7 @@ const always = (name: CounterName): Count => {
 const ofQueues = (reconciles: readonly CounterName[], operations: readonly CounterName[]): Count => {
   return ({ labels }) => (labels.get("name") === RECONCILES ? reconciles : labels.get("name") === OPERATIONS ? operations : []);
 };
-/** Buckets are cumulative: one of them says how many took no longer than its bound. */
+/** Buckets are cumulative: each counts the observations up to its bound. */
 const within = (bound: string, counted: Count): Count => {
   return (sample) => (sample.labels.get("le") === bound ? counted(sample) : []);
 };
@@ -74,7 +74,7 @@ const GIT_COUNT = "argocd_git_request_duration_seconds_count";
 const GIT_SECONDS = "argocd_git_request_duration_seconds_sum";
 const NAMES: ReadonlySet<string> = new Set([...Object.keys(COUNTED), GIT_COUNT, GIT_SECONDS]);
 
-/** Sums up a page while it comes, in memory that depends on the number of repositories alone. What is not wanted is passed over. */
+/** Sums up a page while it is read, in memory that depends only on the number of repositories. Other metrics are skipped. */
 export function parseHealthPage(limits: typeof HEALTH_PAGE_LIMITS = HEALTH_PAGE_LIMITS): HealthPageReader {
   const counters: Partial<Record<CounterName, number>> = {};
   const git = new Map<string, GitCount>();

@@ -13,7 +13,10 @@ const NAMES: Readonly<Record<Component, string>> = {
   redis: "argocd-redis",
 };
 
-/** An Application as the API server gives it; `undefined`: it is none. Its fields are believed in nothing but their form. */
+/**
+ * Parses an Application as the API server gives it. `undefined`: it has no name. Any field may have any shape: users
+ * write them.
+ */
 export function parseProbed(raw: unknown): ProbedApplication | undefined {
   const metadata = asObject(asObject(raw)["metadata"]);
   const { name } = metadata;
@@ -29,7 +32,7 @@ export function parseProbed(raw: unknown): ProbedApplication | undefined {
   };
 }
 
-/** A pod of an instance; `undefined`: it is none of its components', or is on its way out. */
+/** Parses a pod of an instance. `undefined`: it belongs to none of the components, or is being deleted. */
 export function parsePod(raw: unknown): ProbedPod | undefined {
   const metadata = asObject(asObject(raw)["metadata"]);
   const { name, deletionTimestamp } = metadata;
@@ -52,14 +55,17 @@ export function parsePod(raw: unknown): ProbedPod | undefined {
   };
 }
 
-/** A pod one of whose containers has no limit has none itself. */
+/** The limit of a pod is the sum of its containers'; `undefined` where one of them has none. */
 function memoryLimit(spec: unknown): number | undefined {
   const limits = asArray(asObject(spec)["containers"]).map((each) => asObject(asObject(asObject(each)["resources"])["limits"])["memory"]);
   const bytes = limits.map((limit) => (typeof limit === "string" ? parseQuantity(limit) : undefined));
   return bytes.length === 0 || bytes.includes(undefined) ? undefined : bytes.reduce<number>((sum, each) => sum + (each ?? 0), 0);
 }
 
-/** One that was ended for it and has not begun anew says so in its state, one that has in its last state. */
+/**
+ * When a container was killed for using too much memory. That stands in its state until it has restarted, and in its last
+ * state after that.
+ */
 function killedAt(container: Json): readonly Millis[] {
   return [container["state"], container["lastState"]].flatMap((state) => {
     const { reason, finishedAt } = asObject(asObject(state)["terminated"]);

@@ -8,57 +8,63 @@ import type { PlacementUnit } from "../domain/workspace.ts";
 
 export type ProbedPlace = Pick<Instance, "engineCluster" | "namespace">;
 
-/** How the processes of an instance are asked for their metrics. Lines come as they are read; whoever stops reading ends the request. */
+/** How to read the metrics of an instance's processes. Lines come as they are read; a reader that stops ends the request. */
 export interface InstanceProcesses {
   readonly controller: (signal: AbortSignal) => AsyncIterable<string>;
-  /** By pod; none where they cannot be asked one by one. */
+  /** By pod. Empty where they cannot be asked one by one. */
   readonly repoServers: ReadonlyMap<string, (signal: AbortSignal) => AsyncIterable<string>>;
 }
 
-/** `undefined`: its cluster is away, or not declared. */
+/** `undefined`: its cluster cannot be reached, or is not declared. */
 export type FindProcesses = (at: ProbedPlace, signal: AbortSignal) => Promise<InstanceProcesses | undefined>;
 
-/** What stands in an instance's namespace. Errors are those of the Kubernetes client. */
+/** The objects in an instance's namespace. Errors are those of the Kubernetes client. */
 export interface ProbedNamespace {
-  /** Makes canaries as they should be, where they are not. */
+  /** Applies the canaries and their project. */
   ensureCanaries(source: CanarySource, signal: AbortSignal): Promise<void>;
-  /** Takes them away, where canaries are switched off. */
+  /** Deletes them, for a fleet where canaries are switched off. */
   removeCanaries(signal: AbortSignal): Promise<void>;
-  /** Asks its controller to look at a canary; one that was asked for before is changed, which reminds it. */
+  /**
+   * Requests a refresh of a canary. A canary requested again is changed too, which reaches a controller that missed
+   * the request.
+   */
   askFor(canary: string, at: Millis, signal: AbortSignal): Promise<void>;
   listCanaries(signal: AbortSignal): Promise<readonly ProbedApplication[]>;
-  /** Some of the others. */
+  /** Some of the Applications that are no canaries. */
   sampleApplications(limit: number, signal: AbortSignal): Promise<readonly ProbedApplication[]>;
   listPods(signal: AbortSignal): Promise<readonly ProbedPod[]>;
   deletePod(name: string, signal: AbortSignal): Promise<void>;
 }
 
-/** Sends an instance's units away without its help, each with a proof of its fence, and nobody there any more. Asking again changes nothing. */
+/**
+ * Drains an instance that does not take part: each unit leaves only with a proof that the instance can no longer
+ * write for it. Asking again changes nothing.
+ */
 export type EmptyInstance = (instance: Instance, reason: string, signal: AbortSignal) => Promise<void>;
 
 /**
- * Gives a unit to another instance than its own, without its own's help, where one takes it; `why` is for people. Returns what speaks against
- * that. A unit that is being moved already stays as it is.
+ * Moves a unit from an instance that does not take part to another one that has room for it. `why` is for people.
+ * Returns why that is not possible. A unit that is being moved already stays as it is.
  */
 export type PlaceElsewhere = (unit: UnitId, why: string, signal: AbortSignal) => Promise<string | undefined>;
 
-/** What giving a workspace an instance of its own asks of others. Asked again, each changes nothing. */
+/** What a quarantine asks of other modules. Asking again changes nothing. */
 export interface QuarantineRequests {
-  /** The instance that a pool would get next, or why it gets none. */
+  /** The name of the next instance of a pool, or why the pool gets none. */
   nextOf(pool: string, signal: AbortSignal): Promise<{ readonly name: string } | { readonly why: string }>;
-  /** Asks the pool for it by that name. Returns why it gets none. */
+  /** Requests that instance of its pool. Returns why there will be none. */
   create(name: string, signal: AbortSignal): Promise<string | undefined>;
-  /** Whether an instance of that capacity takes a unit of that load. */
+  /** Whether an instance of that capacity has room for a unit of that load. */
   fits(load: LoadVector, capacity: LoadVector): boolean;
-  /** What speaks against a live move of the unit there, for people. */
+  /** Why a live move of the unit to the target is not possible, for people. */
   whyNot(unit: PlacementUnit, target: Instance, signal: AbortSignal): Promise<string | undefined>;
-  /** Asks for a live move. Returns what speaks against it. */
+  /** Requests a live move. Returns why it is not possible. */
   move(unit: PlacementUnit, target: Instance, signal: AbortSignal): Promise<string | undefined>;
-  /** Gives a live move up that waits for its turn; one that has begun or ended stays. */
+  /** Aborts a live move that waits for its turn. One that has begun or ended stays as it is. */
   giveUp(move: MoveId, signal: AbortSignal): Promise<void>;
-  /** The freeze that holds; `undefined`: none does. */
+  /** The freeze that holds at that time. `undefined`: none. */
   freezeAt(freezes: readonly Freeze[], at: Millis): { readonly reason: string } | undefined;
 }
 
-/** `undefined`: its cluster is not declared, or its credentials are not there. */
+/** `undefined`: its cluster is not declared, or there are no credentials for it. */
 export type OpenNamespace = (at: ProbedPlace, signal: AbortSignal) => Promise<ProbedNamespace | undefined>;

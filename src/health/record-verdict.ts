@@ -27,25 +27,28 @@ export interface ProbeDeps {
 }
 
 export interface Probes {
-  /** Observes an instance once, judges it, and records what was seen and what that means. */
+  /** Probes an instance once, judges it, and records the sample and the verdict. */
   probeInstance(instance: Instance, fleet: FleetSpec | undefined, signal: AbortSignal): Promise<InstanceVerdict>;
-  /** Forgets instances that are not among these. */
+  /** Forgets all other instances. */
   keep(ids: readonly string[]): void;
 }
 
-/** Rows change no sooner than reconcilers report, and counting them reads every application of an instance. In ms. */
+/**
+ * How often troubled units are counted, in ms. Rows do not change more often than reconcilers report, and counting
+ * reads every application of the instance.
+ */
 const TROUBLES_EACH_MS = 60_000;
 
 interface Memory {
   readonly probe: ProbeMemory;
   readonly troubles: { readonly units: number; readonly troubledUnits: number };
-  /** Absent: nobody has counted yet. */
+  /** Absent: not counted yet. */
   readonly countedAt: Millis | undefined;
 }
 
 const FIRST: Memory = { probe: NO_MEMORY, troubles: { units: 0, troubledUnits: 0 }, countedAt: undefined };
 
-/** What is done for one instance at a time: it is observed, judged by the samples of the window, and both are recorded. */
+/** Probes instances one at a time: derives a sample, judges the window, records both. */
 export function createProbes(deps: ProbeDeps): Probes {
   const { store, clock, log, periodMs, graceMs, overloadMs, canary } = deps;
   const memories = new Map<string, Memory>();
@@ -70,7 +73,7 @@ export function createProbes(deps: ProbeDeps): Probes {
     return verdict;
   };
 
-  /** What its processes, its namespace and the rows of its applications tell. */
+  /** The signals of the instance's processes, of its namespace, and of the rows of its applications. */
   async function observe(instance: Instance, workers: Workers, signal: AbortSignal): Promise<Signals> {
     const memory = memories.get(instance.id) ?? FIRST;
     const seen = await observeInstance(deps, { at: instance, workers, canary }, memory.probe, signal);
@@ -93,7 +96,7 @@ export function createProbes(deps: ProbeDeps): Probes {
   };
 }
 
-/** Argo CD's own, where a pool is not declared any more. */
+/** Argo CD's defaults, for a pool that is not declared any more. */
 const OWN: Pick<EngineSettings, "statusProcessors" | "operationProcessors" | "reconciliationSeconds" | "reconciliationJitterSeconds"> = {
   statusProcessors: 20,
   operationProcessors: 10,
@@ -101,7 +104,7 @@ const OWN: Pick<EngineSettings, "statusProcessors" | "operationProcessors" | "re
   reconciliationJitterSeconds: 60,
 };
 
-/** How many workers the instances of a pool have, and how often they look at an application by themselves. */
+/** How many workers the instances of a pool have, and how often they compare an application by themselves. */
 function engineOf(
   fleet: FleetSpec | undefined,
   pool: string,

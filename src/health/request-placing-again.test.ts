@@ -11,7 +11,7 @@ import { APART_MS, PLACE_AGAIN_AFTER_MS } from "./why-place-again.ts";
 
 const never = new AbortController().signal;
 
-describe("placing again what an instance never compared", () => {
+describe("placing units again that an instance never compared", () => {
   let clock: VirtualClock;
   let store: MemoryStore;
   let world: World;
@@ -52,13 +52,13 @@ describe("placing again what an instance never compared", () => {
       never,
     );
 
-  it("asks once for each, and for none that is younger than a minute", async () => {
+  it("requests it once for each unit, and for none that is younger than a minute", async () => {
     await placed("young");
     await probe();
     expect(asked).toEqual(units);
   });
 
-  it("asks again for what no other instance took, but not at each look, and not before others", async () => {
+  it("requests a refused unit again later, not with each probe and not before others", async () => {
     refusal = "no other instance takes it";
     await probe();
     await probe();

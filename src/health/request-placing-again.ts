@@ -15,15 +15,18 @@ export interface PlacingAgainDeps {
 }
 
 export interface PlacingAgain {
-  /** Asks for another instance for each workspace that waits in vain for its first comparison on this one. */
+  /** Requests another instance for each unit that waits in vain for its first comparison on this one. */
   probe(instance: Instance, verdict: InstanceVerdict, signal: AbortSignal): Promise<void>;
 }
 
-/** With each look at an instance: the rest comes with the next ones. */
+/** How many units one probe places again at most. The next probes take the rest. */
 const AT_ONCE = 50;
 
 export function createPlacingAgain({ store, placeElsewhere, clock, log }: PlacingAgainDeps): PlacingAgain {
-  /** Units that stay, and when that was found out: they are asked for again a while later, and hold up no others until then. */
+  /**
+   * Units that no other instance took, and when. They are requested again after a while, and do not hold up others
+   * until then.
+   */
   const stayed = new Map<UnitId, Millis>();
   const askFor = async (unit: UnitId, instance: Instance, why: string, signal: AbortSignal): Promise<void> => {
     const refusal = await placeElsewhere(unit, why, signal);

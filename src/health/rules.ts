@@ -1,33 +1,33 @@
 import type { Component, HealthCause, SignalName, Signals, VerdictState } from "../domain/health.ts";
 
-/** What verdicts depend on beside what is measured. */
+/** What verdicts depend on besides the samples. */
 export interface HealthSettings {
-  /** How long after it has begun a controller may be slow, in ms. */
+  /** How long a controller may be slow after its start, in ms. */
   readonly graceMs: number;
-  /** How long an overload must last before it is one, in ms. */
+  /** How long an instance must be overloaded before it is called that, in ms. */
   readonly overloadMs: number;
-  /** Argo CD's own time between two looks at an application, and the largest random part, in s. */
+  /** Argo CD's own time between two comparisons of an application, and the largest random addition to it, in s. */
   readonly resyncS: number;
   readonly jitterS: number;
 }
 
-/** When a window of samples means something. */
+/** What a window of samples has to show for a verdict. */
 export interface Rule {
   readonly state: VerdictState;
   readonly cause: HealthCause;
   readonly component?: Component;
-  /** How long it must hold. */
+  /** How long it must hold, in ms. */
   readonly persistMs: number;
-  /** How long it is still told of when it holds no more. */
+  /** How long the verdict stays after it has ceased to hold, in ms. */
   readonly clearMs: number;
-  /** Whether one sample speaks for it; `undefined`: it does not tell. */
+  /** Whether it holds for one sample. `undefined`: the sample does not tell. */
   readonly holds: (signals: Signals) => boolean | undefined;
   readonly evidence: readonly SignalName[];
   readonly text: string;
 }
 
 const MINUTE_MS = 60_000;
-/** So long after a component was ended for want of memory that is told of: time for what fills it to do so again, in s. */
+/** How long a kill for using too much memory counts, in s: long enough for the memory to fill up once more. */
 export const KILLED_S = 600;
 
 type Test = (signals: Signals) => boolean | undefined;
@@ -43,7 +43,7 @@ const below =
     const value = signals[name];
     return value === undefined ? undefined : value < bound;
   };
-/** True when one is, false when all are, `undefined` otherwise: what is not known decides nothing. */
+/** True if one of them is, false if all are, else `undefined`: an unknown value decides nothing. */
 const any =
   (...tests: readonly Test[]): Test =>
   (signals) => {
@@ -58,7 +58,7 @@ const all =
     if (results.includes(false)) return false;
     return results.every((result) => result === true) ? true : undefined;
   };
-/** What is not known counts as not so. */
+/** An unknown value counts as false. */
 const not =
   (test: Test): Test =>
   (signals) =>
@@ -68,24 +68,30 @@ const surely =
   (signals) =>
     test(signals) === true;
 
-/** A look at Git takes this long when it is slow, s. Healthy: 0.010 to 0.016, 0.04 in a burst. */
+/** How long a slow request to Git takes, in s. Healthy: 0.010 to 0.016, 0.04 in a burst. */
 const slowGit = all(above("gitS", 1), above("gitSlowShare", 0.5));
-/** Manifests are rendered where canaries are compared in time and without an error: a repo-server that cannot be asked for its metrics is not stuck for that. */
+/**
+ * Whether manifests are rendered: canaries are compared in time and without an error. A repo-server that gives no
+ * metrics is not stuck then.
+ */
 const rendering: Test = ({ canaryS, canaryErrors = 0, reconcileS, troubledUnits }) =>
   canaryS === undefined ? reconcileS !== undefined && reconcileS < 5 && troubledUnits === 0 : canaryS < 5 && canaryErrors === 0;
 /**
- * Without repo-servers every comparison takes 22 s, ends in an error and asks redis for little (0.05 to 0.25 times). Those of a controller that
- * hardly gets any CPU take longer than 16 s too, and ask redis as often as others.
+ * Without repo-servers every comparison takes 22 s, fails, and makes few requests to redis (0.05 to 0.25).
+ * Comparisons of a controller that is short of CPU take longer than 16 s too, but make the usual number of requests.
  */
 const givingUp = all(above("reconcileOver16", 0.2), any(below("redisPerReconcile", 0.5), above("canaryErrors", 0)), not(slowGit));
 const repoServerGone = any(all(below("repoServerAnswers", 0.01), not(rendering)), givingUp);
-/** Healthy: 0.8 to 4 requests a comparison, no failures; without redis 0.01, and 0.15 failures a second. */
+/**
+ * Healthy: 0.8 to 4 requests to redis per comparison and no failures. Without redis: 0.01 requests, and 0.15 failures
+ * per second.
+ */
 const redisGone = any(above("redisFailuresPerS", 0), all(below("redisPerReconcile", 0.2), not(repoServerGone)));
 
 const waiting = any(above("waitingOver10", 0.5), above("queueDepth", 0));
 const slow = any(above("canaryS", 5), above("reconcileRatio", 20));
 
-/** How full each component is and when it was ended for that, as far as it tells. */
+/** The signals about each component's memory: the share in use, where the component reports it, and the latest kill. */
 export const MEMORY: readonly { readonly component: Component; readonly used?: SignalName; readonly killed: SignalName }[] = [
   { component: "controller", used: "controllerMemory", killed: "controllerKilledS" },
   { component: "repo-server", used: "repoServerMemory", killed: "repoServerKilledS" },
@@ -93,8 +99,9 @@ export const MEMORY: readonly { readonly component: Component; readonly used?: S
 ];
 
 /**
- * A heap is kept below nine tenths of the limit (`GOMEMLIMIT`), and lies right below them while all is well: only what stays above tells. What was
- * ended for want of memory works again when it has begun anew, and will be ended again.
+ * Go keeps a heap below nine tenths of the limit (`GOMEMLIMIT`), and close below that while all is well. So only a
+ * share that stays above them tells anything. A component that was killed for using too much memory works again after its
+ * restart, and will be killed again.
  */
 function memoryRules({ component, used, killed }: (typeof MEMORY)[number]): readonly Rule[] {
   const degraded = { state: "degraded", cause: "memory", component, clearMs: MINUTE_MS } as const;
@@ -111,23 +118,27 @@ function memoryRules({ component, used, killed }: (typeof MEMORY)[number]): read
 }
 
 /**
- * Rules in the order in which they are believed: what explains others comes before them. Bounds, persistence and the noise of healthy
- * instances were measured on Argo CD 3.5.7 with 700 applications, beside each of the states these are told apart by; see ADR 0027.
+ * All rules, in order of precedence: the first that holds gives the verdict, and causes come before their effects.
+ * Bounds, times and the noise of healthy instances were measured on Argo CD 3.5.7 with 700 applications, together
+ * with each of the states that have to be distinguished; see ADR 0027.
  */
 export function rulesOf(
   { graceMs, overloadMs, resyncS, jitterS }: HealthSettings,
   { newApplications, before }: { readonly newApplications: number; readonly before: HealthCause | undefined },
 ): readonly Rule[] {
-  /** Argo CD looks at nothing by itself for at most this long; the newest of many is never older than one round. */
+  /**
+   * Within one round Argo CD compares something by itself. The newest comparison of many applications is never older
+   * than that.
+   */
   const [roundS, twoRoundsS] = [resyncS + jitterS + 60, 2 * resyncS + jitterS + 60];
   const newestIsOld = any(
     all(above("newestAgeS", roundS), above("sampledApplications", 19)),
     all(above("newestAgeS", twoRoundsS), above("sampledApplications", 0)),
   );
-  // Users' applications can be made to be looked at late; the canary that nobody asks for is ours.
-  const notProbing = any(all(newestIsOld, not(below("passiveAgeS", roundS))), above("passiveAgeS", twoRoundsS));
+  // Users can delay comparisons of their own applications. The passive canary is ours, so it decides.
+  const comparesNothingByItself = any(all(newestIsOld, not(below("passiveAgeS", roundS))), above("passiveAgeS", twoRoundsS));
   const isSettled = all(any(above("uptimeS", graceMs / 1_000)), not(above("isChanging", 0)));
-  /** What is slow stays so until it is clearly faster: an instance that is just as busy as that would be called slow and well in turns. */
+  /** Once an instance is called slow, the bounds are lower: it must be clearly faster to be healthy again. Else it would flap. */
   const ease = before === "slow" ? 0.75 : 1;
   return [
     {
@@ -136,8 +147,8 @@ export function rulesOf(
       component: "controller",
       persistMs: 25_000,
       clearMs: MINUTE_MS,
-      // A canary that waits for five seconds at the beginning has waited for thirty at the end.
-      holds: all(below("controllerAnswers", 1), any(above("canaryS", 5), notProbing)),
+      // A canary that has waited for five seconds at first has waited for thirty by the end of `persistMs`.
+      holds: all(below("controllerAnswers", 1), any(above("canaryS", 5), comparesNothingByItself)),
       evidence: ["controllerAnswers", "canaryS", "passiveAgeS", "newestAgeS"],
       text: "its controller stands still: it gives no answer, and what it was asked to look at waits",
     },
@@ -177,7 +188,7 @@ export function rulesOf(
       component: "controller",
       persistMs: MINUTE_MS,
       clearMs: MINUTE_MS,
-      holds: all(notProbing, not(above("utilisation", 0.5)), not(above("queueDepth", 0))),
+      holds: all(comparesNothingByItself, not(above("utilisation", 0.5)), not(above("queueDepth", 0))),
       evidence: ["passiveAgeS", "newestAgeS", "sampledApplications", "canaryS"],
       text: "its controller looks at what it is asked to look at, and at nothing by itself",
     },

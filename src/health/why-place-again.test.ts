@@ -13,8 +13,8 @@ const STALLED: InstanceVerdict = {
   ...{ text: "its controller stands still", evidence: [], baseline: undefined },
 };
 
-describe("whether what an instance never compared is placed again", () => {
-  it("says since when the instance does no work, and leaves workspaces that are younger than a minute", () => {
+describe("whether units that an instance never compared are placed again", () => {
+  it("says for how long the instance has done no work, and spares workspaces that are younger than a minute", () => {
     expect(whyPlaceAgain(INSTANCE, STALLED, NOW)).toEqual({
       why: "standard-1 never compared it with Git, and has been stalled for 75 s: its controller stands still",
       madeBefore: secondsAgo(60),
@@ -26,12 +26,12 @@ describe("whether what an instance never compared is placed again", () => {
   it.each<readonly [string, Partial<InstanceVerdict>, Partial<Instance>]>([
     ["an instance that has stood still for less than a minute", { since: secondsAgo(59) }, {}],
     ["one that works, slowly", { state: "degraded" }, {}],
-    ["one that has too much to do", { state: "overloaded" }, {}],
-    ["one of which nobody can tell", { state: "unknown" }, {}],
-    ["one that is well", { state: "healthy" }, {}],
-    ["one that is emptied: all leaves it", {}, { state: "DRAINING" }],
+    ["one that is overloaded", { state: "overloaded" }, {}],
+    ["one whose state is unknown", { state: "unknown" }, {}],
+    ["one that is healthy", { state: "healthy" }, {}],
+    ["one that is drained: every unit leaves it anyway", {}, { state: "DRAINING" }],
     ["one that is being changed", {}, { desiredVersion: "9.9.9" }],
-  ])("leaves it on %s", (_what, verdict, instance) => {
+  ])("leaves them on %s", (_what, verdict, instance) => {
     expect(whyPlaceAgain({ ...INSTANCE, ...instance }, { ...STALLED, ...verdict }, NOW)).toBeUndefined();
   });
 });

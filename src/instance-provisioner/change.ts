@@ -6,7 +6,7 @@ import type { LoadVector } from "../domain/load.ts";
 import type { InstanceEvent } from "./life-cycle.ts";
 import { nextState } from "./life-cycle.ts";
 
-/** A change of an instance's row, conditional on the revision it was decided on. */
+/** A change of an instance's row. It is refused if the row's revision is no longer the one it was decided on. */
 export interface RowChange {
   readonly id: Instance["id"];
   readonly revision: number;
@@ -28,14 +28,14 @@ export interface WhatHappened {
   readonly cause?: InstanceCause | undefined;
   readonly attempt: number;
   readonly now: Millis;
-  /** Hash of what the instance should be written as, `undefined` when nobody can say. */
+  /** Hash of the declaration that the instance is written from. `undefined`: it cannot be rendered. */
   readonly wantedHash?: string | undefined;
 }
 
-/** Events after which the row says what the instance was written as, or what could not be written. */
+/** Events with which the row takes over that hash: it was written, or it was tried and could not be. */
 const REMEMBERING: readonly InstanceEvent[] = ["applied", "attemptFailed", "giveUp"];
 
-/** The change an event asks for. An event the instance's state does not know is a defect of the caller. */
+/** The change of the row for an event. An event that cannot happen in the instance's state is a defect of the caller. */
 export function instanceChangeOf(instance: Instance, what: WhatHappened): RowChange {
   const { event, reason, cause, attempt, now, wantedHash } = what;
   const state = nextState(instance.state, event);
@@ -52,17 +52,17 @@ export function instanceChangeOf(instance: Instance, what: WhatHappened): RowCha
     reason,
     cause,
     attempt,
-    // What is about to be created is created in the version that is asked for now.
+    // A creation begins with the release that is asked for now.
     ...(event === "begin" ? { version: instance.desiredVersion } : {}),
     ...(wantedHash !== undefined && REMEMBERING.includes(event) ? { appliedHash: wantedHash } : {}),
     decision: decisionOf(instance, { now, verdict: state, rule: event, reason, details: { attempt, version: instance.desiredVersion } }),
   };
 }
 
-/** What may change about an instance while it stays in its state. */
+/** What may change in a row while its state stays the same. */
 export interface Note {
   readonly reason?: string;
-  /** With a reason: what is decided by it. */
+  /** Only with a reason: what programs decide by. */
   readonly cause?: InstanceCause;
   readonly version?: string;
   readonly appliedHash?: string;
@@ -71,7 +71,7 @@ export interface Note {
   readonly halt?: Halt;
 }
 
-/** A change of the row without one of the state; `undefined` when it would change nothing. */
+/** A change of the row that keeps its state. `undefined`: it would change nothing. */
 export function noteOf(instance: Instance, { now, ...note }: Note & { readonly now: Millis }): RowChange | undefined {
   const isChange = Object.entries(note).some(([key, value]) => JSON.stringify(value) !== JSON.stringify(instance[key as keyof Note]));
   if (!isChange) return undefined;
@@ -97,7 +97,7 @@ function verdictOf({ reason, version, capacity, halt }: Note): string {
   return capacity === undefined ? "REAPPLIED" : "RESIZED";
 }
 
-/** The journal's entry about a new instance. */
+/** The journal entry for a new instance. */
 export function birthOf(instance: Instance): Decision {
   return decisionOf(instance, {
     now: instance.stateSince,
@@ -108,7 +108,7 @@ export function birthOf(instance: Instance): Decision {
   });
 }
 
-/** `verdict` is the state the instance is in from now on, or what else became of it; `rule` is what led there. */
+/** The journal entry. `verdict` is the state from now on, or what else changed; `rule` is what led there. */
 function decisionOf(
   instance: Instance,
   what: {
@@ -130,10 +130,10 @@ function decisionOf(
   };
 }
 
-/** Longest reason, in characters. */
+/** Greatest length of a reason, in characters. */
 const LONGEST = 500;
 
-/** An error as the reason of a decision: what we were doing, what the other side said to it, and the remedy where one is known. */
+/** An error as the reason of a decision: what we were doing, what the other side answered, and the remedy if one is known. */
 export function changeReasonOf(error: Error): string {
   const said = error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message;
   const text = error instanceof InputError ? `${said}. ${error.remedy}` : said;

@@ -39,7 +39,7 @@ const first = async (): Promise<Instance> => {
 };
 
 describe("a declared pool", () => {
-  it("gets its instances, which become active, with every step in the journal", async () => {
+  it("gets its instances; they become active, with every step in the journal", async () => {
     await world.startProvisioner();
     await world.declare();
     await world.untilStates("ACTIVE", "ACTIVE");
@@ -61,7 +61,7 @@ describe("a declared pool", () => {
     });
   });
 
-  it("is written once: looking again writes nothing", async () => {
+  it("is written once: further resyncs write nothing", async () => {
     await world.startProvisioner();
     await world.declare();
     await world.untilStates("ACTIVE", "ACTIVE");
@@ -78,7 +78,7 @@ describe("a declared pool", () => {
     expect(await observeAgain()).toBe(0);
   });
 
-  it("loses its empty surplus, with namespace and secrets, and never what holds a unit", async () => {
+  it("loses its empty surplus, with namespace and secrets, and never an instance that holds a unit", async () => {
     await world.startProvisioner();
     await world.declare(fleetOf(3, 3));
     await world.untilStates("ACTIVE", "ACTIVE", "ACTIVE");
@@ -94,7 +94,7 @@ describe("a declared pool", () => {
     expect((await world.instances()).at(-1)?.name).toBe("standard-4");
   });
 
-  it("tells what still holds units that it waits, gives it nothing new, and retires it once it is empty", async () => {
+  it("cordons surplus that still holds units, says that it waits, and retires it once it is empty", async () => {
     await world.startProvisioner();
     await world.declare(fleetOf(2, 2));
     await world.untilStates("ACTIVE", "ACTIVE");
@@ -116,7 +116,7 @@ describe("a declared pool", () => {
     ]);
   });
 
-  it("keeps the instance that is given a unit between the count and the order to leave, and sends another", async () => {
+  it("keeps an instance that gets a unit between the count and the order to drain, and drains another", async () => {
     let afterCount: (() => Promise<unknown>) | undefined;
     const through = <Port extends object>(port: Port): Port => {
       if (!("countUnits" in port)) return port;
@@ -141,14 +141,14 @@ describe("a declared pool", () => {
     expect(await journalOf(newest)).toEqual(["REQUESTED", "CREATING", "WARMING", "ACTIVE"]);
   });
 
-  it("is left alone when a document leaves it out, until it is pruned", async () => {
+  it("is left alone when fleet.yaml leaves it out, until it is pruned", async () => {
     await world.startProvisioner();
     await world.declare(fleetOf(2, 2));
     await world.untilStates("ACTIVE", "ACTIVE");
     await placeUnit(world, (await first()).id);
     await world.declare(aFleet({ pools: [] }));
     let ticks = 0;
-    await world.until("it was looked at several times", () => ++ticks > 200);
+    await world.until("several resyncs are over", () => ++ticks > 200);
     await world.untilStates("ACTIVE", "ACTIVE");
     await world.store.fleet.prunePools("test", world.signal);
     await world.untilStates("CORDONED", "RETIRED");
@@ -169,9 +169,11 @@ describe("a declared pool", () => {
     };
     await world.hands.create(INSTANCE_APPLICATIONS, application, world.signal);
     await world.declare(fleetOf(0, 0));
-    await world.until("it says what is left", async () => (await first()).reason.includes("still holds 1 Application with a finalizer"));
+    await world.until("its reason names what is left", async () =>
+      (await first()).reason.includes("still holds 1 Application with a finalizer"),
+    );
     let ticks = 0;
-    await world.until("it was looked at several times", () => ++ticks > 200);
+    await world.until("several resyncs are over", () => ++ticks > 200);
     expect((await journalOf(await first())).slice(-2)).toEqual(["DRAINING", "WAITING"]);
     expect(await read(INSTANCE_NAMESPACES, { namespace: "", name: "argosy-standard-1" })).toBeDefined();
     await world.hands.mergePatch(
@@ -183,7 +185,7 @@ describe("a declared pool", () => {
     await world.untilStates("RETIRED");
   });
 
-  it("tells its instances of a new capacity and of new settings", async () => {
+  it("gives its instances a new capacity and new settings", async () => {
     await world.startProvisioner();
     await world.declare(fleetOf(1, 1));
     await world.untilStates("ACTIVE");
@@ -199,7 +201,7 @@ describe("a declared pool", () => {
     await world.until("the journal says so", async () => (await journalOf(await first())).includes("REAPPLIED"));
   });
 
-  it("gets smaller limits only once its pods are smaller", async () => {
+  it("gets a smaller quota only once its pods are smaller", async () => {
     const quota = { namespace: "argosy-standard-1", name: "argosy-instance" };
     const use = (memory: string) =>
       world.hands.mergePatch(QUOTAS, { ...quota, subresource: "status" }, { status: { used: { "limits.memory": memory } } }, world.signal);
@@ -211,14 +213,14 @@ describe("a declared pool", () => {
     expect(await allowed()).toBe("10752Mi");
     await use("5376Mi");
     await world.hands.mergePatch(QUOTAS, quota, { spec: { hard: { pods: "99" } } }, world.signal);
-    await world.until("that is seen, and the use with it", async () => (await hard())?.["pods"] === "6");
+    await world.until("the quota is restored, and its use was seen", async () => (await hard())?.["pods"] === "6");
     const { resources } = aPool();
     const smaller = { ...resources, repoServer: { ...resources.repoServer, memory: "512Mi" } };
     await world.declare(aFleet({ pools: [aPool({ instances: { min: 1, max: 1 }, resources: smaller })] }));
     await world.until("the journal says so", async () => (await journalOf(await first())).includes("REAPPLIED"));
     expect(await allowed()).toBe("10752Mi");
     await use("4864Mi");
-    await world.until("the limits follow", async () => (await allowed()) === "9728Mi");
+    await world.until("the quota follows", async () => (await allowed()) === "9728Mi");
   });
 });
 
@@ -229,20 +231,20 @@ describe("an instance that somebody tampers with", () => {
     await world.untilStates("ACTIVE");
   });
 
-  it("gets a deleted Secret back, with the same password", async () => {
+  it("has a deleted Secret written again, with the same password", async () => {
     const before = await read(SECRETS, redisSecret);
     await world.hands.delete(SECRETS, redisSecret, {}, world.signal);
     await world.until("the Secret is back", async () => (await read(SECRETS, redisSecret)) !== undefined);
     expect((await read(SECRETS, redisSecret))?.data).toEqual(before?.data);
   });
 
-  it("gets an edited setting back", async () => {
+  it("has an edited setting put right", async () => {
     const at = { namespace: "argosy-standard-1", name: "argocd-cm" };
     await world.hands.mergePatch(CONFIG_MAPS, at, { data: { "cluster.inClusterEnabled": "true" } }, world.signal);
     await world.until("the setting is back", async () => (await read(CONFIG_MAPS, at))?.data?.["cluster.inClusterEnabled"] === "false");
   });
 
-  it("gets its network policies and its namespace's confinement back", async () => {
+  it("has its network policies and its namespace's pod security put right", async () => {
     const policies = instanceTypeOf("NetworkPolicy");
     const at = { namespace: "argosy-standard-1", name: "argocd-default-deny" };
     await world.hands.delete(policies, at, {}, world.signal);
@@ -260,14 +262,14 @@ describe("an instance that somebody tampers with", () => {
     });
   });
 
-  it("keeps what others add beside its own fields, without fighting over it", async () => {
+  it("keeps fields that others add, without writing again and again", async () => {
     const at = { namespace: "argosy-standard-1", name: "argocd-repo-server" };
     const restart = { spec: { template: { metadata: { annotations: { "kubectl.kubernetes.io/restartedAt": "now" } } } } };
     await world.hands.mergePatch(DEPLOYMENTS, at, restart, world.signal);
     let ticks = 0;
-    await world.until("it was looked at several times", () => ++ticks > 200);
+    await world.until("several resyncs are over", () => ++ticks > 200);
     const before = world.server.requests().length;
-    await world.until("and again", () => ++ticks > 400);
+    await world.until("several more are over", () => ++ticks > 400);
     expect(
       world.server
         .requests()
@@ -279,7 +281,7 @@ describe("an instance that somebody tampers with", () => {
 });
 
 describe("a creation that fails", () => {
-  it("is tried again with its reasons and then given up for people to see, until its declaration changes", async () => {
+  it("is tried again, then given up with its reason, until its declaration changes", async () => {
     world.server.faults.fail({ method: "PATCH", path: /resourcequotas/, status: 403, reason: "Forbidden", times: 5 });
     await world.startProvisioner();
     await world.declare(fleetOf(1, 1));
@@ -293,7 +295,7 @@ describe("a creation that fails", () => {
     expect((await first()).id).toBe(failed.id);
   });
 
-  it("is begun anew at once when its declaration changes between two attempts, definitions included", async () => {
+  it("begins again at once when its declaration changes between two attempts, CRDs included", async () => {
     world.server.faults.fail({ method: "PATCH", path: /customresourcedefinitions/, status: 403, reason: "Forbidden", times: 4 });
     await world.startProvisioner();
     await world.declare(fleetOf(1, 1));
@@ -306,7 +308,7 @@ describe("a creation that fails", () => {
     expect(await read(DEFINITIONS, { namespace: "", name: "applications.argoproj.io" })).toBeDefined();
   });
 
-  it("writes the definitions an earlier life of it could not write", async () => {
+  it("writes the CRDs that its earlier attempts could not write", async () => {
     world.server.faults.fail({ method: "PATCH", path: /customresourcedefinitions/, status: 403, reason: "Forbidden", times: 5 });
     await world.startProvisioner();
     await world.declare(fleetOf(1, 1));
@@ -315,7 +317,7 @@ describe("a creation that fails", () => {
     expect(await read(DEFINITIONS, { namespace: "", name: "applications.argoproj.io" })).toBeDefined();
   });
 
-  it("is tried again by itself when its time in failure is over", async () => {
+  it("is tried again by itself when its time in FAILED is over", async () => {
     world.server.faults.fail({ method: "PATCH", path: /resourcequotas/, status: 403, reason: "Forbidden", times: 5 });
     await world.startProvisioner();
     await world.declare(fleetOf(1, 1));
@@ -323,7 +325,7 @@ describe("a creation that fails", () => {
     await world.until("it is active", async () => (await first()).state === "ACTIVE", 10_000);
   });
 
-  it("says which pods do not come", async () => {
+  it("says which pods do not become ready", async () => {
     world.letPodsStart(false);
     await world.startProvisioner();
     await world.declare(fleetOf(1, 1));
@@ -333,7 +335,7 @@ describe("a creation that fails", () => {
     await world.untilStates("ACTIVE");
   });
 
-  it("names an image that cannot be pulled, and is given up when that stays so", async () => {
+  it("names an image that cannot be pulled, and is given up when that lasts", async () => {
     world.letPodsStart(false);
     await world.startProvisioner();
     await world.declare(fleetOf(1, 1));
@@ -350,7 +352,7 @@ describe("a creation that fails", () => {
     const status = { containerStatuses: [{ state: { waiting: { reason: "ImagePullBackOff" } } }] };
     await world.hands.mergePatch(PODS, { ...at, subresource: "status" }, { status }, world.signal);
     const trouble = "argocd-repo-server: image images.example/argocd:v9 cannot be pulled";
-    await world.until("it says so", async () => (await first()).reason === `waiting for its pods: ${trouble}`);
+    await world.until("its reason says so", async () => (await first()).reason === `waiting for its pods: ${trouble}`);
     await world.until("it is given up", async () => (await first()).state === "FAILED", 10_000);
     expect((await first()).reason).toMatch(/^given up after 5 attempts: .*image images\.example\/argocd:v9 cannot be pulled/);
     expect((await first()).reason).toContain("at once when fleet.yaml changes for it");
@@ -359,7 +361,7 @@ describe("a creation that fails", () => {
     expect(attempts.at(-1)).toBe("FAILED");
   });
 
-  it("does not take over a namespace that is there already", async () => {
+  it("does not take over a namespace that exists already", async () => {
     await world.hands.create(
       INSTANCE_NAMESPACES,
       { apiVersion: "v1", kind: "Namespace", metadata: { name: "argosy-standard-1" } },
@@ -374,7 +376,7 @@ describe("a creation that fails", () => {
     await world.untilStates("ACTIVE");
   });
 
-  it("waits for an engine cluster that is not declared yet, as long as a creation may take", async () => {
+  it("waits for an engine cluster that is not declared yet, for as long as a creation may take", async () => {
     await world.startProvisioner();
     await world.declare(aFleet({ pools: [aPool({ instances: { min: 1, max: 1 }, engineClusters: ["eu-9"] })] }));
     await world.until("it is given up", async () => (await first().catch(() => undefined))?.state === "FAILED", 10_000);
@@ -382,7 +384,7 @@ describe("a creation that fails", () => {
   });
 });
 
-describe("definitions", () => {
+describe("CRDs", () => {
   it("never go back to an older release", async () => {
     const at = { namespace: "", name: "applications.argoproj.io" };
     const newer = {
@@ -402,7 +404,7 @@ describe("definitions", () => {
 });
 
 describe("several provisioners at once", () => {
-  it("make the same instances once", async () => {
+  it("create each instance once", async () => {
     await Promise.all([world.startProvisioner(), world.startProvisioner()]);
     await world.declare();
     await world.untilStates("ACTIVE", "ACTIVE");

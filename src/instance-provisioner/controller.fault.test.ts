@@ -6,10 +6,10 @@ import { aFleet, aPool } from "./testing/instances.ts";
 import { startWorld, type World } from "./testing/world.ts";
 
 const KINDS: readonly FaultKind[] = ["fails once", "succeeds, and the process ends before it knows"];
-/** More than there are calls in a whole life; a fault that never strikes ends the search. */
+/** More calls than a whole life makes. A fault that is set too late to strike ends the search. */
 const MOST_CALLS = 400;
 
-/** Lets one instance be made and leave again, with one fault on the way. Returns whether the fault struck. */
+/** Creates one instance and retires it, with one fault on the way. Returns whether the fault struck. */
 async function liveThrough(at: number, kind: FaultKind): Promise<boolean> {
   const world = await startWorld();
   try {
@@ -33,7 +33,7 @@ async function liveThrough(at: number, kind: FaultKind): Promise<boolean> {
     if (isDead && fault.hasStruck()) await world.startProvisioner();
     await world.until("it is retired", async () => (await stateOf(world)) === "RETIRED");
     expect((await world.instances()).length).toBe(1);
-    // Also what a process wrote that was late.
+    // Also objects that a process wrote late.
     await world.until(
       "nothing is left",
       async () => (await world.hands.listPage<KubeObject>(INSTANCE_NAMESPACES, {}, world.signal)).items.length === 0,

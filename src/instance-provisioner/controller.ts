@@ -23,11 +23,11 @@ export interface ProvisionerDeps {
   readonly clusters: EngineClusters;
   readonly crds: CrdSource;
   readonly secrets: SecretMaker;
-  /** By instance id, and by `pool/<name>`. */
+  /** Keys are instance ids, and `pool/<name>`. */
   readonly partition: Partition;
-  /** Namespace from which instances' metrics may be read. */
+  /** Namespace whose pods may read the metrics of instances. */
   readonly systemNamespace?: string;
-  /** Instances that are written at once; default 4. */
+  /** How many instances are reconciled at once; default 4. */
   readonly concurrency?: number;
   readonly clock: Clock;
   readonly rng: Rng;
@@ -36,13 +36,13 @@ export interface ProvisionerDeps {
   readonly metrics: Metrics;
 }
 
-/** How often everything is looked at without an event, so that a lost one costs no more. */
+/** How often everything is reconciled without an event, in ms: a lost event costs no more than that. */
 const SWEEP_EVERY_MS = 60_000;
 
 /**
- * The controller of instances: makes those that fleet.yaml asks for, keeps them as they should be, and lets the empty surplus go. These
- * are two queues: names of pools, whose rows are made as many as they should be, and ids of instances, each of which is brought one
- * step further. A sweep adds all of both.
+ * The controller of instances. It creates those that fleet.yaml asks for, keeps them as declared, and retires empty
+ * surplus. It has two queues. Names of pools: each gets as many rows as it should have. Ids of instances: each is
+ * brought one step further. A sweep adds all keys of both.
  */
 export function createProvisioner(deps: ProvisionerDeps): ResourceController {
   const { store, clusters, partition, rng, metrics } = deps;
@@ -56,7 +56,7 @@ export function createProvisioner(deps: ProvisionerDeps): ResourceController {
   const gauge = metrics.gauge("argosy_instances", "Instances by pool and state, retired ones left out.", ["pool", "state"]);
   gauge.collect(() => countStates(known).map(({ pool, state, instances }) => ({ value: instances, labels: { pool, state } })));
 
-  // Whose a key is shows when its turn comes: one that is looked at again and again may have become another process's meanwhile.
+  // Ownership of a key is checked when its turn comes: a key that is requeued may have become another process's meanwhile.
   const pools = createKeyedQueue({
     ...deps,
     name: "pools",

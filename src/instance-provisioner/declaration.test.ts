@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { declarationOf } from "./declaration.ts";
 import { aFleet, anInstance, aPool } from "./testing/instances.ts";
 
-describe("what an instance is made from", () => {
+describe("what an instance is rendered from", () => {
   it("is its pool and the release it is asked to run", () => {
     const instance = anInstance({ version: "3.5.6", desiredVersion: "3.5.7" });
     expect(declarationOf(instance, aFleet(), "argosy-system")).toMatchObject({
@@ -12,7 +12,7 @@ describe("what an instance is made from", () => {
     });
   });
 
-  it("has another hash when pool, release, egress or the way to its cluster change, and the same when other pools do", () => {
+  it("has another hash when its pool, release, egress or access to its cluster changes, and the same when other pools change", () => {
     const hashOf = (fleet = aFleet(), instance = anInstance()) => {
       const declaration = declarationOf(instance, fleet, "argosy-system");
       return declaration.kind === "renderable" ? declaration.hash : undefined;
@@ -35,7 +35,7 @@ describe("what an instance is made from", () => {
     ["without a fleet", undefined, anInstance(), "pool standard is not declared any more"],
     ["of a pool that is gone", aFleet({ pools: [] }), anInstance(), "pool standard is not declared any more"],
     ["of an unknown release", aFleet(), anInstance({ desiredVersion: "3.4.0" }), "version 3.4.0 is not in the catalogue of fleet.yaml"],
-  ])("cannot be said %s", (_what, fleet, instance, reason) => {
+  ])("is not known %s", (_what, fleet, instance, reason) => {
     expect(declarationOf(instance, fleet, "argosy-system")).toEqual({ kind: "impossible", reason });
   });
 });

@@ -5,12 +5,12 @@ import type { ManifestParameters } from "./manifests/parameters.ts";
 import { manifestHash } from "./manifests/render.ts";
 import type { WantedInstance } from "./next-step.ts";
 
-/** What an instance should be made from, or why nobody can say. */
+/** What an instance should be rendered from, or why that is not known. */
 export type Declaration =
   | (WantedInstance & { readonly kind: "renderable"; readonly parameters: Omit<ManifestParameters, "secrets">; readonly crds: string })
   | (WantedInstance & { readonly kind: "impossible" });
 
-/** Looks up pool and release of an instance in the declared fleet. */
+/** Finds the pool and the release of an instance in the declared fleet. */
 export function declarationOf(instance: Instance, fleet: FleetSpec | undefined, systemNamespace: string): Declaration {
   const pool = fleet?.pools.find((one) => one.name === instance.pool);
   if (fleet === undefined || pool === undefined) return { kind: "impossible", reason: `pool ${instance.pool} is not declared any more` };
@@ -28,7 +28,7 @@ export function declarationOf(instance: Instance, fleet: FleetSpec | undefined, 
     systemNamespace,
     ...(instance.halt === "none" ? {} : { isHalted: true }),
   };
-  // A failed creation is tried again when anything changes that it depends on, and not for the manifests alone.
+  // The hash covers what a creation depends on, also beside the manifests: a failed one is tried again when any of it changes.
   const access = fleet.engineClusters.find(({ name }) => name === instance.engineCluster)?.access;
   return {
     kind: "renderable",
@@ -42,7 +42,7 @@ function identityOf({ id, name, namespace, pool, class: className }: Instance): 
   return { id, name, namespace, pool, class: className };
 }
 
-/** Nothing where nothing is declared: then instances are what they were before it could be. */
+/** Absent where nothing is declared, so that instances from before this setting stay unchanged. */
 function trustOf({ certificateAuthorities, sshKnownHosts }: FleetSpec["egress"]): Pick<ManifestParameters, "trust"> {
   if ((certificateAuthorities ?? []).length === 0 && sshKnownHosts === undefined) return {};
   return {

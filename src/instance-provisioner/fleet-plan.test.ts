@@ -13,7 +13,7 @@ const lines = (facts: Partial<FleetPlanFacts>) =>
   );
 
 describe("the plan of a fleet", () => {
-  it("names each instance that is made, goes, waits, is recalled or resized, pool by pool", () => {
+  it("names each instance that is created, retired, waits, is recalled or resized, pool by pool", () => {
     const spec = aFleet({
       pools: [
         aPool({ name: "b", instances: { min: 2, max: 2 } }),
@@ -30,7 +30,7 @@ describe("the plan of a fleet", () => {
     ]);
   });
 
-  it("leaves instances of a pool that is not declared alone unless that was removed on purpose", () => {
+  it("leaves instances of an undeclared pool alone unless the pool was removed on purpose", () => {
     const instances = [instance("old-1"), instance("old-2"), instance("old-3", { state: "DRAINING" })];
     const units = new Map([["old-2" as InstanceId, 3]]);
     const spec = aFleet({ pools: [] });

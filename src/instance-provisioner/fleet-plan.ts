@@ -5,23 +5,26 @@ import { type PoolPlan, planPool, planPoolRemoval } from "./pool-plan.ts";
 
 export interface FleetPlanFacts {
   readonly spec: FleetSpec;
-  /** Pools that are not declared and were removed on purpose. */
+  /** Undeclared pools that were removed on purpose. */
   readonly pruned: readonly string[];
   readonly instances: readonly Instance[];
   readonly units: ReadonlyMap<InstanceId, number>;
 }
 
-/** What becomes of one instance, for people. */
+/** What happens to one instance, for people. */
 export interface PlannedFleetChange {
   readonly instance: string;
   readonly pool: string;
-  /** `waits`: it gets no new units and goes when it holds none. `left`: nobody asks for it, and nobody said that it may go. */
+  /**
+   * `waits`: it gets no new units, and is retired once it holds none. `left`: its pool is not declared, and was not
+   * removed on purpose.
+   */
   readonly change: "created" | "retired" | "waits" | "recalled" | "resized" | "left";
   readonly units: number;
   readonly reason: string;
 }
 
-/** What a declared fleet does to its instances once it is in force: the plans of all pools, in the order of their names. */
+/** What a declared fleet changes about its instances: the plans of all pools, sorted by name. */
 export function planFleet(facts: FleetPlanFacts): readonly PlannedFleetChange[] {
   const { spec, pruned, instances, units } = facts;
   const declared = spec.pools.flatMap((pool) => tell(planPool({ pool, fleet: spec, instances, units }), units));

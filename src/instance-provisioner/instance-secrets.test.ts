@@ -8,14 +8,14 @@ const id = "00000000-0000-7000-8000-000000000001" as InstanceId;
 const { certificates } = someParameters().secrets;
 
 describe("secrets of an instance", () => {
-  it("are found again under ids that follow from instance and purpose", () => {
+  it("have ids that follow from the instance and the purpose", () => {
     const ids = SECRET_PURPOSES.map((purpose) => secretKeyOf(id, purpose).id);
     expect(ids).toEqual(SECRET_PURPOSES.map((purpose) => secretKeyOf(id, purpose).id));
     expect(new Set(ids).size).toBe(SECRET_PURPOSES.length);
     for (const one of ids) expect(one).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  it("are renewed a year before they end, and last for years", () => {
+  it("last for years, and are renewed a year before they expire", () => {
     const { until } = validityAt(millis(0));
     const made = { ...certificates, notAfter: until };
     const year = 365 * 86_400_000;
@@ -27,7 +27,7 @@ describe("secrets of an instance", () => {
     ]).toEqual([true, true, false, false]);
   });
 
-  it("are read as they were written, and anything else is none", () => {
+  it("are parsed as they were written, and any other text is refused", () => {
     expect(parseCertificates(JSON.stringify(certificates))).toEqual(certificates);
     for (const text of [
       undefined,

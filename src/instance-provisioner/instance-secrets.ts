@@ -8,8 +8,8 @@ export const SECRET_PURPOSES = ["argo-cd-server-key", "argo-cd-redis-password", 
 export type SecretPurpose = (typeof SECRET_PURPOSES)[number];
 
 /**
- * The credential an instance's secret is kept under. The id follows from the instance and the purpose, in the shape of a
- * UUID of version 8, so that whoever creates the instance again finds what was made before.
+ * The key under which a secret of an instance is stored. Its id follows from the instance and the purpose, in the
+ * shape of a UUID of version 8, so that a second creation of the instance finds the secrets of the first.
  */
 export function secretKeyOf(
   instanceId: InstanceId,
@@ -21,23 +21,29 @@ export function secretKeyOf(
 }
 
 const DAY_MS = 86_400_000;
-/** An hour before now, for clocks that are not quite equal. */
+/** Certificates are valid from an hour before now, for clocks that differ a little. */
 const CLOCK_SKEW_MS = 3_600_000;
-/** New certificates restart the instance's pods, so they last for years; the instance holds them, nobody else can use them. */
+/**
+ * How long certificates are valid, in ms. New ones restart the instance's pods, so they last for years. That is safe:
+ * nobody outside the instance can use them.
+ */
 const LIFE_MS = 5 * 365 * DAY_MS;
-/** Long enough that an instance that could not be reached for months is still renewed in time. */
+/**
+ * How long before they expire certificates are renewed, in ms: an instance that could not be reached for months is
+ * still in time.
+ */
 const RENEW_BEFORE_MS = 365 * DAY_MS;
 
 export function validityAt(now: Millis): { readonly from: Millis; readonly until: Millis } {
   return { from: millis(now - CLOCK_SKEW_MS), until: millis(now + LIFE_MS) };
 }
 
-/** Whether stored certificates may go on being used: they are there and do not end soon. */
+/** Whether stored certificates may be used further: they exist and do not expire soon. */
 export function isValidFor(certificates: EngineCertificates | undefined, now: Millis): certificates is EngineCertificates {
   return certificates !== undefined && certificates.notAfter - now >= RENEW_BEFORE_MS;
 }
 
-/** Certificates as they were stored; `undefined` for anything else. */
+/** Parses stored certificates. `undefined`: the text is something else. */
 export function parseCertificates(text: string | undefined): EngineCertificates | undefined {
   const value = text === undefined ? undefined : parseJson(text);
   return isRecord(value) &&

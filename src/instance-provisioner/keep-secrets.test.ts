@@ -10,7 +10,7 @@ const instance = { id: "00000000-0000-7000-8000-000000000001" as InstanceId, nam
 const { signal } = new AbortController();
 
 describe("an instance's secrets", () => {
-  it("are the same for all who make them at the same time", async () => {
+  it("are the same for all processes that create them at the same time", async () => {
     const clock = createVirtualClock();
     const { credentials } = createMemoryStore({ clock });
     const keepers = [1, 2, 3].map(() => createSecretKeeper({ credentials, maker: createSecretMaker(), clock }));
@@ -19,7 +19,7 @@ describe("an instance's secrets", () => {
     expect(await keepers[0]?.read(instance, signal)).toEqual(first);
   });
 
-  it("stay as they are until their certificates end soon", async () => {
+  it("stay the same until their certificates expire soon", async () => {
     const clock = createVirtualClock();
     const { credentials } = createMemoryStore({ clock });
     const keeper = createSecretKeeper({ credentials, maker: createSecretMaker(), clock });

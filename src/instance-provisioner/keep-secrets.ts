@@ -8,9 +8,9 @@ import type { InstanceSecrets } from "./manifests/parameters.ts";
 import type { SecretMaker } from "./port.ts";
 
 export interface SecretKeeper {
-  /** The instance's secrets as stored; those missing are made, and certificates that end soon are made anew. */
+  /** The instance's stored secrets. Missing ones are created, and certificates that expire soon are renewed. */
   read(instance: Pick<Instance, "id" | "namespace">, signal: AbortSignal): Promise<InstanceSecrets>;
-  /** Forgets the secrets of an instance that is gone. */
+  /** Deletes the secrets of an instance that is gone. */
   remove(instance: Pick<Instance, "id">, signal: AbortSignal): Promise<void>;
 }
 
@@ -20,9 +20,9 @@ export interface SecretKeeperDeps {
   readonly clock: Clock;
 }
 
-/** Makes an instance's secrets once and keeps them, so that creating it again changes nothing. */
+/** Creates an instance's secrets once and stores them, so that a second creation of the instance changes nothing. */
 export function createSecretKeeper({ credentials, maker, clock }: SecretKeeperDeps): SecretKeeper {
-  /** Of two that make one at the same time the first wins, and both use that one. */
+  /** Where two processes create a secret at the same time, the first one stored wins and both use it. */
   const random = async ({ id }: Pick<Instance, "id">, purpose: SecretPurpose, signal: AbortSignal): Promise<string> => {
     const key = secretKeyOf(id, purpose);
     return (await credentials.read(key, signal)) ?? credentials.putIfAbsent(key, maker.randomText(), signal);
@@ -36,7 +36,7 @@ export function createSecretKeeper({ credentials, maker, clock }: SecretKeeperDe
     const stored = parseCertificates(text);
     if (isValidFor(stored, clock.now())) return stored;
     const made = maker.certificates(repoServerNames(instance.namespace), validityAt(clock.now()));
-    // Pods of one instance that hold certificates of different makers do not talk to each other: here too the first wins.
+    // Pods with certificates of different authorities do not accept each other, so the first one stored wins here too.
     const first = text === undefined ? parseCertificates(await credentials.putIfAbsent(key, JSON.stringify(made), signal)) : undefined;
     if (first !== undefined) return first;
     await credentials.put(key, JSON.stringify(made), signal);

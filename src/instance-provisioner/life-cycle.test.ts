@@ -47,7 +47,7 @@ describe("the life of an instance", () => {
     expect([...reach("RETIRED")]).toEqual(["RETIRED"]);
   });
 
-  it("has a deadline wherever something else must answer", () => {
+  it("has a deadline in each state that waits for something else", () => {
     expect(Object.entries(DEADLINES_MS).flatMap(([state, ms]) => (ms === undefined ? [] : [state]))).toEqual([
       "CREATING",
       "WARMING",
@@ -55,7 +55,7 @@ describe("the life of an instance", () => {
     ]);
   });
 
-  it("leaves all attempts time before the deadline", () => {
+  it("has time for all attempts before the deadline", () => {
     const offsets = Array.from({ length: MAX_ATTEMPTS + 1 }, (_, attempt) => attemptOffsetMs(attempt));
     expect(offsets).toEqual([0, 5_000, 20_000, 80_000, 320_000, 1_280_000]);
     expect(offsets[MAX_ATTEMPTS - 1]).toBeLessThan(DEADLINES_MS.CREATING ?? 0);
@@ -63,7 +63,7 @@ describe("the life of an instance", () => {
 });
 
 describe("a change of an instance's row", () => {
-  it("names the revision it was decided on and says in the journal what happened", () => {
+  it("names the revision it was decided on, and has a journal entry", () => {
     const instance = anInstance({ state: "CREATING", revision: 7, appliedHash: "old" });
     expect(instanceChangeOf(instance, { event: "applied", reason: "waiting for its pods", attempt: 2, now, wantedHash: "new" })).toEqual({
       id: instance.id,
@@ -83,7 +83,7 @@ describe("a change of an instance's row", () => {
     });
   });
 
-  it("takes over the version that is asked for when a creation begins", () => {
+  it("takes over the requested release when a creation begins", () => {
     const instance = anInstance({ version: "3.5.6", desiredVersion: "3.5.7" });
     expect(instanceChangeOf(instance, { event: "begin", reason: "", attempt: 0, now, wantedHash: "new" })).toMatchObject({
       version: "3.5.7",
@@ -93,11 +93,11 @@ describe("a change of an instance's row", () => {
     );
   });
 
-  it("is a defect when the state does not know the event", () => {
+  it("is a defect when the event cannot happen in the state", () => {
     expect(() => instanceChangeOf(anInstance({ state: "RETIRED" }), { event: "ready", reason: "", attempt: 0, now })).toThrow(DefectError);
   });
 
-  it("is made without a change of state only for news", () => {
+  it("keeps the state, and is made only where something differs", () => {
     const instance = anInstance({ state: "ACTIVE", appliedHash: "a" });
     expect(noteOf(instance, { now, appliedHash: "a" })).toBeUndefined();
     expect(noteOf(instance, { now, appliedHash: "b" })).toMatchObject({

@@ -30,7 +30,7 @@ const NEVER: Row = {
   retired: undefined,
 };
 
-/** Where each event leads from each state; `undefined` where it cannot happen. */
+/** The state that each event leads to from each state. `undefined`: the event cannot happen there. */
 export const LIFE_CYCLE: Readonly<Record<InstanceState, Row>> = {
   REQUESTED: { ...NEVER, begin: "CREATING", giveUp: "FAILED", drain: "DRAINING" },
   CREATING: { ...NEVER, applied: "WARMING", attemptFailed: "CREATING", giveUp: "FAILED", retry: "REQUESTED", drain: "DRAINING" },
@@ -42,7 +42,7 @@ export const LIFE_CYCLE: Readonly<Record<InstanceState, Row>> = {
   FAILED: { ...NEVER, retry: "REQUESTED", drain: "DRAINING" },
 };
 
-/** The state an event leads to, `undefined` when it cannot happen in this one. */
+/** The state that an event leads to. `undefined`: it cannot happen in this one. */
 export function nextState(state: InstanceState, event: InstanceEvent): InstanceState | undefined {
   return LIFE_CYCLE[state][event];
 }
@@ -50,9 +50,10 @@ export function nextState(state: InstanceState, event: InstanceEvent): InstanceS
 const MINUTE = 60_000;
 
 /**
- * How long an instance may stay in a state before something is done about it, in ms; `undefined` for ever. Creating is a few
- * dozen writes, and ten minutes outlast a restart of an API server. Warming pulls two images, which takes minutes on a new
- * node. What has failed is tried again by itself twice an hour, because most reasons pass: a quota, a registry, a cluster.
+ * How long an instance may stay in a state before something is done about it, in ms; `undefined`: for ever. Creating
+ * is a few dozen writes, and ten minutes outlast the restart of an API server. Warming pulls two images, which takes
+ * minutes on a new node. A failed creation is tried again twice an hour, because most causes pass: a quota, a
+ * registry, a cluster.
  */
 export const DEADLINES_MS: Readonly<Record<InstanceState, number | undefined>> = {
   REQUESTED: undefined,
@@ -66,17 +67,17 @@ export const DEADLINES_MS: Readonly<Record<InstanceState, number | undefined>> =
 };
 
 /**
- * How long pods may say that they cannot start before that ends an attempt, in ms: shorter than the time for those that say
- * nothing, long enough for a registry that was away for a moment.
+ * For how long pods may report that they cannot start before the attempt ends, in ms. Shorter than the deadline for
+ * pods that report nothing, and long enough for a registry that is away for a moment.
  */
 export const TROUBLED_MS = 2 * MINUTE;
 
-/** Failed attempts after which a creation is given up, for people to see. */
+/** Failed attempts after which a creation is given up and the instance is FAILED. */
 export const MAX_ATTEMPTS = 5;
 
 /**
- * How long after the creation began an attempt may start, in ms: 0, 5 s, 20 s, 80 s, 320 s. Counted from a time that is
- * recorded, so that neither a restart nor an event in between makes attempts follow each other faster.
+ * How long after the beginning of the creation an attempt may start, in ms: 0, 5 s, 20 s, 80 s, 320 s. It is counted
+ * from a recorded time, so neither a restart nor an event in between makes attempts follow each other faster.
  */
 export function attemptOffsetMs(attempt: number): number {
   return attempt === 0 ? 0 : 5_000 * 4 ** (Math.min(attempt, MAX_ATTEMPTS) - 1);
@@ -88,7 +89,7 @@ interface StateCount {
   readonly instances: number;
 }
 
-/** How many instances of each pool are in each state; zeros are told too, so that a number that fell to nothing shows. Sorted by pool. */
+/** Counts the instances of each pool by state, sorted by pool. Zeros are included, so that a gauge that fell to zero shows. */
 export function countStates(instances: readonly Instance[]): readonly StateCount[] {
   const pools = [...new Set(instances.map((one) => one.pool))].sort();
   const states = INSTANCE_STATES.filter((state) => state !== "RETIRED");

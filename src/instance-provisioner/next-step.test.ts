@@ -29,11 +29,11 @@ function facts(instance: Partial<Instance>, observed: ObservedInstance, more: Pa
 
 const impossible = { wanted: { kind: "impossible", reason: "version 9.9.9 is not in the catalogue" } } as const;
 
-describe("an instance that was asked for", () => {
-  it("begins to be created", () => {
+describe("an instance that is REQUESTED", () => {
+  it("begins its creation", () => {
     expect(nextProvisionStep(facts({}, absent))).toMatchObject({ kind: "change", event: "begin" });
   });
-  it("fails visibly when nobody can say what to create", () => {
+  it("is FAILED when it is not known what to create", () => {
     expect(nextProvisionStep(facts({}, absent, impossible))).toMatchObject({
       kind: "change",
       event: "giveUp",
@@ -42,12 +42,12 @@ describe("an instance that was asked for", () => {
   });
 });
 
-describe("an instance being created", () => {
+describe("an instance that is CREATING", () => {
   const state = "CREATING";
-  it.each([absent, ready, starting])("is written, whatever a crash may have left: %j", (observed) => {
+  it.each([absent, ready, starting])("is written, whatever a crash has left: %j", (observed) => {
     expect(nextProvisionStep(facts({ state }, observed))).toMatchObject({ kind: "apply", then: { event: "applied" } });
   });
-  it("waits before each further attempt, also when events wake it", () => {
+  it("waits before each further attempt, also when an event comes", () => {
     expect(nextProvisionStep(facts({ state, attempt: 2, appliedHash: "new" }, absent, { now: millis(12_000) }))).toMatchObject({
       kind: "wait",
       afterMs: 8_000,
@@ -56,7 +56,7 @@ describe("an instance being created", () => {
       kind: "apply",
     });
   });
-  it("begins anew at once when what failed is declared otherwise, but not for what was never tried", () => {
+  it("begins again at once when the declaration that failed has changed, but not before the first attempt", () => {
     expect(nextProvisionStep(facts({ state, attempt: 4, appliedHash: "old" }, absent))).toEqual({
       kind: "change",
       event: "retry",
@@ -65,7 +65,7 @@ describe("an instance being created", () => {
     });
     expect(nextProvisionStep(facts({ state, attempt: 0, appliedHash: "" }, absent))).toMatchObject({ kind: "apply" });
   });
-  it("waits for a namespace of its name to be gone, and for a cluster to answer", () => {
+  it("waits until an old namespace of its name is gone, and until its cluster answers", () => {
     expect(nextProvisionStep(facts({ state }, terminating))).toMatchObject({ kind: "wait" });
     expect(nextProvisionStep(facts({ state }, away))).toMatchObject({ kind: "wait", reason: "engine cluster eu-1 does not answer" });
   });
@@ -84,7 +84,7 @@ describe("an instance being created", () => {
     [away, "engine cluster eu-1 does not answer"],
     [terminating, "namespace argosy-standard-1 is still being deleted"],
     [absent, "attempt 4 of 5 failed: no"],
-  ])("is given up with the last reason when its time is over: %j", (observed, reason) => {
+  ])("is given up with the last reason when its deadline is over: %j", (observed, reason) => {
     expect(nextProvisionStep(facts({ state, reason: "attempt 4 of 5 failed: no" }, observed, { now: millis(10 * MINUTE) }))).toMatchObject({
       event: "giveUp",
       reason: expect.stringContaining(reason),
@@ -93,7 +93,7 @@ describe("an instance being created", () => {
   it("is given up when its release has left the catalogue", () => {
     expect(nextProvisionStep(facts({ state }, absent, impossible))).toMatchObject({ event: "giveUp" });
   });
-  it("is tried again after a refusal, five times in all", () => {
+  it("is tried five times in all when it is refused", () => {
     expect(afterRefusal(facts({ state, attempt: 0 }, absent), "quota exceeded")).toEqual({
       kind: "change",
       event: "attemptFailed",
@@ -110,7 +110,7 @@ describe("an instance being created", () => {
   });
 });
 
-describe("an instance that warms up", () => {
+describe("an instance that is WARMING", () => {
   const state = "WARMING";
   it("is active as soon as all its pods are ready", () => {
     expect(nextProvisionStep(facts({ state, attempt: 3 }, ready))).toEqual({
@@ -120,18 +120,18 @@ describe("an instance that warms up", () => {
       attempt: 0,
     });
   });
-  it("is kept as it should be and looked at again while they are not", () => {
+  it("is kept as declared, and observed again, until they are", () => {
     expect(nextProvisionStep(facts({ state }, starting))).toMatchObject({ kind: "apply", then: undefined, againAfterMs: 5_000 });
     expect(nextProvisionStep(facts({ state }, away))).toMatchObject({ kind: "wait" });
   });
-  it("is written again when pods do not come, naming those", () => {
+  it("is written again when pods do not become ready, naming them", () => {
     expect(nextProvisionStep(facts({ state }, starting, { now: millis(10 * MINUTE) }))).toMatchObject({
       event: "attemptFailed",
       reason: "attempt 1 of 5 failed: argocd-repo-server: 0 of 1 pods are ready; argocd-application-controller: is not there",
     });
     expect(nextProvisionStep(facts({ state, attempt: 4 }, away, { now: millis(10 * MINUTE) }))).toMatchObject({ event: "giveUp" });
   });
-  it("says what keeps its pods from starting, once, and ends the attempt early when that stays so", () => {
+  it("says once what keeps its pods from starting, and ends the attempt early when that lasts", () => {
     const trouble = "image images.example/argocd:v9 cannot be pulled";
     const component = { name: "argocd-repo-server", isReady: false, detail: "0 of 1 pods are ready", trouble };
     const troubled: ObservedInstance = { namespace: "ours", components: [component] };
@@ -149,23 +149,23 @@ describe("an instance that warms up", () => {
     expect(nextProvisionStep(facts({ state }, absent))).toMatchObject({ event: "attemptFailed" });
     expect(nextProvisionStep(facts({ state }, terminating))).toMatchObject({ event: "attemptFailed" });
   });
-  it("is given up when its namespace is another's, or its release unknown", () => {
+  it("is given up when its namespace belongs to another, or its release is unknown", () => {
     expect(nextProvisionStep(facts({ state }, foreign))).toMatchObject({ event: "giveUp" });
     expect(nextProvisionStep(facts({ state }, ready, impossible))).toMatchObject({ event: "giveUp" });
   });
 });
 
 describe.each(["ACTIVE", "CORDONED"] as const)("an instance that is %s", (state) => {
-  it.each([absent, starting, ready])("is kept as it should be: %j", (observed) => {
+  it.each([absent, starting, ready])("is kept as declared: %j", (observed) => {
     expect(nextProvisionStep(facts({ state }, observed))).toEqual({ kind: "apply", then: undefined, againAfterMs: undefined });
   });
-  it("is left as it is when its pool is not declared any more", () => {
+  it("is left as it is when its pool is no longer declared", () => {
     expect(nextProvisionStep(facts({ state }, ready, impossible))).toEqual({ kind: "rest" });
   });
   it.each([away, foreign, terminating])("stays in its state whatever happens to its namespace: %j", (observed) => {
     expect(nextProvisionStep(facts({ state }, observed))).toMatchObject({ kind: "wait" });
   });
-  it("runs another version once that is written and all its pods are ready", () => {
+  it("has another version once that is written and all its pods are ready", () => {
     const changing = { state, version: "3.5.6", desiredVersion: "3.5.7" };
     expect(nextProvisionStep(facts({ ...changing, appliedHash: "old" }, ready))).toMatchObject({ kind: "apply", againAfterMs: 5_000 });
     expect(nextProvisionStep(facts({ ...changing, appliedHash: "new" }, starting))).toMatchObject({ kind: "apply", againAfterMs: 5_000 });
@@ -173,53 +173,53 @@ describe.each(["ACTIVE", "CORDONED"] as const)("an instance that is %s", (state)
   });
 });
 
-describe("an instance on its way out", () => {
+describe("an instance that is DRAINING", () => {
   const state = "DRAINING";
-  it("serves as before while it holds a unit, and looks again soon whether it does", () => {
+  it("serves as before while it holds a unit, and is checked again soon", () => {
     expect(nextProvisionStep(facts({ state }, ready, { units: 1 }))).toMatchObject({ kind: "apply", againAfterMs: 5_000 });
     expect(nextProvisionStep(facts({ state }, ready, { ...impossible, units: 1 }))).toMatchObject({ kind: "wait", afterMs: 5_000 });
   });
-  it("loses its namespace when it holds nothing, and is retired when that is gone", () => {
+  it("has its namespace deleted when it holds nothing, and is retired when that is gone", () => {
     expect(nextProvisionStep(facts({ state }, ready))).toEqual({ kind: "deleteNamespace" });
     expect(nextProvisionStep(facts({ state }, terminating))).toMatchObject({ kind: "wait" });
     expect(nextProvisionStep(facts({ state }, away))).toMatchObject({ kind: "wait" });
     expect(nextProvisionStep(facts({ state }, absent))).toMatchObject({ event: "retired" });
   });
-  it("says what is left in a namespace that may not be deleted", () => {
+  it("says what is left in a namespace that must not be deleted", () => {
     expect(heldReason(anInstance(), 1)).toBe(
       "namespace argosy-standard-1 still holds 1 Application with a finalizer: delete what is left there while its controller runs",
     );
     expect(heldReason(anInstance(), 2)).toContain("2 Applications");
   });
-  it("leaves a namespace alone that is not its own", () => {
+  it("leaves a namespace alone that is not the instance's own", () => {
     expect(nextProvisionStep(facts({ state }, foreign))).toMatchObject({ event: "retired", reason: expect.stringContaining("left alone") });
   });
 });
 
-describe("an instance that failed", () => {
+describe("an instance that is FAILED", () => {
   const state = "FAILED";
   it("is tried again at once when its declaration changed", () => {
     expect(nextProvisionStep(facts({ state, appliedHash: "old", attempt: 5 }, absent))).toMatchObject({ event: "retry", attempt: 0 });
   });
-  it("is tried again after half an hour, and until then rests", () => {
+  it("is tried again after half an hour, and rests until then", () => {
     expect(nextProvisionStep(facts({ state, appliedHash: "new" }, absent, { now: millis(10 * MINUTE) }))).toMatchObject({
       kind: "wait",
       afterMs: 20 * MINUTE,
     });
     expect(nextProvisionStep(facts({ state, appliedHash: "new" }, absent, { now: millis(30 * MINUTE) }))).toMatchObject({ event: "retry" });
   });
-  it("is tried again as soon as the namespace that was in its way is gone", () => {
+  it("is tried again as soon as the namespace that had its name is gone", () => {
     const taken = { state, cause: { code: "NAMESPACE_TAKEN" }, appliedHash: "new" } as const;
     for (const observed of [unowned, terminating, away]) expect(nextProvisionStep(facts(taken, observed))).toMatchObject({ kind: "wait" });
     expect(nextProvisionStep(facts(taken, absent))).toMatchObject({ event: "retry", reason: "namespace argosy-standard-1 is free now" });
   });
-  it("rests while nobody can say what it should be", () => {
+  it("rests while it is not known what it should be", () => {
     expect(nextProvisionStep(facts({ state }, absent, { ...impossible, now: millis(60 * MINUTE) }))).toEqual({ kind: "rest" });
   });
 });
 
 describe("every step", () => {
-  it("is one the life cycle knows", () => {
+  it("is one that the life cycle has", () => {
     for (const state of INSTANCE_STATES)
       for (const observed of [absent, terminating, foreign, unowned, away, ready, starting])
         for (const now of [0, 9 * MINUTE, 60 * MINUTE])
@@ -230,7 +230,7 @@ describe("every step", () => {
               if (change !== undefined) expect(nextState(state, change.event), `${state} ${change.event}`).toBeDefined();
             }
   });
-  it("of a retired instance is none, unless a late writer made its namespace again", () => {
+  it("for a retired instance is none, unless a late write has created its namespace again", () => {
     expect(nextProvisionStep(facts({ state: "RETIRED" }, absent))).toEqual({ kind: "rest" });
     expect(nextProvisionStep(facts({ state: "RETIRED" }, foreign))).toEqual({ kind: "rest" });
     expect(nextProvisionStep(facts({ state: "RETIRED" }, ready))).toEqual({ kind: "deleteNamespace" });
@@ -242,7 +242,7 @@ describe("an instance that is stopped before it is empty", () => {
   const halting = { state: "DRAINING", halt: "wanted", appliedHash: "new" } as const;
   const gone: ObservedInstance = { ...ready, isHalted: true };
 
-  it("is believed to be so once it is written so, all of that runs, and no pod of its controller is there", () => {
+  it("counts as stopped once that is written and no pod of its controller exists", () => {
     expect(nextProvisionStep(facts(halting, gone, { units: 1 }))).toEqual({ kind: "halted" });
     expect(nextProvisionStep(facts({ ...halting, appliedHash: "old" }, gone, { units: 1 }))).toMatchObject({ kind: "apply" });
     expect(nextProvisionStep(facts(halting, ready, { units: 1 }))).toMatchObject({ kind: "apply", againAfterMs: 2_000 });
@@ -250,12 +250,12 @@ describe("an instance that is stopped before it is empty", () => {
     expect(nextProvisionStep(facts(halting, away, { units: 1 }))).toMatchObject({ kind: "wait" });
   });
 
-  it("stays as it is afterwards, until it is empty and goes", () => {
+  it("stays stopped until it is empty and its namespace is deleted", () => {
     expect(nextProvisionStep(facts({ ...halting, halt: "seen" }, gone, { units: 1 }))).toMatchObject({ kind: "apply" });
     expect(nextProvisionStep(facts({ ...halting, halt: "seen" }, gone))).toMatchObject({ kind: "deleteNamespace" });
   });
 
-  it("is not what one is whose pod is missing by chance", () => {
+  it("is not confused with one whose pod is missing by chance", () => {
     expect(nextProvisionStep(facts({ ...halting, halt: "none", failsOver: false }, gone, { units: 1 }))).toMatchObject({ kind: "apply" });
   });
 });

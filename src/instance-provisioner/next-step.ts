@@ -14,7 +14,7 @@ export interface InstanceFacts {
   readonly instance: Instance;
   readonly observed: ObservedInstance;
   readonly wanted: WantedInstance;
-  /** Units the instance holds. */
+  /** How many units the instance holds. */
   readonly units: number;
   readonly now: Millis;
 }
@@ -27,27 +27,27 @@ export interface ProvisionChange {
   readonly attempt: number;
 }
 
-/** The one thing to do next for an instance. */
+/** The next step of an instance. There is always exactly one. */
 export type ProvisionStep =
   | ProvisionChange
-  /** Write the objects that are not as they should be; `then` follows when all could be written. */
+  /** Write the objects that are not as declared. `then` follows once all of them are written. */
   | { readonly kind: "apply"; readonly then: ProvisionChange | undefined; readonly againAfterMs: number | undefined }
-  /** All pods run the version that was asked for. */
+  /** All pods run the requested release: record it. */
   | { readonly kind: "upgraded"; readonly version: string }
-  /** Its controller's pod was seen to be gone, as was wanted. */
+  /** The controller was to be stopped, and its pod is gone: record it. */
   | { readonly kind: "halted" }
-  /** Nothing to do but to say what it waits for. */
+  /** Nothing but to record what the instance waits for. */
   | { readonly kind: "say"; readonly reason: string; readonly cause: InstanceCause }
   | { readonly kind: "deleteNamespace" }
   | { readonly kind: "wait"; readonly afterMs: number; readonly reason: string }
   | { readonly kind: "rest" };
 
-/** How soon to look again at what no event may tell about, in ms. */
+/** When to observe again something that no event announces, in ms. */
 const SOON_MS = 2_000;
 const WARMING_MS = 5_000;
 const AWAY_MS = 15_000;
 
-/** Decides the next step of an instance from what is recorded, what was seen and what time it is. */
+/** Decides the next step of an instance, from its row, what was observed and the time. */
 export function nextProvisionStep(facts: InstanceFacts): ProvisionStep {
   switch (facts.instance.state) {
     case "REQUESTED":
@@ -67,12 +67,12 @@ export function nextProvisionStep(facts: InstanceFacts): ProvisionStep {
     case "FAILED":
       return stepOfFailed(facts);
     case "RETIRED":
-      // Written once more by a process that was late: nobody else will ever delete it.
+      // A process that was late wrote it once more. Nobody else will ever delete it.
       return facts.observed.namespace === "ours" && facts.units === 0 ? { kind: "deleteNamespace" } : { kind: "rest" };
   }
 }
 
-/** What follows when an instance that is being created could not be written: another attempt, or none. */
+/** The step after a creation was refused: another attempt, or none. */
 export function afterRefusal(facts: Pick<InstanceFacts, "instance">, reason: string, cause?: InstanceCause): ProvisionChange {
   const attempt = facts.instance.attempt + 1;
   if (attempt < MAX_ATTEMPTS)
@@ -80,7 +80,7 @@ export function afterRefusal(facts: Pick<InstanceFacts, "instance">, reason: str
   return { kind: "change", event: "giveUp", reason: `given up after ${attempt} attempts: ${reason}. ${AFTER_GIVING_UP}`, attempt };
 }
 
-/** What an SRE can do about a creation that was given up, and what happens without. */
+/** What an SRE can do about a creation that was given up, and what happens otherwise. */
 const AFTER_GIVING_UP = `Mend that: it is tried again every ${(DEADLINES_MS.FAILED ?? 0) / 60_000} minutes, and at once when fleet.yaml changes for it`;
 
 function stepOfCreating(facts: InstanceFacts): ProvisionStep {
@@ -119,13 +119,13 @@ function stepOfWarming(facts: InstanceFacts): ProvisionStep {
     : { kind: "apply", then: undefined, againAfterMs: WARMING_MS };
 }
 
-/** Keeps an instance that serves units as it should be. A namespace that somebody deleted is made anew. */
+/** Keeps an instance that serves units as declared. A deleted namespace is created again. */
 function maintain({ instance, observed, wanted }: InstanceFacts): ProvisionStep {
   if (observed.namespace === "unknown") return { kind: "wait", afterMs: AWAY_MS, reason: observed.reason };
   if (observed.namespace === "foreign") return { kind: "wait", afterMs: AWAY_MS, reason: foreignReason(instance, observed.owner) };
   if (observed.namespace === "terminating")
     return { kind: "wait", afterMs: SOON_MS, reason: `namespace ${instance.namespace} is being deleted` };
-  // Without a declaration it stays as it is: leaving something out of fleet.yaml is no request to touch it.
+  // Without a declaration it stays as it is: a pool that fleet.yaml leaves out is not to be changed.
   if (wanted.kind === "impossible") return { kind: "rest" };
   const isChanging = instance.version !== instance.desiredVersion;
   const runsWhatIsWritten = observed.namespace === "ours" && instance.appliedHash === wanted.hash && areReady(observed.components);
@@ -134,7 +134,10 @@ function maintain({ instance, observed, wanted }: InstanceFacts): ProvisionStep 
   return { kind: "apply", then: undefined, againAfterMs };
 }
 
-/** What was seen of the workloads of an instance that is on its way to another release; `undefined`: it is not, and all of it is written at once. */
+/**
+ * The observed workloads of an instance that is being upgraded: it is written in stages. `undefined`: it is not being
+ * upgraded, and is written all at once.
+ */
 export function upgradedComponents({
   instance,
   observed,
@@ -144,13 +147,16 @@ export function upgradedComponents({
   return isUpgrading ? observed.components : undefined;
 }
 
-/** Only once it is written so, and what is written runs: a pod that is missing by chance is made anew. */
+/**
+ * Whether its controller is stopped on purpose: that was requested, it is written, and no pod is left. Otherwise a
+ * missing pod comes again.
+ */
 function isStopped({ instance, observed, wanted }: InstanceFacts): boolean {
   if (instance.halt !== "wanted" || observed.namespace !== "ours" || observed.isHalted !== true) return false;
   return wanted.kind === "renderable" && instance.appliedHash === wanted.hash;
 }
 
-/** Nobody tells that the last unit has left. */
+/** No event announces that the last unit has left, so a rest becomes a wait. */
 function soonAgain(step: ProvisionStep): ProvisionStep {
   if (step.kind === "rest") return { kind: "wait", afterMs: WARMING_MS, reason: "it holds units" };
   return step.kind === "apply" ? { ...step, againAfterMs: step.againAfterMs ?? WARMING_MS } : step;
@@ -193,13 +199,16 @@ function giveUp({ instance }: InstanceFacts, reason: string, cause?: InstanceCau
 
 const DECLARED_ANEW: ProvisionChange = { kind: "change", event: "retry", reason: "its declaration has changed", attempt: 0 };
 
-/** Whether what is declared now has not been tried yet. The row says what was, from the first failed attempt on. */
+/**
+ * Whether the declaration has changed since the attempt that failed. From the first failed attempt on, the row holds
+ * the hash that was tried.
+ */
 function isDeclaredAnew({ instance, wanted }: InstanceFacts): boolean {
   if (wanted.kind === "impossible" || wanted.hash === instance.appliedHash) return false;
   return instance.state === "FAILED" || instance.attempt > 0;
 }
 
-/** Whether its pods have said for long enough that they cannot start. */
+/** Whether its pods have reported for long enough that they cannot start. */
 function isHopeless({ instance, observed, now }: InstanceFacts): boolean {
   return troubleOf(observed) !== undefined && now - instance.stateSince >= TROUBLED_MS;
 }
@@ -237,7 +246,7 @@ function foreignReason({ namespace }: Instance, owner: string | undefined): stri
   return `namespace ${namespace} is there already and ${whose}: delete it, or rename the pool. It is created as soon as the name is free`;
 }
 
-/** Why a namespace is not deleted although no row names anything in it. */
+/** Why a namespace is not deleted although the instance holds no unit. */
 export function heldReason({ namespace }: Instance, applications: number): string {
   const some = applications === 1 ? "1 Application" : `${applications} Applications`;
   return `namespace ${namespace} still holds ${some} with a finalizer: delete what is left there while its controller runs`;

@@ -10,12 +10,15 @@ import type { InstanceFacts } from "./next-step.ts";
 import type { EngineClusterPort, EngineClusters } from "./port.ts";
 
 interface Observation {
-  /** Absent when it cannot be asked for anything now. */
+  /** Absent: it cannot be reached now. */
   readonly cluster: EngineClusterPort | undefined;
   readonly observed: ObservedInstance;
 }
 
-/** Looks at an instance. A cluster that is away is a fact to decide from, not a failure: a creation that waits for it has a deadline. */
+/**
+ * Observes an instance. A cluster that does not answer is a fact for the decision, not an error, because a creation
+ * that waits for it has a deadline.
+ */
 async function observeInstance(clusters: EngineClusters, instance: Instance, signal: AbortSignal): Promise<Observation> {
   const unknown = (reason: string): Observation => ({ cluster: undefined, observed: { namespace: "unknown", reason } });
   try {
@@ -28,7 +31,7 @@ async function observeInstance(clusters: EngineClusters, instance: Instance, sig
   }
 }
 
-/** One run's view of an instance. */
+/** What one run of the controller knows of an instance. */
 export interface Scene {
   readonly facts: InstanceFacts;
   readonly declaration: Declaration;
@@ -42,8 +45,11 @@ export interface SceneDeps {
   readonly clock: Clock;
 }
 
-/** Everything a step is decided from; units are counted after the state was read in which no new one can come. */
-export async function observeObject(deps: SceneDeps, id: InstanceId, signal: AbortSignal): Promise<Scene | undefined> {
+/**
+ * Reads everything a step is decided from. Units are counted only in states in which no new ones can come, and after
+ * that state was read.
+ */
+export async function readScene(deps: SceneDeps, id: InstanceId, signal: AbortSignal): Promise<Scene | undefined> {
   const { fleet, clusters, clock } = deps;
   const instance = await fleet.readInstance(id, signal);
   if (instance === undefined) return undefined;

@@ -37,7 +37,7 @@ function plan(
 }
 
 describe("a pool", () => {
-  it("asks for its least number of instances under names of its own", () => {
+  it("requests its minimum of instances, named after the pool", () => {
     const { request } = plan([]);
     expect(request).toEqual(
       [1, 2].map((number) =>
@@ -60,11 +60,11 @@ describe("a pool", () => {
     expect(request.map((one) => `${one.name} ${one.engineCluster}`)).toEqual(["standard-2 eu-1", "standard-3 eu-1", "standard-4 eu-2"]);
   });
 
-  it("asks for none where it has no cluster", () => {
+  it("requests none where it has no engine cluster", () => {
     expect(plan([], { clusters: [] }).names.request).toEqual([]);
   });
 
-  it("is content between its bounds", () => {
+  it("plans nothing between its bounds", () => {
     const held = { units: { 1: 1, 2: 1, 3: 1 } };
     expect(plan([standard(1), standard(2), standard(3)], held)).toMatchObject({
       request: [],
@@ -75,16 +75,16 @@ describe("a pool", () => {
     });
   });
 
-  it("never gives a name twice", () => {
+  it("never uses a name twice", () => {
     expect(plan([standard(1, "RETIRED"), standard(3)]).names.request).toEqual(["standard-2"]);
   });
 
-  it("replaces what is on its way out, and does not replace what failed", () => {
+  it("replaces a draining instance, but not a failed one", () => {
     expect(plan([standard(1, "DRAINING"), standard(2)]).names.request).toEqual(["standard-3"]);
     expect(plan([standard(1, "FAILED"), standard(2)]).names.request).toEqual([]);
   });
 
-  it("sends what holds nothing away beyond its least number, the least useful first", () => {
+  it("drains empty instances beyond its minimum, the least useful first", () => {
     const instances = [standard(1), standard(2, "FAILED"), standard(3), standard(4, "WARMING"), standard(5), standard(6, "CORDONED")];
     const sizes = [6, 5, 4, 3, 2, 1, 0].map((min) =>
       plan(instances, { min, max: 9 })
@@ -101,7 +101,7 @@ describe("a pool", () => {
     expect(plan(instances, { max: 2 }).drain[0]?.reason).toBe("its pool asks for fewer instances");
   });
 
-  it("lets no new units on what is beyond its greatest number and holds some, those with the fewest first", () => {
+  it("cordons instances beyond its maximum that hold units, those with the fewest first", () => {
     const instances = [standard(1), standard(2), standard(3), standard(4)];
     const units = { 1: 5, 2: 3, 3: 5, 4: 9 };
     expect(plan(instances, { min: 1, max: 4, units }).names).toMatchObject({ drain: [], cordon: [] });
@@ -112,14 +112,14 @@ describe("a pool", () => {
     );
   });
 
-  it("stays with whom it has told to go, and sends that one away when it holds nothing", () => {
+  it("keeps to the instance it has cordoned, and drains it once it is empty", () => {
     const waiting = standard(2, "CORDONED", { reason: LEAVING.surplus.waiting, cause: POOL });
     const instances = [standard(1), waiting, standard(3)];
     expect(plan(instances, { max: 2, units: { 1: 1, 2: 9, 3: 1 } }).names).toMatchObject({ drain: [], cordon: [], uncordon: [] });
     expect(plan(instances, { max: 2, units: { 1: 1, 3: 1 } }).names).toMatchObject({ drain: ["standard-2"], cordon: [], uncordon: [] });
   });
 
-  it("calls back whom it asks for again, but nobody whom somebody else has cordoned", () => {
+  it("uncordons an instance that it needs again, but none that somebody else has cordoned", () => {
     const instances = [
       standard(1, "CORDONED", { reason: LEAVING.surplus.waiting, cause: POOL }),
       standard(2, "CORDONED", { reason: LEAVING.surplus.waiting, cause: { code: "PERSON" } }),
@@ -128,7 +128,7 @@ describe("a pool", () => {
     expect(plan(instances, { min: 3, units: { 1: 1, 2: 1, 3: 1 } }).names.uncordon).toEqual(["standard-1", "standard-3"]);
   });
 
-  it("lets all of its instances go when it was removed on purpose", () => {
+  it("drains or cordons all of its instances when it was removed on purpose", () => {
     const instances = [standard(1), standard(2), standard(3, "FAILED"), standard(4, "RETIRED"), standard(5, "DRAINING")];
     const { drain, cordon, ...rest } = planPoolRemoval({ name: "standard", instances, units: new Map([[idOf(1), 2]]) });
     expect([sent(drain), sent(cordon)]).toEqual([["standard-3", "standard-2"], ["standard-1"]]);
@@ -136,7 +136,7 @@ describe("a pool", () => {
     expect(rest).toEqual({ request: [], isWaiting: true, uncordon: [], resize: [] });
   });
 
-  it("says whether something that is to go holds units still", () => {
+  it("says whether an instance that is to leave still holds units", () => {
     const instances = [standard(1), standard(2)];
     const waits = (units: number): boolean =>
       planPoolRemoval({ name: "standard", instances, units: new Map([[idOf(1), units]]) }).isWaiting;
@@ -145,7 +145,7 @@ describe("a pool", () => {
     expect(plan(instances, { min: 1, max: 2, units: { 1: 1, 2: 2 } }).isWaiting).toBe(false);
   });
 
-  it("fills its new class and empties the old one when its class changes", () => {
+  it("requests instances of its new class and gives up the old ones when its class changes", () => {
     const old = [standard(1, "ACTIVE", { class: "eu/shared/internal" }), standard(2, "ACTIVE", { class: "eu/shared/internal" })];
     expect(plan(old, { units: { 1: 3 } }).names).toMatchObject({
       request: ["standard-3", "standard-4"],
@@ -154,12 +154,12 @@ describe("a pool", () => {
     });
   });
 
-  it("tells its instances of a new capacity", () => {
+  it("gives its instances a new capacity", () => {
     const small = standard(1, "ACTIVE", { capacity: { ...CAPACITY, milliCpu: 1 } });
     expect(plan([small, standard(2)]).resize).toEqual([{ instance: small, capacity: CAPACITY, weight: 1 }]);
   });
 
-  it("weighs as much as it is larger than the smallest of its class", () => {
+  it("has a weight relative to the smallest pool of its class", () => {
     const big = aPool({
       name: "big",
       capacity: {
@@ -191,7 +191,7 @@ const anyInstances = fc.uniqueArray(fc.integer({ min: 1, max: 12 }), { maxLength
 );
 
 describe("any plan of any pool", () => {
-  it("sends away nothing that holds a unit, keeps to its bounds and does only what the life cycle knows", () => {
+  it("drains no instance that holds a unit, keeps to its bounds, and uses only events that the life cycle has", () => {
     fc.assert(
       fc.property(anyInstances, fc.integer({ min: 0, max: 6 }), fc.integer({ min: 0, max: 6 }), (rows, min, more) => {
         const instances = rows.map(({ number, state, cause }) => standard(number, state, { cause }));
@@ -218,7 +218,7 @@ describe("any plan of any pool", () => {
     );
   });
 
-  it("is the same in whatever order its instances come, and carried out leaves nothing to plan", () => {
+  it("does not depend on the order of instances, and leaves nothing to plan once it is carried out", () => {
     fc.assert(
       fc.property(anyInstances, fc.integer({ min: 0, max: 6 }), fc.integer({ min: 0, max: 6 }), (rows, min, more) => {
         const options = { min, max: min + more, units: Object.fromEntries(rows.map((row) => [row.number, row.units])) };

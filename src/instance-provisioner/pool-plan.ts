@@ -7,15 +7,15 @@ import { LOAD_DIMENSIONS, type LoadDimension, type LoadVector } from "../domain/
 export interface PoolFacts {
   readonly pool: PoolSpec;
   readonly fleet: FleetSpec;
-  /** Every instance there is or was, of all pools: names are never used twice. */
+  /** Every instance of all pools, retired ones too: names are never used twice. */
   readonly instances: readonly Instance[];
   readonly units: ReadonlyMap<InstanceId, number>;
 }
 
-/** An instance to be added, without what only the moment of adding can give. */
+/** An instance to be added, without the fields that are set when it is added. */
 export type InstanceRequest = Omit<Instance, "id" | "stateSince" | "revision">;
 
-/** An instance with why something is done about it, for people. */
+/** An instance that is drained, cordoned or uncordoned, and why, for people. */
 export interface Sent {
   readonly instance: Instance;
   readonly reason: string;
@@ -24,13 +24,13 @@ export interface Sent {
 
 export interface PoolPlan {
   readonly request: readonly InstanceRequest[];
-  /** Surplus that holds nothing: it goes. */
+  /** Surplus without units: it is drained. */
   readonly drain: readonly Sent[];
-  /** Surplus that holds units: it gets no new ones and goes when it holds nothing. */
+  /** Surplus with units: it gets no new ones, and is drained once it has none. */
   readonly cordon: readonly Sent[];
-  /** Whether something that is to go holds units still. */
+  /** Whether an instance that is to leave still holds units. */
   readonly isWaiting: boolean;
-  /** Instances that waited to go and are asked for again. */
+  /** Instances that were to leave and are needed again. */
   readonly uncordon: readonly Sent[];
   readonly resize: readonly { readonly instance: Instance; readonly capacity: LoadVector; readonly weight: number }[];
 }
@@ -39,7 +39,7 @@ const WAITING = "it takes no new units and is retired when it holds none";
 
 const because = (reason: string) => ({ reason, waiting: `${reason}: ${WAITING}` });
 
-/** Why an instance leaves that its pool does not ask for, and what it says of itself while it still holds units. */
+/** Why a pool does not need an instance any more, and what the instance says while it still holds units. */
 export const LEAVING = {
   surplus: because("its pool asks for fewer instances"),
   otherClass: because("its pool asks for instances of another class"),
@@ -47,10 +47,11 @@ export const LEAVING = {
 } as const;
 
 /**
- * Plans a pool's size. Fewer than `min` instances: more are asked for. More than `min`: those that hold nothing go. Still more
- * than `max`: as many as are too many get no new units and go once they hold nothing; nothing that holds a unit is touched.
- * Which ones is {@link chooseSurplus}'s rule. Instances on their way out do not count; failed ones do, because more of the
- * same would fail the same way. Instances of another class than the pool's go like surplus: no unit of its class may live there.
+ * Plans a pool's size. With fewer than `min` instances, more are requested. With more than `min`, empty ones are
+ * drained. If there are still more than `max`, as many as are too many are cordoned, and drained once they are empty;
+ * an instance with units is never drained. {@link chooseSurplus} says which ones. Draining instances do not count.
+ * Failed ones do, because more of the same would fail the same way. Instances of another class than the pool's leave
+ * like surplus, because no unit of its class may live there.
  */
 export function planPool(facts: PoolFacts): PoolPlan {
   const { pool, fleet, instances, units } = facts;
@@ -71,7 +72,7 @@ export function planPool(facts: PoolFacts): PoolPlan {
   };
 }
 
-/** Plans the end of a pool that was removed on purpose: what holds nothing goes, the rest when it holds nothing. */
+/** Plans the end of a pool that was removed on purpose: empty instances are drained, the others once they are empty. */
 export function planPoolRemoval({ name, instances, units }: Pick<PoolFacts, "instances" | "units"> & { readonly name: string }): PoolPlan {
   const present = presentOf(name, instances);
   const surplus = chooseSurplus(present, { min: 0, max: 0, units });
@@ -103,16 +104,16 @@ function planLeaving(
   };
 }
 
-/** Whether it was cordoned for one of these reasons, and not by somebody: only such a cordon is called off by its pool. */
+/** Whether the pool has cordoned it. A pool calls off only its own cordons, not those of anybody else. */
 function isWaitingToLeave({ state, cause }: Pick<Instance, "state" | "cause">): boolean {
   return state === "CORDONED" && cause?.code === "POOL";
 }
 
-/** Which instances of a pool are too many. */
+/** The instances of a pool that are too many. */
 interface Surplus {
-  /** Those that hold nothing. */
+  /** Those without units. */
   readonly empty: readonly Instance[];
-  /** Those that hold units, and are too many all the same. */
+  /** Those with units that are too many all the same. */
   readonly held: readonly Instance[];
 }
 
@@ -123,11 +124,12 @@ interface Bounds {
 }
 
 /**
- * Chooses what is too many, the same whatever order the instances come in.
+ * Chooses the surplus. The order of the instances does not matter.
  *
- * Of those that hold nothing as many as there are beyond `min`: first failed ones, then unfinished, then cordoned, then active
- * ones, and among equals the newest (the highest number in its name). Of those that hold units as many as are then still
- * beyond `max`: first cordoned ones, so that a choice once made stays, then those with the fewest units, then the newest.
+ * Of the empty ones, as many as there are beyond `min`: first failed ones, then unfinished, then cordoned, then
+ * active ones; within these the newest (the highest number in its name) first. Of those with units, as many as are
+ * then still beyond `max`: first cordoned ones, so that a choice once made stays, then those with the fewest units,
+ * then the newest.
  */
 function chooseSurplus(instances: readonly Instance[], { min, max, units }: Bounds): Surplus {
   const unitsOf = (one: Instance): number => units.get(one.id) ?? 0;
@@ -207,13 +209,13 @@ function requestOf(
   };
 }
 
-/** The engine cluster with the fewest of the pool's instances; of equals the one named first. */
+/** The engine cluster with the fewest of the pool's instances; of equals the first one declared. */
 function emptiestCluster(pool: PoolSpec, candidates: readonly Pick<Instance, "engineCluster">[]): string | undefined {
   const count = (name: string) => candidates.filter((candidate) => candidate.engineCluster === name).length;
   return pool.engineClusters.toSorted((a, b) => count(a) - count(b))[0];
 }
 
-/** Capacity relative to the smallest pool of the class, rounded down: an instance never draws more than its share. */
+/** Capacity relative to the smallest pool of the class, rounded down, so that an instance never attracts more than its share. */
 export function weightOf(pool: PoolSpec, fleet: FleetSpec): number {
   const peers = fleet.pools.filter((one) => classOf(one) === classOf(pool));
   const ratio = (dimension: LoadDimension) =>

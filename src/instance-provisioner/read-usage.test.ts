@@ -20,7 +20,7 @@ describe("a line of a metrics page", () => {
     expect(sampleOf(line, RESIDENT_MEMORY)).toBe(value);
   });
 
-  it("is a number that is not negative, or nothing, whatever it is", () => {
+  it("gives a number of at least zero or nothing, whatever the line is", () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         const value = sampleOf(`${RESIDENT_MEMORY} ${text}`, RESIDENT_MEMORY);

@@ -4,30 +4,30 @@ import type { Log } from "../telemetry/log.ts";
 import { CONTROLLER, PORTS } from "./manifests/names.ts";
 import type { UsageSource } from "./port.ts";
 
-/** What an instance costs; absent is what could not be read now. */
+/** What an instance costs. A part that could not be read now is absent. */
 export interface MeasuredUsage {
   readonly clusterEntries: number | undefined;
   readonly controllerMemoryBytes: number | undefined;
 }
 
 export interface UsageDeps {
-  /** `undefined` for a cluster that is not declared or whose credentials are not there. */
+  /** `undefined`: the cluster is not declared, or its credentials do not exist. */
   readonly sourceOf: (engineCluster: string, signal: AbortSignal) => Promise<UsageSource | undefined>;
   readonly log: Log;
 }
 
 export type ReadUsage = (instances: readonly Instance[], signal: AbortSignal) => Promise<ReadonlyMap<InstanceId, MeasuredUsage>>;
 
-/** Instances asked at once, and how long each may take in ms: somebody waits for all of them. */
+/** How many instances are asked at once, and how long each may take, in ms: somebody waits for the whole. */
 const AT_ONCE = 16;
 const EACH_MS = 3_000;
-/** Characters of a metrics page that are read at most: a page has a few hundred for each application. */
+/** How much of a metrics page is read at most, in characters. A page has a few hundred for each application. */
 const LONGEST_PAGE = 32 * 2 ** 20;
 
-/** The controller's resident memory in bytes, as Go programs tell it of themselves. */
+/** The metric in which a Go program reports its resident memory, in bytes. */
 export const RESIDENT_MEMORY = "process_resident_memory_bytes";
 
-/** Asks every instance what it costs. One that does not answer costs its own answer and nobody else's. */
+/** Measures what every instance costs. If one does not answer, only its own part is absent. */
 export function createUsageReader({ sourceOf, log }: UsageDeps): ReadUsage {
   const orNothing = async <T>(what: string, instance: Instance, read: () => Promise<T>): Promise<T | undefined> => {
     try {
@@ -69,8 +69,8 @@ async function readMemory({ readMetrics }: UsageSource, { namespace }: Instance,
 }
 
 /**
- * The value of a sample without labels, if a line of a metrics page (Prometheus text format) is that sample; `undefined` for
- * every other line. A page has a line for each application and more; only one is wanted.
+ * The value of a sample without labels, if a line of a metrics page (Prometheus text format) is that sample;
+ * `undefined` for every other line. A page has many lines for each application, and only one is wanted here.
  */
 export function sampleOf(line: string, name: string): number | undefined {
   if (!line.startsWith(`${name} `)) return undefined;

@@ -7,7 +7,7 @@ import { changeReasonOf, instanceChangeOf, noteOf } from "./change.ts";
 import type { SecretKeeper } from "./keep-secrets.ts";
 import type { ProvisionChange, ProvisionStep } from "./next-step.ts";
 import { afterRefusal, heldReason, nextProvisionStep, upgradedComponents } from "./next-step.ts";
-import { observeObject, type Scene, type SceneDeps } from "./observe-instance.ts";
+import { readScene, type Scene, type SceneDeps } from "./observe-instance.ts";
 import type { InstanceObjectWriter } from "./write-objects.ts";
 
 export interface InstanceDeps extends SceneDeps {
@@ -16,16 +16,16 @@ export interface InstanceDeps extends SceneDeps {
   readonly log: Log;
 }
 
-/** Takes one step of the instance's life, or repairs what is not as it should be. */
+/** Takes the next step of the instance's life, or repairs what differs from its declaration. */
 export type ReconcileInstance = (id: InstanceId, signal: AbortSignal) => Promise<WorkResult | void>;
 
 type Apply = ProvisionStep & { readonly kind: "apply" };
 
 const AT_ONCE: WorkResult = { requeueAfterMs: 0 };
-/** How soon to look again at a namespace that is being deleted, and at one that may not be. */
+/** When to observe again a namespace that is being deleted, and one that must not be deleted yet, in ms. */
 const DELETING_MS = 2_000;
 const HELD_MS = 30_000;
-/** How soon to look again whether the part of an upgrade that was written runs. */
+/** When to observe again whether the stage of an upgrade that was just written runs, in ms. */
 const STAGE_MS = 2_000;
 
 export function createReconcileInstance(deps: InstanceDeps): ReconcileInstance {
@@ -45,7 +45,10 @@ export function createReconcileInstance(deps: InstanceDeps): ReconcileInstance {
     if (row !== undefined) await fleet.changeInstance(row, signal);
   };
 
-  /** What a creation waits for is for people to see; what keeps failing by itself is told by the queue. */
+  /**
+   * While an instance is created, a refusal counts as an attempt, and its reason goes into the row. So does the reason
+   * of a server that does not answer, which the queue tries again. Any other error is left to the queue.
+   */
   const fail = async (scene: Scene, step: Apply, error: unknown, signal: AbortSignal): Promise<WorkResult> => {
     const { facts } = scene;
     if (step.then === undefined) throw error;
@@ -66,7 +69,7 @@ export function createReconcileInstance(deps: InstanceDeps): ReconcileInstance {
     } catch (error) {
       return fail(scene, step, error, signal);
     }
-    // What is half-way is looked at soon: that the last thing written is seen to run is told by no event.
+    // No event announces that the last stage written runs, so an unfinished upgrade is observed again soon.
     if (!isWhole) return { requeueAfterMs: STAGE_MS };
     if (step.then !== undefined) return change(scene, step.then, signal);
     await note(facts.instance, { now: facts.now, appliedHash: declaration.hash }, signal);
@@ -80,7 +83,7 @@ export function createReconcileInstance(deps: InstanceDeps): ReconcileInstance {
   };
 
   return async (id, signal) => {
-    const scene = await observeObject(deps, id, signal);
+    const scene = await readScene(deps, id, signal);
     if (scene === undefined) return;
     const { instance, now } = scene.facts;
     const step = nextProvisionStep(scene.facts);

@@ -17,9 +17,9 @@ export interface PoolDeps {
 }
 
 /**
- * Makes the pool's rows as many and as large as its declaration asks for. A pool that is not declared is left alone until it
- * was removed on purpose. While something that is to go holds units still it is looked at again soon: that it holds none any more
- * is told by nobody.
+ * Gives a pool as many rows, of the size, as its declaration asks for. An undeclared pool is left alone until it is
+ * removed on purpose. While an instance that is to leave still holds units, the pool is reconciled again soon,
+ * because no event announces that the last unit has left.
  */
 export type ReconcilePool = (pool: string, signal: AbortSignal) => Promise<WorkResult | void>;
 
@@ -27,13 +27,13 @@ export function createReconcilePool({ fleet, clock, ids, log }: PoolDeps): Recon
   const add = async (request: InstanceRequest, signal: AbortSignal): Promise<void> => {
     const instance: Instance = { ...request, id: ids.next(), stateSince: clock.now(), revision: 1 };
     log.info({ instance: instance.name, pool: instance.pool, engineCluster: instance.engineCluster }, "Requesting an instance");
-    // Somebody else who added one of that name was as right as we are.
+    // Another process may have added one of that name meanwhile, from the same declaration. That is fine.
     await fleet.insertInstance(instance, birthOf(instance), signal);
   };
   const send = async (event: "drain" | "cordon" | "uncordon", { instance, reason, cause }: Sent, signal: AbortSignal): Promise<void> => {
     log.info({ instance: instance.name, pool: instance.pool, event, reason }, "Changing an instance");
     const change = instanceChangeOf(instance, { event, reason, cause, attempt: 0, now: clock.now() });
-    // A unit that lands on it meanwhile is not sent away: the next look finds it held.
+    // An instance that has got a unit meanwhile is not drained: the next run sees that it holds one.
     await fleet.changeInstance(event === "drain" ? { ...change, onlyIfEmpty: true } : change, signal);
   };
   const read = async (name: string, signal: AbortSignal): Promise<PoolPlan | undefined> => {

@@ -2,8 +2,9 @@ import type { EngineObject, ObservedComponent } from "../domain/engine.ts";
 import { COMPONENT_NAMES } from "./manifests/names.ts";
 
 /**
- * An instance's objects in the parts in which an upgrade writes them: all that pods read, and redis; repo-server; the controller. Each
- * release's controller is made for its own repo-server, and finds it there.
+ * Splits an instance's objects into the stages in which an upgrade writes them: everything pods read, and redis; then
+ * repo-server; then the controller. The controller of a release is made for the repo-server of the same release,
+ * which runs by then.
  */
 export function stagesOf(objects: readonly EngineObject[]): readonly (readonly EngineObject[])[] {
   const stages: EngineObject[][] = [[]];
@@ -14,8 +15,11 @@ export function stagesOf(objects: readonly EngineObject[]): readonly (readonly E
   return stages.filter((stage) => stage.length > 0);
 }
 
-/** Whether a stage needs nothing more: its workload was as it should be before this look, and ran so. What was just written has not been seen to run. */
-export function isBehind(stage: readonly EngineObject[], written: readonly string[], seen: readonly ObservedComponent[]): boolean {
+/**
+ * Whether a stage is done: its workload was not just written, and it is ready. A workload that was just written has
+ * not been seen to run yet.
+ */
+export function isStageDone(stage: readonly EngineObject[], written: readonly string[], seen: readonly ObservedComponent[]): boolean {
   const workload = workloadOf(stage);
   if (workload === undefined) return true;
   const isOld = !written.includes(`${workload.kind}/${workload.metadata.name}`);

@@ -16,7 +16,7 @@ type Workload = KubeObject & {
   readonly spec?: { readonly template?: { readonly spec?: { readonly containers?: readonly { readonly image?: string }[] } } };
 };
 
-describe("an instance that is to run another release", () => {
+describe("an instance that is being upgraded", () => {
   let world: World;
   beforeEach(async () => {
     world = await startWorld();
@@ -41,7 +41,7 @@ describe("an instance that is to run another release", () => {
       world.signal,
     );
   };
-  /** The tags that redis, repo-server and the controller are to run. */
+  /** The image tags that redis, repo-server and the controller are to run. */
   const tags = async () => {
     const found = await Promise.all(
       WORKLOADS.map(([type, name]) => world.hands.get<Workload>(type, { namespace: NAMESPACE, name }, world.signal)),
@@ -55,14 +55,14 @@ describe("an instance that is to run another release", () => {
     await world.hands.mergePatch(type, { namespace: NAMESPACE, name, subresource: "status" }, { status }, world.signal);
   };
 
-  it("gets definitions first, then redis, repo-server and the controller, each once the one before runs", async () => {
+  it("gets CRDs first, then redis, repo-server and the controller, each once the one before runs", async () => {
     world.letPodsStart(false);
     await order("3.5.7");
     await become("9 v3.5.6 v3.5.6");
     const definition = await world.hands.get<KubeObject>(DEFINITIONS, { namespace: "", name: "applications.argoproj.io" }, world.signal);
     expect(definition?.metadata.annotations).toEqual({ "argosy.dev/argo-cd-version": "3.5.7" });
-    // As long as it takes: redis does not run.
-    for (let observations = 0; observations < 20; observations += 1) await world.clock.advance(2_000);
+    // However long that takes: redis does not run yet.
+    for (let runs = 0; runs < 20; runs += 1) await world.clock.advance(2_000);
     expect(await tags()).toBe("9 v3.5.6 v3.5.6");
     await makeReady(DEPLOYMENTS, REDIS);
     await become("9 v3.5.7 v3.5.6");
@@ -71,12 +71,12 @@ describe("an instance that is to run another release", () => {
     await become("9 v3.5.7 v3.5.7");
     expect((await instance()).version).toBe("3.5.6");
     await makeReady(STATEFUL_SETS, CONTROLLER);
-    await world.until("it says so", async () => (await instance()).version === "3.5.7");
+    await world.until("its row says so", async () => (await instance()).version === "3.5.7");
     const [entry] = await world.store.decisions.list({ subject: (await instance()).id, verdict: "UPGRADED" }, 1, world.signal);
     expect(entry).toMatchObject({ details: { version: "3.5.7" } });
   });
 
-  it("gets all of what it had back at once when it is called off half-way", async () => {
+  it("gets all of its old release back at once when the upgrade is called off half-way", async () => {
     world.letPodsStart(false);
     await order("3.5.7");
     await become("9 v3.5.6 v3.5.6");

@@ -5,7 +5,7 @@ import type { Declaration } from "./declaration.ts";
 import type { SecretKeeper } from "./keep-secrets.ts";
 import { renderManifests } from "./manifests/render.ts";
 import type { CrdSource, EngineClusterPort } from "./port.ts";
-import { isBehind, stagesOf } from "./stages.ts";
+import { isStageDone, stagesOf } from "./stages.ts";
 
 export interface InstanceObjectWriterDeps {
   readonly crds: CrdSource;
@@ -16,23 +16,24 @@ export interface InstanceObjectWriterDeps {
 export interface Writing {
   readonly instance: Instance;
   readonly declaration: Declaration & { readonly kind: "renderable" };
-  /** What was seen of its workloads; `undefined`: all of it is written at once. */
+  /** The observed workloads, to write in stages. `undefined`: everything is written at once. */
   readonly stages: readonly ObservedComponent[] | undefined;
-  /** What was seen of its namespace's limits. */
+  /** The observed quota of its namespace. */
   readonly quota?: ObservedQuota | undefined;
 }
 
 export interface InstanceObjectWriter {
   /**
-   * Writes what is not as the declaration asks for: the release's definitions first, where this is new to the instance, then its objects.
-   * In stages a workload is written only once the one before it runs as it was written; returns whether all were written.
+   * Writes the objects that are not as declared: first the release's CRDs, where this declaration is new to the
+   * instance, then its objects. In stages, a workload is written only once the one before it runs as written. Returns
+   * whether all of them were written.
    */
   write(writing: Writing, cluster: EngineClusterPort, signal: AbortSignal): Promise<boolean>;
 }
 
 export function createInstanceObjectWriter({ crds, secrets, log }: InstanceObjectWriterDeps): InstanceObjectWriter {
   const define = async ({ instance, declaration }: Writing, cluster: EngineClusterPort, signal: AbortSignal): Promise<void> => {
-    // While it is created the hash only says what was tried: an attempt may have ended before its definitions were there.
+    // While the instance is CREATING the hash only says what was tried: that attempt may have ended before the CRDs were there.
     if (instance.appliedHash === declaration.hash && instance.state !== "CREATING") return;
     const { version } = declaration.parameters.release;
     const written = await cluster.ensureCrds({ version, objects: await crds.read(declaration.crds, signal) }, signal);
@@ -50,7 +51,7 @@ export function createInstanceObjectWriter({ crds, secrets, log }: InstanceObjec
       for (const stage of stages === undefined ? [objects] : stagesOf(objects)) {
         const written = await cluster.applyObjects(stage, signal);
         if (written.length > 0) log.info({ instance: instance.name, objects: written }, "Wrote objects of an instance");
-        if (stages !== undefined && !isBehind(stage, written, stages)) return false;
+        if (stages !== undefined && !isStageDone(stage, written, stages)) return false;
       }
       return true;
     },

@@ -13,11 +13,14 @@ import { anObservation } from "./testing/facts.ts";
 
 const never = new AbortController().signal;
 const CALLS = new Set(["readLive", "change", "readFleet", "listInstances", "changeInstance", "listFreezes", "observe", "readWindow"]);
-const OBSERVE_EVERY_MS = 30_000;
-/** More looks than two waves take. */
+const STEP_EVERY_MS = 30_000;
+/** More steps than two waves take. */
 const ENOUGH = 40;
 
-/** A rollout over two instances, in two waves. What they are told to run they run at once, the release well or in this way. */
+/**
+ * A rollout over two instances, in two waves. Each instance runs its assigned release at once; `over`: how the new
+ * release behaves.
+ */
 async function begin(over: Partial<InstanceObservation>) {
   const clock = createVirtualClock();
   const store = createMemoryStore({ clock });
@@ -25,7 +28,7 @@ async function begin(over: Partial<InstanceObservation>) {
   const { addInstance } = createWorld(store);
   const old = { version: "3.5.6", desiredVersion: "3.5.6" };
   const ids = [(await addInstance(old)).id, (await addInstance(old)).id];
-  const wave = { bakeMs: OBSERVE_EVERY_MS, isExtended: false, isApproved: false };
+  const wave = { bakeMs: STEP_EVERY_MS, isExtended: false, isApproved: false };
   const waves = ids.map((id, index) => ({ name: `wave ${index}`, instances: [aWaveInstance({ id, name: id })], ...wave }));
   const rollout = aRollout({ waves, isUnattended: true });
   await store.rollouts.create(rollout, aDecision({ subject: rollout.id, kind: "rollout" }), never);
@@ -33,7 +36,7 @@ async function begin(over: Partial<InstanceObservation>) {
 }
 type Begun = Awaited<ReturnType<typeof begin>>;
 
-function observationOf({ clock, store, over }: Begun, points?: FaultPoints): CarryOutRollout {
+function openStep({ clock, store, over }: Begun, points?: FaultPoints): CarryOutRollout {
   const wrap = <T extends object>(port: T): T => points?.wrap(port) ?? port;
   const observations = {
     async observe({ namespace }: { readonly namespace: string }) {
@@ -54,18 +57,18 @@ function observationOf({ clock, store, over }: Begun, points?: FaultPoints): Car
   });
 }
 
-/** Looks until it has ended; a look that fails is followed by that of another process. */
-async function carryOut(begun: Begun, points?: FaultPoints): Promise<void> {
-  let observe = observationOf(begun, points);
+/** Takes steps until the rollout has ended. After a step that fails, another process goes on. */
+async function runToEnd(begun: Begun, points?: FaultPoints): Promise<void> {
+  let takeStep = openStep(begun, points);
   for (let count = 0; count < ENOUGH; count += 1) {
-    await begun.clock.advance(OBSERVE_EVERY_MS);
-    const outcome = await observe(never).catch(() => "failed" as const);
+    await begun.clock.advance(STEP_EVERY_MS);
+    const outcome = await takeStep(never).catch(() => "failed" as const);
     if (outcome === undefined) return;
-    if (outcome === "failed") observe = observationOf(begun);
+    if (outcome === "failed") takeStep = openStep(begun);
   }
 }
 
-const reported = async ({ store }: { readonly store: MemoryStore; readonly clock: VirtualClock }, id: InstanceId) =>
+const ordersOf = async ({ store }: { readonly store: MemoryStore; readonly clock: VirtualClock }, id: InstanceId) =>
   (await store.decisions.list({ subject: id, kind: "instance" }, 10, never))
     .filter(({ rule }) => rule === "ROLLOUT")
     .map(({ verdict }) => verdict)
@@ -85,18 +88,18 @@ describe.each(ENDS)("a rollout of a release $what", ({ over, state, versions, ve
     expect(await store.rollouts.read(id, never)).toMatchObject({ state });
     const rows = await Promise.all(ids.map((one) => store.fleet.readInstance(one, never)));
     expect(rows.map((row) => row?.desiredVersion)).toEqual(versions);
-    // Nobody is told twice, however often somebody looks.
-    expect(await reported(begun, ids[0] as InstanceId)).toEqual(verdicts);
+    // Each order is recorded once, however often a step is repeated.
+    expect(await ordersOf(begun, ids[0] as InstanceId)).toEqual(verdicts);
     expect((await store.rollouts.listFrozen(never)).map(({ version }) => version)).toEqual(frozen);
   };
 
-  it.each(FAULT_MODES)("comes to the same when any call %s, and somebody else looks", async (mode) => {
+  it.each(FAULT_MODES)("has the same end when any call %s, and another process goes on", async (mode) => {
     const broke = new Set<string>();
     for (let index = 0; ; index += 1) {
       const begun = await begin(over);
       const points = createFaultPoints(CALLS);
       points.arm(index, mode);
-      await carryOut(begun, points);
+      await runToEnd(begun, points);
       const name = points.broke();
       await expectCarriedOut(begun).catch((error: unknown) => {
         throw new Error(`call ${index}, ${name}`, { cause: error });

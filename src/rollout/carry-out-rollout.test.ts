@@ -12,7 +12,7 @@ import { anObservation } from "./testing/facts.ts";
 const never = new AbortController().signal;
 const OBSERVE_EVERY_MS = 15_000;
 
-/** A rollout over one instance whose canaries wait that long in the new release, as health records it with each look. */
+/** A rollout over one instance whose canaries wait for `canaryS` in the new release, as the health probes record it. */
 async function begin(canaryS: number) {
   const clock = createVirtualClock();
   const store = createMemoryStore({ clock });
@@ -25,7 +25,7 @@ async function begin(canaryS: number) {
   const observations = {
     observe: async () => anObservation(clock.now(), { runs: await read(), newestReconciledAt: millis(clock.now()) }),
   };
-  const observe = createCarryOutRollout({
+  const takeStep = createCarryOutRollout({
     store,
     observations,
     emptying: { carryOn: async () => undefined, giveUp: async () => undefined },
@@ -37,7 +37,7 @@ async function begin(canaryS: number) {
     for (let count = 0; count < (minutes * 60_000) / OBSERVE_EVERY_MS; count += 1) {
       await clock.advance(OBSERVE_EVERY_MS);
       await recordHealth(id, (await read()) === "3.5.6" ? 0.2 : canaryS);
-      await observe(never);
+      await takeStep(never);
     }
   };
   const recordHealth = (instanceId: InstanceId, waited: number): Promise<void> => {
@@ -49,14 +49,14 @@ async function begin(canaryS: number) {
   return { pass, state: async () => (await store.rollouts.list(1, never))[0] };
 }
 
-describe("a look at an upgraded instance", () => {
-  it("takes from its health how long canaries wait, and gives it the old release back when that is too long", async () => {
+describe("an observation of an upgraded instance", () => {
+  it("takes the wait of canaries from its health, and rolls it back when that is too long", async () => {
     const { pass, state } = await begin(31);
     await pass(6);
     expect(await state()).toMatchObject({ state: "FAILED", note: expect.stringContaining("one: its canary waits for 31 s") });
   });
 
-  it("lets it bake while canaries are looked at in time", async () => {
+  it("lets it bake while canaries are compared in time", async () => {
     const { pass, state } = await begin(29);
     await pass(5);
     expect(await state()).toMatchObject({ state: "RUNNING" });

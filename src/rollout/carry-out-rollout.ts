@@ -20,18 +20,21 @@ export interface CarryOutDeps {
   readonly store: Pick<Store, "rollouts" | "fleet" | "directives" | "health">;
   readonly observations: InstanceObservations;
   readonly emptying: Emptying;
-  /** Why a freeze holds now; `undefined`: none does. */
+  /** The freeze that holds now. `undefined`: none. */
   readonly freezeAt: (freezes: readonly Freeze[], now: Millis) => { readonly reason: string } | undefined;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Observes the instances of the live rollout once and does what is to be done; returns what was decided, `undefined` when none is live. */
+/**
+ * Takes one step of the live rollout: observes its instances, decides, records and assigns. Returns what was decided.
+ * `undefined`: no rollout is live.
+ */
 export type CarryOutRollout = (signal: AbortSignal) => Promise<Pick<NextRollout, "verdict"> | undefined>;
 
 type Rows = ReadonlyMap<InstanceId, Instance>;
 
-/** Instances asked at once. */
+/** How many instances are observed at the same time. */
 const AT_ONCE = 10;
 
 export function createCarryOutRollout(deps: CarryOutDeps): CarryOutRollout {
@@ -43,13 +46,13 @@ export function createCarryOutRollout(deps: CarryOutDeps): CarryOutRollout {
     if (rollout === undefined) return undefined;
     const spec = (await store.fleet.readFleet(signal))?.spec;
     const rows: Rows = new Map((await store.fleet.listInstances(signal)).map((one) => [one.id, one]));
-    const seen = await seeWave({ ...deps, tallies }, { rollout, rows, spec }, signal);
+    const seen = await observeWave({ ...deps, tallies }, { rollout, rows, spec }, signal);
     const now = clock.now();
     const freeze = freezeAt(await store.directives.listFreezes(signal), now)?.reason;
     const units = await store.fleet.countUnits(signal);
     const next = nextRollout({ now, rollout, instances: rows, ...seen, units, freeze, ...releasedBy(spec) });
     if (next.rollout !== rollout) await record(deps, next, signal);
-    await assign(deps, { rollout: next.rollout, rows }, signal);
+    await changeRows(deps, { rollout: next.rollout, rows }, signal);
     await empty({ rollout: next.rollout, rows, freeze, now }, signal);
     return next;
   };
@@ -59,7 +62,7 @@ function releasedBy(spec: FleetSpec | undefined): { readonly released?: readonly
   return spec === undefined ? {} : { released: spec.versions.catalogue.map(({ version }) => version) };
 }
 
-async function seeWave(
+async function observeWave(
   { observations, store, tallies }: CarryOutDeps & { readonly tallies: Tallies },
   { rollout, rows, spec }: { readonly rollout: Rollout; readonly rows: Rows; readonly spec: FleetSpec | undefined },
   signal: AbortSignal,
@@ -68,7 +71,7 @@ async function seeWave(
   const resyncMs = rolloutResyncOf(spec, [...new Set(present.flatMap(({ id }) => rows.get(id)?.pool ?? []))]);
   const releases: readonly CatalogueEntry[] = spec?.versions.catalogue ?? [];
   const found = new Map<InstanceId, InstanceObservation>();
-  const see = async (one: WaveInstance): Promise<void> => {
+  const observeOne = async (one: WaveInstance): Promise<void> => {
     const { id, readyAt, askedAt } = one;
     const asked = askedAt === undefined ? {} : { askedAt };
     const row = rows.get(id);
@@ -87,21 +90,24 @@ async function seeWave(
     const canary = readyAt === undefined ? {} : canaryLatency(window?.samples ?? [], { now: observation.at, readyAt });
     found.set(id, { ...observation, ...canary });
   };
-  for (let from = 0; from < present.length; from += AT_ONCE) await Promise.all(present.slice(from, from + AT_ONCE).map(see));
+  for (let from = 0; from < present.length; from += AT_ONCE) await Promise.all(present.slice(from, from + AT_ONCE).map(observeOne));
   return { observations: found, resyncMs };
 }
 
-/** A release that is rolled back for what it did is frozen in the same write. */
+/** Records the decision. A release that is rolled back because it failed is frozen in the same write. */
 async function record({ store, clock, log }: CarryOutDeps, { rollout, verdict, rule }: NextRollout, signal: AbortSignal): Promise<void> {
   const decision = verdict === undefined ? undefined : outcomeDecision(rollout, { verdict, rule }, clock.now());
   const hasFailed = verdict === "ROLLING_BACK";
   await store.rollouts.change({ rollout, decision, ...(hasFailed ? { freezes: rollout.version } : {}) }, signal);
   const { id, version, state, note } = rollout;
-  log[hasFailed ? "error" : "info"]({ rollout: id, version, state, verdict, rule, note }, "A rollout goes on");
+  log[hasFailed ? "error" : "info"]({ rollout: id, version, state, verdict, rule, note }, "Carrying a rollout on");
 }
 
-/** Brings the rows of the wave's instances to what the rollout says. One that somebody else changes at this moment is told by the next look. */
-async function assign(
+/**
+ * Changes the rows of the watched instances to what the rollout orders. A row that somebody else changes at this
+ * moment is changed with the next step.
+ */
+async function changeRows(
   { store, clock, log }: CarryOutDeps,
   { rollout, rows }: { readonly rollout: Rollout; readonly rows: Rows },
   signal: AbortSignal,
@@ -110,7 +116,7 @@ async function assign(
     const instance = rows.get(one.id);
     const change = instance && orderedChangeOf(rollout, one, instance, clock.now());
     if (change === undefined) continue;
-    log.info({ instance: one.name, rollout: rollout.id, ...change.reported }, "Telling an instance what a rollout has it do");
+    log.info({ instance: one.name, rollout: rollout.id, ...change.logged }, "Changing an instance for a rollout");
     await store.fleet.changeInstance(change.row, signal).catch((error: unknown) => {
       if (!(error instanceof StaleError)) throw error;
     });

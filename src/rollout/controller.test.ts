@@ -16,7 +16,7 @@ const never = new AbortController().signal;
 const OBSERVE_EVERY_MS = 5_000;
 const OLD = { version: "3.5.6", desiredVersion: "3.5.6" };
 
-describe("carrying the live rollout on", () => {
+describe("the controller of rollouts", () => {
   let clock: VirtualClock;
   let store: MemoryStore;
   let rollouts: Rollouts;
@@ -57,7 +57,7 @@ describe("carrying the live rollout on", () => {
   const state = async () => (await store.rollouts.list(1, soon()))[0];
   const wanted = async () => Promise.all(ids.map(async (id) => (await store.fleet.readInstance(id, soon()))?.desiredVersion));
 
-  it("tells instances wave by wave which release to run, and says so in the journal", async () => {
+  it("assigns the release to instances wave by wave, with journal entries", async () => {
     rollouts.start(never);
     await pass(2);
     expect(await wanted()).toEqual(["3.5.7", "3.5.6"]);
@@ -69,7 +69,7 @@ describe("carrying the live rollout on", () => {
     expect(await store.rollouts.listFrozen(soon())).toEqual([]);
   });
 
-  it("gives a wave that fails its release back, and freezes the one that failed", async () => {
+  it("rolls a failing wave back, and freezes the release", async () => {
     over = { crashes: ["pod ends again and again"] };
     rollouts.start(never);
     await pass(4);
@@ -91,7 +91,7 @@ describe("carrying the live rollout on", () => {
     expect(await wanted()).toEqual(["3.5.7", "3.5.6"]);
   });
 
-  it("makes good what a look that broke off has not done", async () => {
+  it("makes up for a step that broke off", async () => {
     const changing = vi.spyOn(store.fleet, "changeInstance").mockRejectedValueOnce(new Error("no answer"));
     rollouts.start(never);
     await pass(3);

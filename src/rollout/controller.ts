@@ -10,24 +10,24 @@ import { type CarryOutDeps, createCarryOutRollout } from "./carry-out-rollout.ts
 
 export interface RolloutsDeps extends CarryOutDeps {
   readonly store: Pick<Store, "rollouts" | "fleet" | "directives" | "health" | "changes">;
-  /** By `rollout`: one process works on the one that is live. */
+  /** The key is `rollout`: one process works on the live rollout. */
   readonly partition: Partition;
   readonly rng: Rng;
   readonly metrics: Metrics;
 }
 
 export interface Rollouts extends ResourceController {
-  /** Resolves when nothing waits for its turn and nothing runs. */
+  /** Resolves when its queue is empty and nothing runs. */
   idle(): Promise<void>;
 }
 
-/** The one key: only one rollout is live at a time. */
+/** The only key, because only one rollout is live at a time. */
 const KEY = "rollout";
-/** How often a live rollout's wave is looked at: a crash is rolled back within seconds. In ms. */
+/** How often the wave of a live rollout is observed, in ms: a crash is rolled back within seconds. */
 const OBSERVE_EVERY_MS = 5_000;
 const SWEEP_EVERY_MS = 60_000;
 
-/** The controller of rollouts: carries the live one on. */
+/** The controller of rollouts. It carries the live one on. */
 export function createRollouts(deps: RolloutsDeps): Rollouts {
   const { store, partition, rng, metrics } = deps;
   const carryOut = createCarryOutRollout(deps);

@@ -3,7 +3,7 @@ import type { Decision } from "../domain/decision.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { Rollout } from "../domain/rollout.ts";
 
-/** The journal's entry of something a person ordered about a rollout. */
+/** The journal entry for an order that a person gave about a rollout. */
 export function orderDecision(
   rollout: Rollout,
   said: { readonly verdict: string; readonly actor: string; readonly reason: string },
@@ -23,7 +23,7 @@ export function orderDecision(
   return { at, subject: id, kind: "rollout", verdict, rule: "COMMAND", details };
 }
 
-/** The journal's entry of what a rollout came to. */
+/** The journal entry for a decision about a rollout. */
 export function outcomeDecision(
   rollout: Rollout,
   { verdict, rule }: { readonly verdict: string; readonly rule: string },
@@ -33,13 +33,13 @@ export function outcomeDecision(
   return { at, subject: id, kind: "rollout", verdict, rule, details: { version, wave: waves[wave]?.name ?? null, reason: note } };
 }
 
-/** The journal's entry of a release a person lets be tried again. */
+/** The journal entry for a release that a person allows to be tried again. */
 export function unfreezeDecision(version: string, actor: string, at: Millis): Decision {
   return { at, subject: `version/${version}`, kind: "rollout", verdict: "UNFROZEN", rule: "COMMAND", details: { actor, version } };
 }
 
-/** The journal's entry of an instance that a rollout keeps new units away from, or lets have them again. */
-export function holdDecision(
+/** The journal entry for an instance that a rollout cordons while it is emptied, or uncordons again. */
+export function rolloutCordonDecision(
   { id, name, pool }: Instance,
   { verdict, reason }: { readonly verdict: "CORDONED" | "ACTIVE"; readonly reason: string },
   rollout: Rollout,
@@ -48,7 +48,7 @@ export function holdDecision(
   return { at, subject: id, kind: "instance", verdict, rule: "ROLLOUT", details: { name, pool, rollout: rollout.id, reason } };
 }
 
-/** The journal's entry of an instance that a rollout tells which release to run. */
+/** The journal entry for an instance to which a rollout assigns a release. */
 export function assignDecision(instance: Instance, version: string, rollout: Rollout, at: Millis): Decision {
   const { id, name, pool, version: from } = instance;
   const details = { name, pool, rollout: rollout.id, from, version, reason: rollout.note };

@@ -12,14 +12,14 @@ export interface DraftFacts {
   readonly spec: FleetSpec | undefined;
   readonly instances: readonly Instance[];
   readonly frozen: readonly FrozenVersion[];
-  /** What instances hold; absent: nothing. */
+  /** Load and units of the instances. Absent: the instance holds nothing. */
   readonly held: ReadonlyMap<InstanceId, { readonly load: LoadVector; readonly units: number }>;
 }
 
 export interface DraftedRollout {
   readonly kind: "drafted";
   readonly rollout: Rollout;
-  /** Instances that keep what they have, and why. */
+  /** Instances that the rollout leaves out, and why. */
   readonly refused: readonly { readonly instance: string; readonly reason: string }[];
 }
 
@@ -30,7 +30,7 @@ interface Refused {
   readonly remedy: string;
 }
 
-/** Plans a rollout of a release to the instances that may be given it, or says what is wrong with what was ordered. */
+/** Plans a rollout of a release to the instances that may get it, or says what is wrong with the order. */
 export function draftRollout(
   facts: DraftFacts,
   order: RolloutOrder,
@@ -45,17 +45,22 @@ export function draftRollout(
     return { kind: "refused", path: "pool", message: `${pool} is no pool of this fleet`, remedy: `Use one of ${pools.join(", ")}` };
   const whyNot = whyNotRelease(spec.versions, version, frozen);
   if (whyNot !== undefined) return { kind: "refused", path: "version", ...whyNot };
-  const meant = instances.filter((one) => (one.state === "ACTIVE" || one.state === "CORDONED") && (pool ?? one.pool) === one.pool);
-  const others = meant.filter((one) => one.version !== version || one.desiredVersion !== version);
-  const refused = others.flatMap((one) => {
+  const inScope = instances.filter((one) => (one.state === "ACTIVE" || one.state === "CORDONED") && (pool ?? one.pool) === one.pool);
+  const outdated = inScope.filter((one) => one.version !== version || one.desiredVersion !== version);
+  const refused = outdated.flatMap((one) => {
     const why = whyNotUpgrade(spec.versions, one, version);
     return why === undefined ? [] : [{ instance: one.name, reason: why, id: one.id }];
   });
-  const allowed = others.filter((one) => !refused.some((each) => each.id === one.id)).map((one) => candidateOf(one, facts));
-  const stuck = mode === "drain" ? withoutHost(allowed, meant, version) : [];
-  refused.push(...stuck);
-  const candidates = allowed.filter(({ instance }) => !stuck.some(({ id: each }) => each === instance.id));
-  const options = { mode, isEmergency, bakeMs: order.bakeMs, resyncMs: rolloutResyncOf(spec, [...new Set(meant.map((one) => one.pool))]) };
+  const allowed = outdated.filter((one) => !refused.some((each) => each.id === one.id)).map((one) => candidateOf(one, facts));
+  const unhosted = mode === "drain" ? withoutHost(allowed, inScope, version) : [];
+  refused.push(...unhosted);
+  const candidates = allowed.filter(({ instance }) => !unhosted.some(({ id: each }) => each === instance.id));
+  const options = {
+    mode,
+    isEmergency,
+    bakeMs: order.bakeMs,
+    resyncMs: rolloutResyncOf(spec, [...new Set(inScope.map((one) => one.pool))]),
+  };
   const rollout: Rollout = {
     id,
     version,
@@ -76,11 +81,14 @@ export function draftRollout(
   return { kind: "drafted", rollout, refused: refused.map(({ instance, reason: why }) => ({ instance, reason: why })) };
 }
 
-/** Instances that cannot be emptied, because none of their class has the release, or is empty and could be given it first. */
-function withoutHost(candidates: readonly WaveCandidate[], meant: readonly Instance[], version: string) {
-  const classOf = ({ instance }: WaveCandidate): string | undefined => meant.find(({ id }) => id === instance.id)?.class;
+/**
+ * Instances that cannot be emptied, because there is no instance of their class that could take their units: none that
+ * has the release already, and none that is empty and gets it first.
+ */
+function withoutHost(candidates: readonly WaveCandidate[], inScope: readonly Instance[], version: string) {
+  const classOf = ({ instance }: WaveCandidate): string | undefined => inScope.find(({ id }) => id === instance.id)?.class;
   const hosts = new Set<string | undefined>([
-    ...meant.filter((one) => one.version === version && one.state === "ACTIVE").map((one) => one.class),
+    ...inScope.filter((one) => one.version === version && one.state === "ACTIVE").map((one) => one.class),
     ...candidates.filter(({ units }) => units === 0).map(classOf),
   ]);
   return candidates.flatMap((one) => {

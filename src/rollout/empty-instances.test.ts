@@ -8,7 +8,7 @@ import { actorOf } from "./waves.ts";
 
 const signal = new AbortController().signal;
 
-it("asks for what an instance holds to be handed over again and again, and gives up what waits once it need not be empty any more", async () => {
+it("requests moves for what an instance holds again and again, and withdraws waiting ones once it need not be emptied any more", async () => {
   const said: string[] = [];
   const empty = createEmptyInstances({
     carryOn: async ({ name }, release, actor) => void said.push(`${name} to ${release} by ${actor}`),

@@ -3,17 +3,20 @@ import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { Rollout } from "../domain/rollout.ts";
 import type { Emptying } from "./port.ts";
-import { actorOf, isEmptied, isHeldBy, presentOf, standsStill, watchedOf } from "./waves.ts";
+import { actorOf, isBeingEmptied, isCordonedBy, presentOf, standsStill, watchedOf } from "./waves.ts";
 
-/** How often what an instance still holds is planned anew, in ms: moves take longer. */
+/** How often moves for what an instance still holds are requested again, in ms. Moves take longer than that. */
 const AGAIN_MS = 30_000;
 
-/** Has what instances of a rollout hold handed over as long as they are to be emptied, and no longer; nothing while it stands still. */
+/**
+ * Requests moves away from instances that are to be emptied for the rollout, and withdraws waiting ones where that
+ * has ended. While the rollout is paused or a freeze holds, none are requested.
+ */
 export type EmptyInstances = (
   facts: {
     readonly rollout: Rollout;
     readonly rows: ReadonlyMap<InstanceId, Instance>;
-    /** Why a freeze holds; `undefined`: none does. */
+    /** Why a freeze holds. `undefined`: there is none. */
     readonly freeze: string | undefined;
     readonly now: Millis;
   },
@@ -29,8 +32,8 @@ export function createEmptyInstances(emptying: Emptying): EmptyInstances {
     for (const one of presentOf({ instances: rows }, { instances: unasked })) {
       const instance = rows.get(one.id);
       if (instance === undefined) continue;
-      const isWanted = goesOn && isEmptied(rollout, one);
-      if (!isWanted && isHeldBy(rollout, instance)) await emptying.giveUp(instance, actor, signal);
+      const isWanted = goesOn && isBeingEmptied(rollout, one);
+      if (!isWanted && isCordonedBy(rollout, instance)) await emptying.giveUp(instance, actor, signal);
       if (!isWanted || now - (plannedAt.get(one.id) ?? 0) < AGAIN_MS) continue;
       plannedAt.set(one.id, now);
       await emptying.carryOn(instance, rollout.version, actor, signal);

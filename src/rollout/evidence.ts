@@ -9,11 +9,11 @@ export interface RolloutFailure {
   readonly gate: string;
   readonly text: string;
   readonly since: Millis;
-  /** Whether it stands by itself, or has for as long as it has to. */
+  /** Whether it counts: it needs no time to be certain, or it has lasted for its time. */
   readonly isCertain: boolean;
 }
 
-/** What speaks against the present wave; `undefined`: nothing. */
+/** What speaks against the present wave. `undefined`: nothing. */
 export function failureOf(facts: RolloutFacts, wave: Wave): RolloutFailure | undefined {
   const { now, rollout, resyncMs } = facts;
   const shut = shutGate({ version: rollout.version, upgraded: upgradedOf(facts), resyncMs });
@@ -26,7 +26,10 @@ export function failureOf(facts: RolloutFacts, wave: Wave): RolloutFailure | und
   return { gate: "SYNCS", text: `${syncs.failed} of ${syncs.done} syncs failed`, since: now, isCertain: true };
 }
 
-/** Those that are emptied count with what they still hold, so that what was theirs is compared with all that became of it. */
+/**
+ * The watched instances that the rollout has begun with, as they were before and as they are. One that is being emptied
+ * counts too, with what it still holds: so everything its units had before is compared with all that became of it.
+ */
 export function upgradedOf(facts: RolloutFacts): readonly Upgraded[] {
   const { now, observations, rollout } = facts;
   return presentOf(facts, { instances: watchedOf(rollout) }).flatMap(({ id, name, askedAt, readyAt, baseline }) => {
@@ -36,20 +39,20 @@ export function upgradedOf(facts: RolloutFacts): readonly Upgraded[] {
   });
 }
 
-/** Whether its controller has looked at anything in the new release. One without applications has nothing to look at. */
-export function hasObserved({ observations }: RolloutFacts, { id, readyAt }: WaveInstance): boolean {
+/** Whether its controller has compared an application since it was ready in the new release. True without applications. */
+export function hasCompared({ observations }: RolloutFacts, { id, readyAt }: WaveInstance): boolean {
   const observation = observations.get(id);
   if (observation === undefined || readyAt === undefined) return false;
   return observation.applications === 0 || (observation.newestReconciledAt !== undefined && observation.newestReconciledAt > readyAt);
 }
 
-/** Syncs of all instances that were given the release, as seen last. */
+/** The syncs of all instances that have got the release, as last counted. */
 export function syncsOf({ waves }: Pick<Rollout, "waves">): SyncCounts {
   const all = waves.flatMap(({ instances }) => instances.flatMap(({ syncs }) => syncs ?? []));
   return { done: all.reduce((total, { done }) => total + done, 0), failed: all.reduce((total, { failed }) => total + failed, 0) };
 }
 
-/** Takes over what was seen: since when instances are ready, and how their syncs went. */
+/** Takes over what was observed: since when instances are ready, and how many syncs were made and failed. */
 export function remember({ rollout, observations, now }: RolloutFacts): Rollout {
   if (rollout.ending !== undefined) return rollout;
   const watched = new Set(watchedOf(rollout).map(({ id }) => id));
@@ -63,19 +66,25 @@ export function remember({ rollout, observations, now }: RolloutFacts): Rollout 
   return { ...rollout, waves: rollout.waves.map((wave) => ({ ...wave, instances: wave.instances.map(remembered) })) };
 }
 
-/** A controller that has just begun compares everything at once, for two minutes where it has 700 applications (ADR 0027), and canaries wait for that. In ms. */
+/**
+ * How long after its start a controller is busy with comparing everything, in ms: two minutes with 700 applications
+ * (ADR 0027). Canaries have to wait for that.
+ */
 const BUSY_MS = 120_000;
-/** One look alone may be odd. */
-const OBSERVATIONS = 3;
-/** Older ones say nothing of now, in ms: three looks a minute apart, and one that was missed. */
+/** A single sample may be an accident. */
+const FEWEST_SAMPLES = 3;
+/** How old a sample may be, in ms: time for three samples a minute apart and one that was missed. */
 const RECENT_MS = 300_000;
 
-/** How long canaries wait for an instance that is ready since then, by the quickest of its latest looks; nothing before it has settled, or without canaries. */
+/**
+ * How long canaries of an instance wait, by the quickest of its latest samples. Absent before the instance has
+ * settled, and without canaries.
+ */
 export function canaryLatency(
   samples: readonly HealthSample[],
   { now, readyAt }: { readonly now: Millis; readonly readyAt: Millis },
 ): Pick<InstanceObservation, "canaryLatencyMs"> {
-  const isTelling = ({ at }: HealthSample): boolean => at >= readyAt + BUSY_MS && at <= now && now - at <= RECENT_MS;
-  const waits = samples.filter(isTelling).flatMap(({ signals }) => signals.canaryS ?? []);
-  return waits.length < OBSERVATIONS ? {} : { canaryLatencyMs: Math.min(...waits.slice(-OBSERVATIONS)) * 1_000 };
+  const isRecent = ({ at }: HealthSample): boolean => at >= readyAt + BUSY_MS && at <= now && now - at <= RECENT_MS;
+  const waits = samples.filter(isRecent).flatMap(({ signals }) => signals.canaryS ?? []);
+  return waits.length < FEWEST_SAMPLES ? {} : { canaryLatencyMs: Math.min(...waits.slice(-FEWEST_SAMPLES)) * 1_000 };
 }

@@ -9,14 +9,17 @@ import { AT, anInstance, aRollout, aWaveInstance } from "../store/testing/builde
 import { orderedChangeOf } from "./instance-order.ts";
 import { nextRollout } from "./next-rollout.ts";
 import { anObservation } from "./testing/facts.ts";
-import { isEmptied, isHeldBy, versionOf } from "./waves.ts";
+import { isBeingEmptied, isCordonedBy, versionOf } from "./waves.ts";
 
 const OBSERVE_EVERY_MS = 5_000;
 const ENOUGH = 400;
 const wave = { bakeMs: 60_000, isExtended: false, isApproved: false };
 const idOf = (index: number) => `i-${index}` as InstanceId;
 
-/** A fleet that does what it is told: units leave an instance that is emptied for those that have the release, a few with each look. */
+/**
+ * A fleet that follows its orders at once. With each step a few units leave an instance that is being emptied, for
+ * one that has the release.
+ */
 function aDrainedFleet(units: readonly number[], over: (now: Millis, rollout: Rollout) => Partial<InstanceObservation> = () => ({})) {
   const rows = new Map<InstanceId, Instance>(
     units.map((_, index) => [idOf(index), anInstance({ id: idOf(index), name: `n-${index}`, version: "3.5.6", desiredVersion: "3.5.6" })]),
@@ -40,7 +43,7 @@ function aDrainedFleet(units: readonly number[], over: (now: Millis, rollout: Ro
         held.get(one.id) ?? 0,
         [...rows.values()].find(({ version, state }) => version === "3.5.7" && state === "ACTIVE"),
       ];
-      if (!isEmptied(rollout, one) || count === 0 || host === undefined) continue;
+      if (!isBeingEmptied(rollout, one) || count === 0 || host === undefined) continue;
       const some = Math.min(2, count);
       moved.set(one.id, (moved.get(one.id) ?? 0) + some);
       held.set(one.id, count - some);
@@ -75,8 +78,8 @@ function aDrainedFleet(units: readonly number[], over: (now: Millis, rollout: Ro
   return { observe, run, rows, held, moved, upgradedUnder };
 }
 
-describe("a rollout that hands over what instances hold", () => {
-  it("upgrades what holds nothing first, and all others empty, each unit handed over once", () => {
+describe("a rollout that empties instances first", () => {
+  it("upgrades empty instances first and each other one once it is empty, and moves each unit once", () => {
     const sizes = fc.array(fc.nat(7), { minLength: 1, maxLength: 5 });
     fc.assert(
       fc.property(sizes, (units) => {
@@ -93,7 +96,7 @@ describe("a rollout that hands over what instances hold", () => {
     );
   });
 
-  it("keeps new units away from an instance while it is emptied, and no longer", () => {
+  it("cordons an instance while it is being emptied, and no longer", () => {
     const fleet = aDrainedFleet([0, 3]);
     while (fleet.rows.get(idOf(1))?.state !== "CORDONED") fleet.observe();
     const row = fleet.rows.get(idOf(1));
@@ -103,7 +106,7 @@ describe("a rollout that hands over what instances hold", () => {
     expect(fleet.rows.get(idOf(1))).toMatchObject({ state: "ACTIVE" });
   });
 
-  it("P7: goes back on all that have the release when it fails under what was handed over, and moves nothing back", () => {
+  it("P7: rolls back all instances that have the release when it fails under moved units, and moves no unit back", () => {
     const fleet = aDrainedFleet([0, 5, 5], (_now, { state, wave: at }) =>
       at === 1 && state === "RUNNING" ? { syncs: { done: 60, failed: 6 } } : {},
     );
@@ -115,16 +118,16 @@ describe("a rollout that hands over what instances hold", () => {
     expect(fleet.held.get(idOf(2))).toBe(5);
   });
 
-  it("P7: touches nobody with a release that crashes where nothing is", () => {
+  it("P7: moves no unit to a release that crashes on an empty instance", () => {
     const fleet = aDrainedFleet([0, 5], (_now, { state }) => (state === "RUNNING" ? { crashes: ["pod"] } : {}));
     expect(fleet.run()).toMatchObject({ state: "FAILED", wave: 0 });
     expect(fleet.moved.size).toBe(0);
   });
 
-  it("takes an instance that a person has cordoned for nobody's but that person's", () => {
+  it("leaves an instance alone that a person has cordoned", () => {
     const rollout = aRollout({ mode: "drain" });
     const cordoned = anInstance({ state: "CORDONED", ...cordonedBy("ada", "odd disk") });
-    expect(isHeldBy(rollout, cordoned)).toBe(false);
+    expect(isCordonedBy(rollout, cordoned)).toBe(false);
     const one = aWaveInstance({ id: cordoned.id, emptyingSince: AT });
     expect(orderedChangeOf({ ...rollout, waves: [{ name: "canary", instances: [one], ...wave }] }, one, cordoned, AT)).toBeUndefined();
     expect(versionOf(rollout, one)).toBeUndefined();

@@ -10,7 +10,7 @@ const MINUTE = 60_000;
 const BAKE_MS = 600_000;
 const GOOD = { done: 200, failed: 0 };
 
-/** A rollout in a fleet that does what it is told; time passes between looks. */
+/** A rollout in a fleet that follows its orders at once. Time passes between steps. */
 function drive(
   over: { readonly rollout?: Rollout; readonly observation?: (now: Millis, rollout: Rollout) => Partial<InstanceObservation> } = {},
 ) {
@@ -37,8 +37,8 @@ function drive(
 
 const toBake = ({ observe }: ReturnType<typeof drive>) => [1, 2, 3].forEach(() => observe(5_000));
 
-describe("carrying a rollout on", () => {
-  it("tells the canary first, bakes it, goes on to the next wave and ends", () => {
+describe("the next step of a rollout", () => {
+  it("upgrades the canary first, bakes it, goes on to the next wave and ends", () => {
     const driven = drive();
     const { observe, verdicts } = driven;
     const first = observe(0);
@@ -86,14 +86,14 @@ describe("carrying a rollout on", () => {
     expect(drive({ rollout: aPlannedRollout({ isEmergency: true }) }).observe(0, { freeze }).note).toBe("canary: upgrading one");
   });
 
-  it("upgrades nothing that cannot be seen before, and nothing that has left", () => {
+  it("upgrades no instance that was not observed before, and none that has left", () => {
     expect(nextRollout(someFacts({ observations: new Map() })).rollout.note).toContain("waiting for instances to be seen");
     const gone = new Map([[A, { state: "RETIRED", cause: undefined }] as const, [B, { state: "ACTIVE", cause: undefined }] as const]);
     const driven = drive();
     expect(driven.observe(0, { instances: gone })).toMatchObject({ wave: 1, note: "canary: passed" });
   });
 
-  it("P7: rolls the wave back and fails as soon as a gate shuts, and ends when what was there before runs", () => {
+  it("P7: rolls the wave back as soon as a gate shuts, and is FAILED once the old release runs", () => {
     const driven = drive({
       observation: (_now, { state }) => (state === "RUNNING" ? { crashes: ["pod ends again and again (2 times)"] } : {}),
     });
@@ -113,7 +113,7 @@ describe("carrying a rollout on", () => {
     expect(driven.verdicts).toEqual(["WAVE", "ROLLING_BACK", "FAILED"]);
   });
 
-  it("keeps the release where waves before have passed, and rolls only its own wave back", () => {
+  it("rolls only its own wave back, and keeps the release where earlier waves have passed", () => {
     const driven = drive({ observation: (_now, { wave, state }) => (wave === 1 && state === "RUNNING" ? { crashes: ["pod"] } : {}) });
     driven.observe(0);
     toBake(driven);
@@ -125,7 +125,7 @@ describe("carrying a rollout on", () => {
     expect(versions).toEqual(["3.5.7", "3.5.6", "3.5.6"]);
   });
 
-  it("lets a share that is too large pass within a minute, and not later", () => {
+  it("waits a minute for a share that is too large to pass, and no longer", () => {
     let faulty = 50;
     const driven = drive({ observation: () => ({ faulty, runs: "3.5.7" }) });
     driven.observe(0, { observations: new Map([[A, anObservation(AT, { runs: "3.5.6" })]]) });
@@ -138,7 +138,7 @@ describe("carrying a rollout on", () => {
     expect(driven.observe(MINUTE)).toMatchObject({ state: "ROLLING_BACK" });
   });
 
-  it("does not take a bake for passed before the controller was seen to look at an application", () => {
+  it("does not end a bake before the controller was observed to compare an application", () => {
     const driven = drive({ observation: () => ({ newestReconciledAt: millis(AT - MINUTE) }) });
     driven.observe(0);
     toBake(driven);
@@ -171,7 +171,7 @@ describe("carrying a rollout on", () => {
       expect(drive({ rollout: approved }).observe(30 * MINUTE).wave).toBe(1);
     });
 
-    it("needs nobody's answer any more when enough of them come, and bakes the next wave as any", () => {
+    it("needs no answer any more when enough syncs have come, and bakes the next wave as usual", () => {
       const observation = (now: Millis) => ({ syncs: now < AT + 3 * BAKE_MS ? FEW : GOOD });
       const driven = drive({ observation });
       driven.observe(0);
@@ -185,20 +185,20 @@ describe("carrying a rollout on", () => {
       expect(driven.observe(20_000).state).toBe("DONE");
     });
 
-    it("goes on unattended where they do not speak against it, and in an emergency at once", () => {
+    it("goes on by itself where they do not speak against it: after the second bake if unattended, at once in an emergency", () => {
       expect(bakeTwice({ isUnattended: true }).twice.wave).toBe(1);
       expect(bakeTwice({ isUnattended: true }, { done: 10, failed: 1 }).twice.state).toBe("ASKING");
       expect(bakeTwice({ isEmergency: true }).once.wave).toBe(1);
     });
 
-    it("fails when they say that it is bad, over all waves together", () => {
+    it("fails when they speak against it, over all waves together", () => {
       const driven = drive({ observation: () => ({ syncs: { done: 60, failed: 6 } }) });
       driven.observe(0);
       expect(driven.observe(5_000)).toMatchObject({ state: "ROLLING_BACK", ending: { reason: "6 of 60 syncs failed" } });
     });
   });
 
-  it("upgrades nothing more while it is paused, and still rolls back what fails", () => {
+  it("upgrades nothing more while it is paused, but still rolls back a failing wave", () => {
     const paused = aPlannedRollout({ state: "PAUSED", note: "paused by ada" });
     expect(drive({ rollout: paused }).observe(0)).toBe(paused);
     const driven = drive({ observation: (_now, { state }) => (state === "PAUSED" ? { outOfMemory: ["redis"] } : {}) });
@@ -208,7 +208,7 @@ describe("carrying a rollout on", () => {
     );
   });
 
-  it("says what keeps instances from going back to a release that is not declared any more", () => {
+  it("says what keeps instances from a rollback to a release that is no longer declared", () => {
     const failed = drive({ observation: () => ({ outOfMemory: ["redis"] }) });
     failed.observe(0);
     failed.observe(5_000);
@@ -219,7 +219,7 @@ describe("carrying a rollout on", () => {
     );
   });
 
-  it("has nothing to roll back where nothing was told yet", () => {
+  it("has nothing to roll back where no release was assigned yet", () => {
     const aborted = aPlannedRollout({ state: "ROLLING_BACK", ending: { as: "ABORTED", reason: "aborted by ada" } });
     expect(drive({ rollout: aborted }).observe(0)).toMatchObject({ state: "ABORTED", note: "aborted by ada" });
   });

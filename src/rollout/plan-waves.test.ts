@@ -28,11 +28,11 @@ describe("planning waves", () => {
     [4, ["canary: 1", "50 %: 1", "100 %: 2"]],
     [20, ["canary: 3", "20 %: 1", "50 %: 6", "100 %: 10"]],
     [100, ["canary: 3", "5 %: 2", "20 %: 15", "50 %: 30", "100 %: 50"]],
-  ] as const)("gives %i equal instances the release in steps", (size, shape) => {
+  ] as const)("puts %i equal instances into waves", (size, shape) => {
     expect(shapeOf(fleet(size))).toEqual(shape);
   });
 
-  it("takes canaries of each third by load, and the fullest of a third only where 30 units are not to be had otherwise", () => {
+  it("takes a canary from each third by load, and the fullest of a third only where the canaries have less than 30 units otherwise", () => {
     const canariesOf = (units: (index: number) => number) =>
       planWaves(
         Array.from({ length: 12 }, (_, index) => aCandidate(index, { units: units(index) })),
@@ -43,7 +43,7 @@ describe("planning waves", () => {
     expect(canariesOf((index) => index)).toEqual(["i-003", "i-007", "i-011"]);
   });
 
-  it("puts what holds nothing in front where instances are emptied, and only there", () => {
+  it("puts empty instances first where instances are emptied, and only there", () => {
     const all = [...fleet(4), aCandidate(8, { units: 0 }), aCandidate(9, { units: 0 })];
     const [spare, ...rest] = planWaves(all, { ...usual, mode: "drain" });
     expect([spare?.name, spare?.instances.length]).toEqual(["spare", 2]);
@@ -56,7 +56,7 @@ describe("planning waves", () => {
     expect(shapeOf([...fleet(3), large])).toEqual(["canary: 1", "20 %: 1", "50 %: 2"]);
   });
 
-  it("lets an emergency have a canary, half and the rest, and bake no longer than a look at everything takes", () => {
+  it("plans a canary, half and the rest for an emergency, with bakes no longer than one resync", () => {
     const waves = planWaves(fleet(100), { ...usual, isEmergency: true });
     expect(waves.map(({ name }) => name)).toEqual(["canary", "50 %", "100 %"]);
     expect(waves.every(({ bakeMs }) => bakeMs === RESYNC_MS)).toBe(true);
@@ -64,7 +64,7 @@ describe("planning waves", () => {
     expect(planWaves(fleet(4), usual)[0]?.bakeMs).toBe(3_600_000);
   });
 
-  it("upgrades every instance exactly once, whatever the fleet, and a quarter of it at most as canaries", () => {
+  it("upgrades every instance exactly once, whatever the fleet, and at most a quarter of them as canaries", () => {
     const one = fc.record({
       units: fc.nat(50),
       utilisation: fc.double({ min: 0, max: 2, noNaN: true }),
@@ -80,7 +80,7 @@ describe("planning waves", () => {
         expect(canaries.length).toBeLessThanOrEqual(Math.max(1, candidates.length / 4));
         const units = (some: readonly { readonly units: number }[]) => some.reduce((total, each) => total + each.units, 0);
         const third = Math.ceil(candidates.length / 3);
-        // Where three thirds have 30 units in their fullest, the canaries have them.
+        // Where the fullest of each third have 30 units in all, the canaries have them.
         if (
           canaries.length === 3 &&
           units(candidates.toSorted((a, b) => a.utilisation - b.utilisation).slice(0, third)) >= CANARY_UNITS * third

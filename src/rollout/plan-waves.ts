@@ -7,35 +7,39 @@ export interface WaveCandidate {
   readonly units: number;
   /** Its load as a share of its capacity. */
   readonly utilisation: number;
-  /** Its part of the fleet, in whatever all candidates are measured in. */
+  /** Its capacity, in a unit that all candidates share. */
   readonly capacity: number;
 }
 
 const MOST_CANARIES = 3;
-/** Fewer instances than this for each canary, and losing the canaries would be losing the fleet. */
+/** Instances of the fleet for each canary, at least. With fewer, losing the canaries would be losing much of the fleet. */
 const FLEET_PER_CANARY = 4;
-/** Workspaces that tell something: of 30, a release that fails one in ten is seen by at least one with 96 %. */
+/** Units that the canaries should have between them. Of 30, at least one notices a release that fails one in ten, with 96 %. */
 export const CANARY_UNITS = 30;
-/** Shares of the capacity that have the release once each wave after the canary has ended. */
+/** Shares of the capacity that have the release at the end of each wave after the canary. */
 const SHARES = [0.05, 0.2, 0.5, 1];
 
 const HOUR_MS = 3_600_000;
-/** Bakes grow less than waves do: what shows by being run by more is seen early, what takes time has had the waves before. */
+/**
+ * How long waves bake, in ms. Later waves are larger but do not bake longer: faults that depend on the number of units
+ * show early, and faults that take time have had the earlier waves.
+ */
 const BAKES_MS = { canary: HOUR_MS, wave: HOUR_MS / 2 };
 
 export interface WaveOptions {
   readonly mode: RolloutMode;
   readonly isEmergency: boolean;
-  /** How long each wave bakes, in ms, instead of the usual time. */
+  /** How long each wave bakes instead, in ms. */
   readonly bakeMs?: number | undefined;
-  /** How long after a look Argo CD looks again at most: a bake that is shorter shows nothing, in ms. */
+  /** How long after a comparison Argo CD compares an application again at the latest, in ms: a shorter bake shows nothing. */
   readonly resyncMs: number;
 }
 
 /**
- * Plans in which order instances get a release: up to three canaries, one of each third by load, so that idle and busy ones are among them,
- * and with 30 units between them where these can be had; then waves up to 5, 20, 50 and 100 % of the capacity, emptiest instances first.
- * An emergency has a canary, half, and the rest. Where instances are emptied, those that hold nothing come before all others, as hosts.
+ * Plans in which order instances get a release. First up to three canaries, one from each third by load, so that idle
+ * and busy instances are among them, and with 30 units between them where that is possible. Then waves up to 5, 20,
+ * 50 and 100 % of the capacity, the least loaded instances first. An emergency has a canary, half, and the rest.
+ * Where instances are emptied, empty ones come first, so that they can take the units of the others.
  */
 export function planWaves(candidates: readonly WaveCandidate[], options: WaveOptions): readonly Wave[] {
   const spare = options.mode === "drain" ? candidates.filter(({ units }) => units === 0) : [];
@@ -43,25 +47,25 @@ export function planWaves(candidates: readonly WaveCandidate[], options: WaveOpt
     candidates.filter((one) => !spare.includes(one)),
     options,
   );
-  return spare.length === 0 ? rest : [waveOf("spare", spare, options), ...rest];
+  return spare.length === 0 ? rest : [makeWave("spare", spare, options), ...rest];
 }
 
 function planShares(candidates: readonly WaveCandidate[], options: WaveOptions): readonly Wave[] {
   const inOrder = candidates.toSorted((a, b) => a.utilisation - b.utilisation || (a.instance.id < b.instance.id ? -1 : 1));
   if (inOrder.length === 0) return [];
   const canaries = chooseCanaries(inOrder);
-  const waves = [waveOf("canary", canaries, options)];
+  const waves = [makeWave("canary", canaries, options)];
   const left = inOrder.filter((one) => !canaries.includes(one));
   const all = sum(inOrder);
   for (const share of options.isEmergency ? SHARES.filter((one) => one >= 0.5) : SHARES) {
     const next: WaveCandidate[] = [];
     let reached = all - sum(left);
-    // A share of what is counted in whole instances is not missed by the last digit of a sum.
+    // A tolerance for sums of shares, so that rounding does not add one more instance to a wave.
     while (left[0] !== undefined && reached < share * all * (1 - 1e-9)) {
       reached += left[0].capacity;
       next.push(...left.splice(0, 1));
     }
-    if (next.length > 0) waves.push(waveOf(`${share * 100} %`, next, options));
+    if (next.length > 0) waves.push(makeWave(`${share * 100} %`, next, options));
   }
   return waves;
 }
@@ -80,7 +84,7 @@ function chooseCanaries(inOrder: readonly WaveCandidate[]): readonly WaveCandida
   return chosen;
 }
 
-function waveOf(name: string, candidates: readonly WaveCandidate[], options: WaveOptions): Wave {
+function makeWave(name: string, candidates: readonly WaveCandidate[], options: WaveOptions): Wave {
   const usual = options.isEmergency ? 0 : name === "canary" ? BAKES_MS.canary : BAKES_MS.wave;
   const bakeMs = Math.max(options.bakeMs ?? usual, options.resyncMs);
   return { name, instances: candidates.map(waveInstanceOf), bakeMs, isExtended: false, isApproved: false };

@@ -24,7 +24,7 @@ const anOrder = (over: Partial<RolloutOrder> = {}): RolloutOrder => ({
   ...over,
 });
 
-describe("the desk for rollouts", () => {
+describe("requests for rollouts", () => {
   let store: MemoryStore;
   let requests: RolloutRequests;
   beforeEach(async () => {
@@ -43,7 +43,7 @@ describe("the desk for rollouts", () => {
   const sizeOf = ({ waves }: { readonly waves: readonly { readonly instances: readonly unknown[] }[] }) =>
     waves.reduce((total, { instances }) => total + instances.length, 0);
 
-  it("drafts a rollout to the instances that serve, do not have the release and may have it, and does nothing", async () => {
+  it("drafts a rollout over the instances that serve, do not have the release and may have it, and changes nothing", async () => {
     const { rollout, refused } = await requests.draft(anOrder(), soon());
     expect(sizeOf(rollout)).toBe(3);
     expect(refused).toEqual([{ instance: expect.any(String), reason: expect.stringContaining("leaves out minors") }]);
@@ -51,7 +51,7 @@ describe("the desk for rollouts", () => {
     expect(await store.rollouts.list(10, soon())).toEqual([]);
   });
 
-  it("empties instances where that is ordered, those first that hold nothing, and refuses those that nobody could take in", async () => {
+  it("plans to empty instances where that is ordered, with empty ones first, and refuses those whose units no instance could take", async () => {
     const { rollout, refused } = await requests.draft(anOrder({ mode: "drain" }), soon());
     expect(rollout).toMatchObject({ mode: "drain", waves: [{ name: "spare" }] });
     expect(sizeOf(rollout)).toBe(3);
@@ -85,7 +85,7 @@ describe("the desk for rollouts", () => {
     expect(failure).toMatchObject({ code: "rollout.version", path, message: expect.stringMatching(message) });
   });
 
-  it("refuses a downgrade over definitions, and a second rollout while one is live", async () => {
+  it("refuses a downgrade to an older minor's CRDs, and a second rollout while one is live", async () => {
     await expect(requests.create(anOrder({ version: "3.4.7" }), soon())).rejects.toThrow(/older minor|below the security floor/);
     const first = await requests.create(anOrder(), soon());
     await expect(requests.create(anOrder(), soon())).rejects.toThrow(new RegExp(`rollout ${first.id} of 3.5.7 is RUNNING`));
@@ -98,7 +98,7 @@ describe("the desk for rollouts", () => {
     });
   });
 
-  it("takes orders in the states they are for, each with its entry in the journal", async () => {
+  it("takes commands in the states they are for, each with its journal entry", async () => {
     const { id } = await requests.create(anOrder(), soon());
     const order = (command: "pause" | "resume" | "approve" | "abort") =>
       requests.command(id, { command, actor: "bob", reason: "so" }, soon());
@@ -122,7 +122,7 @@ describe("the desk for rollouts", () => {
     );
   });
 
-  it("thaws a release that is frozen, and says which is not", async () => {
+  it("unfreezes a frozen release, and refuses one that is not frozen", async () => {
     await expect(requests.unfreeze("3.5.7", "ada", soon())).rejects.toBeInstanceOf(GoneError);
     const rollout = await requests.create(anOrder(), soon());
     await store.rollouts.change({ rollout: { ...rollout, state: "FAILED" }, decision: undefined, freezes: "3.5.7" }, soon());

@@ -13,19 +13,22 @@ export interface RolloutRequestsDeps {
   readonly ids: Ids;
 }
 
-/** What people ask of rollouts. */
+/** What people can ask of rollouts. */
 export interface RolloutRequests {
-  /** What a rollout would do. Throws `InputError` with what speaks against the release. */
+  /** Returns what a rollout would do. Throws `InputError` with what speaks against the release. */
   draft(order: RolloutOrder, signal: AbortSignal): Promise<DraftedRollout>;
-  /** Begins one. Throws `InputError` as `draft`, and `RefusedError` while another one is live or when there is nothing to upgrade. */
+  /**
+   * Begins a rollout. Throws `InputError` like `draft`, and `RefusedError` while another one is live or when there is
+   * nothing to upgrade.
+   */
   create(order: RolloutOrder, signal: AbortSignal): Promise<Rollout>;
-  /** Throws `GoneError` for one nobody knows, `RefusedError` where its state does not allow it. */
+  /** Throws `GoneError` for an unknown rollout, `RefusedError` where its state does not allow the command. */
   command(
     id: RolloutId,
     order: { readonly command: RolloutCommand; readonly actor: string; readonly reason: string },
     signal: AbortSignal,
   ): Promise<Rollout>;
-  /** Throws `GoneError` when the release is not frozen. */
+  /** Allows a frozen release to be tried again. Throws `GoneError` when it is not frozen. */
   unfreeze(version: string, actor: string, signal: AbortSignal): Promise<void>;
 }
 

@@ -16,7 +16,7 @@ const ALLOWED: Readonly<Record<RolloutCommand, readonly RolloutState[]>> = {
   abort: ["RUNNING", "PAUSED", "ASKING"],
 };
 
-/** What a person's order makes of a rollout; a text says why nothing, after the rollout's name. */
+/** The rollout after a person's command. A text: why the command is not possible, to be put after the rollout's name. */
 export function whatIsOrdered(
   rollout: Rollout,
   command: RolloutCommand,

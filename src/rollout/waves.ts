@@ -9,14 +9,14 @@ export interface RolloutFacts {
   readonly rollout: Rollout;
   /** Rows of the fleet. */
   readonly instances: ReadonlyMap<InstanceId, Pick<Instance, "state" | "cause">>;
-  /** Of instances that are watched; absent: their cluster gave no answer. */
+  /** By watched instance. Absent: its cluster did not answer. */
   readonly observations: ReadonlyMap<InstanceId, InstanceObservation>;
-  /** Of how many units each instance has something, those that live moves bring or take away included; absent: of none. */
+  /** How many units have anything on each instance, those that live moves bring or take away included. Absent: none. */
   readonly units: ReadonlyMap<InstanceId, number>;
-  /** Why a freeze holds; `undefined`: none does. */
+  /** Why a freeze holds. `undefined`: there is none. */
   readonly freeze: string | undefined;
   readonly resyncMs: number;
-  /** Releases that are declared; absent: nobody knows. */
+  /** Releases of the catalogue. Absent: no fleet is declared. */
   readonly released?: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export function withWave(rollout: Rollout, wave: Wave): Rollout {
   return { ...rollout, waves: rollout.waves.map((one, index) => (index === rollout.wave ? wave : one)) };
 }
 
-/** Instances that have left the fleet since it was planned hold nothing up. */
+/** The instances that still serve. Those that have left the fleet since the planning do not hold the rollout up. */
 export function presentOf(
   { instances }: { readonly instances: ReadonlyMap<InstanceId, Pick<Instance, "state">> },
   wave: Pick<Wave, "instances">,
@@ -37,14 +37,17 @@ export function presentOf(
 }
 
 /**
- * Instances that tell how the present wave is: its own, and where waves are emptied, all before it too, for what the wave's units are served by
- * is there.
+ * The instances that show how the present wave is doing: its own, and where instances are emptied also those of all
+ * waves before, because they hold the units that the wave's instances had.
  */
 export function watchedOf({ waves, wave, mode }: Pick<Rollout, "waves" | "wave" | "mode">): readonly WaveInstance[] {
   return waves.flatMap(({ instances }, index) => (index === wave || (mode === "drain" && index < wave) ? instances : []));
 }
 
-/** The release an instance of a rollout should have now; `undefined`: the rollout has nothing to say about it. What is watched goes back together. */
+/**
+ * The release that an instance should have now. `undefined`: the rollout does not say. All watched instances are
+ * rolled back together.
+ */
 export function versionOf(rollout: Rollout, one: WaveInstance): string | undefined {
   const isWatched = watchedOf(rollout).some(({ id }) => id === one.id);
   if (one.askedAt === undefined) return undefined;
@@ -54,30 +57,36 @@ export function versionOf(rollout: Rollout, one: WaveInstance): string | undefin
     : undefined;
 }
 
-/** Who a rollout gives orders as. */
+/** The actor of a rollout's orders. */
 export function actorOf({ id }: Pick<Rollout, "id">): string {
   return `rollout ${id}`;
 }
 
-/** Whether a rollout keeps new units away from an instance now: from when it is emptied until it runs the release, or need not any more. */
-export function isEmptied({ ending }: Pick<Rollout, "ending">, { emptyingSince, readyAt }: WaveInstance): boolean {
+/**
+ * Whether a rollout keeps an instance cordoned now: from when it begins to be emptied until it runs the release, or
+ * the rollout is ending.
+ */
+export function isBeingEmptied({ ending }: Pick<Rollout, "ending">, { emptyingSince, readyAt }: WaveInstance): boolean {
   return emptyingSince !== undefined && readyAt === undefined && ending === undefined;
 }
 
-/** Whether a person, or a freeze, has a rollout begin nothing new. */
+/** Whether the rollout begins nothing new, because a person has paused it or a freeze holds. */
 export function standsStill({ state, isEmergency }: Pick<Rollout, "state" | "isEmergency">, freeze: string | undefined): boolean {
   return state === "PAUSED" || (freeze !== undefined && !isEmergency);
 }
 
-/** Whether an instance still is as a rollout made it that kept new units away. */
-export function isHeldBy(rollout: Pick<Rollout, "id">, instance: Pick<Instance, "state" | "cause"> | undefined): boolean {
+/** Whether an instance is still cordoned by this rollout. */
+export function isCordonedBy(rollout: Pick<Rollout, "id">, instance: Pick<Instance, "state" | "cause"> | undefined): boolean {
   return instance?.state === "CORDONED" && instance.cause?.code === "ROLLOUT" && instance.cause.rollout === rollout.id;
 }
 
-/** Argo CD's own time between two looks and its random part, where nothing is declared; in s. */
+/** Argo CD's own time between two comparisons with its random part, for pools that are not declared, in s. */
 const DEFAULT_S = 120 + 60;
 
-/** How long after a look Argo CD looks at an application again by itself at most, on instances of these pools, in ms. */
+/**
+ * How long after a comparison Argo CD compares an application again by itself at the latest, on instances of these
+ * pools, in ms.
+ */
 export function rolloutResyncOf(spec: FleetSpec | undefined, pools: readonly string[]): number {
   const seconds = pools.map((name) => {
     const engine = spec?.pools.find((pool) => pool.name === name)?.engine;

@@ -14,7 +14,7 @@ const someVersions = (over: Partial<VersionsSpec> = {}): VersionsSpec => ({
   ...over,
 });
 
-describe("a release that is to be rolled out", () => {
+describe("a release for a rollout", () => {
   it.each([
     ["3.5.7", undefined],
     ["3.4.7", undefined],
@@ -33,7 +33,7 @@ describe("a release that is to be rolled out", () => {
     expect(whyNotRelease(someVersions({ floor: "3.3.10" }), "3.3.10", [])).toBeUndefined();
   });
 
-  it("is refused while it is frozen, with the reason and how to thaw it", () => {
+  it("is refused while it is frozen, with the reason and how to unfreeze it", () => {
     const frozen = [{ version: "3.5.7", rollout: "r-1" as RolloutId, reason: "it crashes", at: AT }];
     expect(whyNotRelease(someVersions(), "3.5.7", frozen)).toEqual({
       message: "3.5.7 is frozen: it failed (it crashes)",
@@ -43,7 +43,7 @@ describe("a release that is to be rolled out", () => {
   });
 });
 
-describe("the way from one release to another", () => {
+describe("an upgrade from one release to another", () => {
   const whyNot = (from: string, to: string, versions = someVersions(), className = "eu/shared/public") =>
     whyNotUpgrade(versions, { version: from, class: className }, to);
 
@@ -60,14 +60,14 @@ describe("the way from one release to another", () => {
     else expect(whyNot(from, to)).toMatch(why);
   });
 
-  it("is what the catalogue says was tested, where it says so", () => {
+  it("is possible where the catalogue says that it was tested, if it says anything", () => {
     const versions = someVersions({ catalogue: [entry("3.5.7", ["3.3.14", "3.5"])] });
     expect(whyNot("3.3.14", "3.5.7", versions)).toBeUndefined();
     expect(whyNot("3.5.1", "3.5.7", versions)).toBeUndefined();
     expect(whyNot("3.4.7", "3.5.7", versions)).toBe("the way from 3.4.7 to 3.5.7 is not among those that were tested (3.3.14, 3.5)");
   });
 
-  it("stays within what a channel has", () => {
+  it("stays within the releases of a channel", () => {
     const versions = someVersions({ channels: [{ name: "slow", default: "3.5.6", versions: ["3.5.6"] }] });
     expect(whyNot("3.5.6", "3.5.7", versions, "eu/shared/public/slow")).toBe("its channel slow does not have 3.5.7");
     expect(whyNot("3.5.6", "3.5.7", versions, "eu/shared/public/fast")).toBeUndefined();

@@ -3,7 +3,7 @@ import type { Instance } from "../domain/instance.ts";
 import type { FrozenVersion } from "../domain/rollout.ts";
 import { compareVersions, isBelowFloor, minorOf } from "../domain/version.ts";
 
-/** Why no instance may be given a release, and what to do about it; `undefined`: nothing speaks against the release itself. */
+/** Why no instance may get a release, and what to do about it. `undefined`: nothing speaks against the release itself. */
 export function whyNotRelease(
   versions: VersionsSpec,
   version: string,
@@ -26,7 +26,7 @@ export function whyNotRelease(
   return undefined;
 }
 
-/** Why an instance may not go from its release to another in place; `undefined` when it may. Both are in the catalogue. */
+/** Why an instance may not be upgraded in place from its release to another. `undefined`: it may. Both are in the catalogue. */
 export function whyNotUpgrade(versions: VersionsSpec, instance: Pick<Instance, "version" | "class">, version: string): string | undefined {
   const { channel } = readClass(instance.class);
   const offered = versions.channels?.find(({ name }) => name === channel)?.versions;
@@ -39,7 +39,7 @@ export function whyNotUpgrade(versions: VersionsSpec, instance: Pick<Instance, "
       : `the way from ${instance.version} to ${version} is not among those that were tested (${upgradesFrom.join(", ")})`;
   const [from, to] = [minorOf(instance.version), minorOf(version)];
   if (from === to) return undefined;
-  // Definitions stay those of the newest release, and a controller that does not know a field of theirs writes it away.
+  // The CRDs stay those of the newest release. A controller of an older one drops fields it does not know when it writes.
   if (compareVersions(version, instance.version) < 0)
     return `${version} is of an older minor than its ${instance.version}: what definitions of ${from} store, controllers of ${to} would lose`;
   return isNextMinor(from, to) ? undefined : `${version} leaves out minors after its ${instance.version}: upgrade to each of them first`;

@@ -46,7 +46,7 @@ describe("the watchdog", () => {
   const standing = () => aSeen({ name: argoName, reconciledAt: clock.now() });
   const journal = async () => (await store.decisions.list({ kind: "ownership" }, 10, soon())).map(({ verdict, rule }) => [verdict, rule]);
 
-  it("reports within a minute what is wrong, once, and says when it is not any more (P3)", async () => {
+  it("reports what is wrong within a minute, once, and says when it has ended (P3)", async () => {
     await put([standing()]);
     const dog = watchdog();
     const ended = new AbortController();
@@ -70,7 +70,7 @@ describe("the watchdog", () => {
     await dog.stop();
   });
 
-  it("goes on after a restart with what was reported, and says nothing while an instance cannot be reached", async () => {
+  it("knows after a restart what was reported, and says nothing while an instance cannot be reached", async () => {
     await put([]);
     const first = watchdog();
     for (let index = 0; index < 2; index += 1) await first.observe(soon());
@@ -87,7 +87,7 @@ describe("the watchdog", () => {
     expect(await journal()).toHaveLength(2);
   });
 
-  it("reports a controller that says nothing when it is asked, within a minute, and not one that cannot be asked", async () => {
+  it("reports a controller that does not answer, within a minute, and not one that cannot be asked", async () => {
     await put([standing()]);
     const dog = watchdog();
     answers = undefined;
@@ -105,7 +105,7 @@ describe("the watchdog", () => {
     ]);
   });
 
-  it("leaves it to the process whose turn it is", async () => {
+  it("does nothing in a process that does not own its key", async () => {
     await put([]);
     const dog = watchdog({ ...mine, isMine: () => false });
     const ended = new AbortController();

@@ -16,7 +16,7 @@ export interface WatchdogDeps {
   readonly store: Pick<Store, "ownership" | "moves" | "fleet" | "decisions">;
   readonly applications: ApplicationsSeen;
   readonly controllers: ControllersSeen;
-  /** By `watchdog`: one process looks. */
+  /** The key is `watchdog`: one process runs it. */
   readonly partition: Partition;
   readonly clock: Clock;
   readonly rng: Rng;
@@ -24,32 +24,34 @@ export interface WatchdogDeps {
   readonly metrics: Metrics;
 }
 
-/** Compares who has to work for what with who does, on all instances, and reports what is wrong. */
+/** Compares which instance should work on each application with those that do, on all instances, and reports what is wrong. */
 export interface Watchdog {
   start(signal: AbortSignal): void;
   stop(): Promise<void>;
-  /** Looks once. */
+  /** Compares once. */
   observe(signal: AbortSignal): Promise<WorkResult>;
 }
 
 const KEY = "watchdog";
 const OBSERVE_EVERY_MS = 30_000;
-/** What one look found is looked for once more this soon: so it is told within a minute of its beginning. */
+/** How soon a check is repeated that found something new, in ms: so it is reported within a minute of its beginning. */
 const CONFIRM_MS = 5_000;
 const MANY = 100_000;
-/** States in which something may stand in an instance's namespace. */
+/** States in which Applications may exist in an instance's namespace. */
 const STANDING: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
 
 export function createWatchdog(deps: WatchdogDeps): Watchdog {
   const { store, applications, controllers, partition, clock, rng, log, metrics } = deps;
   let findings: Findings | undefined;
   let waitingSince: ReadonlyMap<string, Millis> = new Map();
-  const gauge = metrics.gauge("argosy_watchdog_findings", "What is wrong about who owns what, by rule, as reported and not cleared.", [
-    "rule",
-  ]);
-  const observations = metrics.counter(
+  const gauge = metrics.gauge(
+    "argosy_watchdog_findings",
+    "Findings about the ownership of applications that are reported and not cleared, by rule.",
+    ["rule"],
+  );
+  const checks = metrics.counter(
     "argosy_watchdog_looks_total",
-    "Looks at who owns what, by whether each instance could be reached.",
+    "Checks of the ownership of applications, by whether each instance could be reached.",
     ["reach"],
   );
   gauge.collect(() => {
@@ -70,11 +72,10 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
     const found = judgeOwnership({ now, owned, seen, silent, instances, moves, resyncMs, waitingSince });
     const { next, opened, cleared, isUnsure } = nextFindings(findings, found, (each) => each.instances.some((id) => away.has(id)));
     await store.decisions.append(entriesOf({ opened, cleared }, now), signal);
-    for (const { rule, subject, text } of opened) log.error({ rule, subject, finding: text }, "Found something wrong about who owns what");
-    for (const { rule, subject, text } of cleared)
-      log.info({ rule, subject, finding: text }, "What was wrong about who owns what is not any more");
+    for (const { rule, subject, text } of opened) log.error({ rule, subject, finding: text }, "Found an application without its one owner");
+    for (const { rule, subject, text } of cleared) log.info({ rule, subject, finding: text }, "An application has its one owner again");
     findings = next;
-    observations.add(1, { reach: away.size > 0 ? "some" : "all" });
+    checks.add(1, { reach: away.size > 0 ? "some" : "all" });
     return { requeueAfterMs: isUnsure ? CONFIRM_MS : OBSERVE_EVERY_MS };
   };
 

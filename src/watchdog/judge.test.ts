@@ -10,8 +10,8 @@ const paused = aSeen({ isPaused: true });
 const arriving = aSeen({ isArriving: true });
 const longAgo = millis(NOW - 8 * 60_000);
 
-describe("who owns what", () => {
-  it("is in order where each application is worked for by its owner alone", () => {
+describe("the ownership of applications", () => {
+  it("is in order where only its owner works on each application", () => {
     expect(found({})).toEqual([]);
   });
 
@@ -26,9 +26,9 @@ describe("who owns what", () => {
   });
 
   it.each<[string, Parameters<typeof anOwnershipObservation>[0], readonly string[]]>([
-    ["two instances work for it", { onB: [aSeen()] }, ["TWO_OWNERS", UNIT, "Application web is worked on by one and two"]],
+    ["two instances work on an application", { onB: [aSeen()] }, ["TWO_OWNERS", UNIT, "Application web is worked on by one and two"]],
     [
-      "two work for it in the middle of a move",
+      "two work on it in the middle of a move",
       { moves: [aMove("ACTIVATE", 1_000)], onB: [aSeen()] },
       ["TWO_OWNERS", UNIT, "Application web is worked on by one and two"],
     ],
@@ -43,16 +43,20 @@ describe("who owns what", () => {
       { moves: [aMove("GRANT", 61_000)], onA: [paused] },
       ["NO_OWNER", UNIT, "move m-1 has left it without an owner for more than 60 s, in GRANT"],
     ],
-    ["nobody wants it", { owned: [], onA: [], onB: [aSeen()] }, ["ORPHAN", B, "Application web stands on two: no row wants it"]],
-    ["a paused copy stands elsewhere", { onB: [paused] }, ["ORPHAN", B, "Application web stands on two: its owner is one"]],
-    ["its controller says nothing", { silent: new Set([B]) }, ["FROZEN", B, "two does not answer: its controller stands still"]],
     [
-      "a refresh is not taken up",
+      "no row wants an Application",
+      { owned: [], onA: [], onB: [aSeen()] },
+      ["ORPHAN", B, "Application web stands on two: no row wants it"],
+    ],
+    ["a paused copy stands elsewhere", { onB: [paused] }, ["ORPHAN", B, "Application web stands on two: its owner is one"]],
+    ["a controller does not answer", { silent: new Set([B]) }, ["FROZEN", B, "two does not answer: its controller stands still"]],
+    [
+      "a refresh is not carried out",
       { onA: [aSeen({ awaitsRefresh: true, reconciledAt: longAgo })], waitingSince: new Map([["uid-web", millis(NOW - 60_000)]]) },
       ["FROZEN", A, "one has not looked at web for a minute since it was asked to"],
     ],
     [
-      "it is green and nobody looks",
+      "it is green and nothing is compared",
       { onA: [aSeen({ reconciledAt: longAgo })] },
       ["FROZEN", A, "one has looked at none of its Applications for 420 s, and web say that all is well"],
     ],
@@ -62,18 +66,18 @@ describe("who owns what", () => {
     ["a new application that has not stood yet", { owned: [aRow({ hasStood: false })], onA: [] }],
     ["one that its user deletes", { owned: [aRow({ isLeaving: true })], onA: [], onB: [paused] }],
     ["an instance that cannot be reached", { seen: new Map([[B, []]]) }],
-    ["one whose controller says nothing either", { seen: new Map([[B, []]]), silent: new Set([A]) }],
-    ["an Application that is going", { owned: [], onA: [], onB: [aSeen({ isDeleting: true })] }],
-    ["a refresh that was asked for a moment ago", { onA: [aSeen({ awaitsRefresh: true })], waitingSince: new Map([["uid-web", NOW]]) }],
+    ["one whose controller does not answer either", { seen: new Map([[B, []]]), silent: new Set([A]) }],
+    ["an Application that is being deleted", { owned: [], onA: [], onB: [aSeen({ isDeleting: true })] }],
+    ["a refresh that was requested a moment ago", { onA: [aSeen({ awaitsRefresh: true })], waitingSince: new Map([["uid-web", NOW]]) }],
     [
       "refreshes that follow each other",
       { onA: [aSeen({ awaitsRefresh: true })], waitingSince: new Map([["uid-web", millis(NOW - 90_000)]]) },
     ],
     [
-      "an instance that looks at one of many",
+      "an instance that compares one of many",
       { owned: [aRow(), aRow({ argoName: "api" })], onA: [aSeen({ reconciledAt: longAgo }), aSeen({ name: "api" })] },
     ],
-    ["one that nobody looked at and that says so", { onA: [aSeen({ reconciledAt: longAgo, isGreen: false })] }],
+    ["an Application that is neither compared nor green", { onA: [aSeen({ reconciledAt: longAgo, isGreen: false })] }],
   ])("is in order for %s", (_what, over) => expect(found(over)).toEqual([]));
 
   it("has the same findings in whatever order things are read", () => {
@@ -84,7 +88,7 @@ describe("who owns what", () => {
     expect(judgeOwnership(one)).toHaveLength(6);
   });
 
-  it("never takes a phase of a move for an owner too few that has just begun", () => {
+  it("reports no missing owner in a phase of a move that has just begun", () => {
     for (const phase of MOVE_PHASES)
       expect(found({ owned: [aRow({ isMoving: true })], moves: [aMove(phase, 1_000)], onA: [paused] })).toEqual([]);
   });

@@ -10,26 +10,26 @@ import type { SeenApplication } from "../domain/seen-application.ts";
 export interface OwnershipObservation {
   readonly now: Millis;
   readonly owned: readonly Owned[];
-  /** Of each instance that could be reached what stands there. */
+  /** Applications on each instance that could be reached. */
   readonly seen: ReadonlyMap<InstanceId, readonly SeenApplication[]>;
-  /** Instances whose controllers were asked and said nothing. */
+  /** Instances whose controllers were asked and did not answer. */
   readonly silent: ReadonlySet<InstanceId>;
   readonly instances: readonly Pick<Instance, "id" | "name">[];
-  /** Those that have not ended. */
+  /** Moves that have not ended. */
   readonly moves: readonly Pick<Move, "id" | "unitId" | "from" | "to" | "phase" | "marks">[];
-  /** How long after a look Argo CD looks again by itself, at most, in ms. */
+  /** How long after a comparison Argo CD compares an application again by itself at the latest, in ms. */
   readonly resyncMs: number;
-  /** Since when the watchdog has seen each Application wait to be looked at, by uid. */
+  /** Since when the watchdog has observed each Application wait for a refresh, by uid. */
   readonly waitingSince: ReadonlyMap<string, Millis>;
 }
 
-/** Nobody owns a unit for a few seconds in a move; what takes this long has hung. In ms. */
+/** How long a unit may be without an owner in a move, in ms. Usually it is seconds; after this time the move hangs. */
 const GAP_LIMIT_MS = 60_000;
-/** A refresh is taken up in a third of a second, and in a second on a busy instance (measured); one that waits this long is not. In ms. */
+/** How long a refresh may wait, in ms. Measured: a third of a second, and one second on a busy instance. */
 const REFRESH_LIMIT_MS = 60_000;
-/** Beside two rounds of looks of its own, for an instance that has just started. In ms. */
+/** Time on top of two resyncs, for an instance that has just started, in ms. */
 const RESYNC_SLACK_MS = 60_000;
-/** Names that a sentence holds. */
+/** How many names a text lists. */
 const NAMED = 3;
 
 interface Place {
@@ -38,8 +38,9 @@ interface Place {
 }
 
 /**
- * What is wrong about who owns what, as rows and instances are at this moment, sorted by key. Rows and instances are not read at one
- * moment: what is found here is believed when it is found twice (`next-findings.ts`). Of an instance that cannot be reached nothing is said.
+ * Finds what is wrong about the ownership of applications, by the rows and instances as they were read; sorted by
+ * key. They are not read at the same moment, so a finding counts only when it is found twice (`next-findings.ts`).
+ * Nothing is said about an instance that cannot be reached.
  */
 export function judgeOwnership(observation: OwnershipObservation): readonly OwnershipFinding[] {
   const { owned, seen, instances } = observation;
@@ -92,7 +93,7 @@ function ownerFinding(row: Owned, known: Known): OwnershipFinding | undefined {
   return own.isPaused ? tell("NO_OWNER", `Application ${argoName} on ${nameOf(owner)} is paused, and no move is under way`) : undefined;
 }
 
-/** Since when nobody has been allowed to write for a unit; `undefined`: somebody is. */
+/** Since when nobody has been allowed to write for a unit. `undefined`: somebody is. */
 function ownerlessSince(move: OwnershipObservation["moves"][number]): Millis | undefined {
   if (!["REVOKE", "COMMIT", "GRANT", "ACTIVATE"].includes(move.phase)) return undefined;
   return beganAt(move, "REVOKE");
@@ -104,7 +105,7 @@ function orphanFinding({ instance, one }: Place, { rows, moving, nameOf, places 
   if (isDeleting || row?.owner === instance || row?.isLeaving === true) return undefined;
   const move = row === undefined ? undefined : moving.get(row.unitId);
   if (move !== undefined && [move.from, move.to].includes(instance)) return undefined;
-  // Told of as a second owner already, which is worse.
+  // Reported as TWO_OWNERS already, which is worse.
   if (row !== undefined && (places.get(name) ?? []).filter((place) => works(place.one)).length > 1) return undefined;
   const why = row === undefined ? "no row wants it" : `its owner is ${nameOf(row.owner)}`;
   return finding("ORPHAN", {
@@ -118,7 +119,7 @@ function orphanFinding({ instance, one }: Place, { rows, moving, nameOf, places 
 function frozenFinding(instance: InstanceId, known: Known): OwnershipFinding | undefined {
   const { rows, now, resyncMs, nameOf, silent } = known;
   const ones = known.seen.get(instance);
-  // Whose cluster cannot be reached either: that its controller says nothing proves nothing of it.
+  // Its cluster cannot be reached, so a controller that does not answer proves nothing.
   if (ones === undefined) return undefined;
   const own = ones.filter((one) => works(one) && rows.get(one.name)?.owner === instance);
   const stuck = own.filter((one) => isStuck(one, known));
@@ -153,10 +154,10 @@ function finding(
   return { key: `${rule} ${subject} ${about}`.trim(), rule, subject, instances: [...instances].sort(), text };
 }
 
-/** Argo CD's own time between two looks and its random part, where nothing is declared; in s. */
+/** Argo CD's own time between two comparisons with its random part, where no fleet is declared, in s. */
 const DEFAULT_S = 120 + 60;
 
-/** How long after a look Argo CD looks again by itself at most, on whatever instance, in ms. */
+/** How long after a comparison Argo CD compares an application again by itself at the latest, on any instance, in ms. */
 export function ownershipResyncOf(spec: FleetSpec | undefined): number {
   const pools = spec?.pools.map(({ engine }) => engine.reconciliationSeconds + engine.reconciliationJitterSeconds) ?? [];
   return Math.max(DEFAULT_S, ...pools) * 1000;

@@ -6,8 +6,8 @@ import { clearedDecision, type Findings, foundDecision, nextFindings, nextWaitin
 const finding = (key: string): OwnershipFinding => ({ key, rule: "ORPHAN", subject: "u", instances: ["i"], text: key });
 const [X, Y] = [finding("x"), finding("y")];
 
-/** Looks one after the other; what was opened and cleared at each, as `+x` and `-x`. */
-function observations(found: readonly (readonly OwnershipFinding[])[], start: Findings = startFindings([])): readonly string[] {
+/** What was opened (`+x`) and cleared (`-x`) at each of several checks in a row. */
+function changesAt(found: readonly (readonly OwnershipFinding[])[], start: Findings = startFindings([])): readonly string[] {
   let findings = start;
   return found.map((each) => {
     const { next, opened, cleared } = nextFindings(findings, each);
@@ -16,22 +16,22 @@ function observations(found: readonly (readonly OwnershipFinding[])[], start: Fi
   });
 }
 
-it("reports what two looks in a row have found, once, and clears what two in a row have not", () => {
-  expect(observations([[X], [X, Y], [X, Y], [X], [], [], []])).toEqual(["", "+x", "+y", "", "-y", "-x", ""]);
+it("reports what two checks in a row have found, once, and clears what two in a row have not", () => {
+  expect(changesAt([[X], [X, Y], [X, Y], [X], [], [], []])).toEqual(["", "+x", "+y", "", "-y", "-x", ""]);
 });
 
-it("does not flap: what comes and goes from look to look is not reported, nor cleared", () => {
-  expect(observations([[X], [], [X], [], [X]])).toEqual(["", "", "", "", ""]);
-  expect(observations([[X], [X], [], [X], [], [X]])).toEqual(["", "+x", "", "", "", ""]);
+it("does not flap: what comes and goes from check to check is neither reported nor cleared", () => {
+  expect(changesAt([[X], [], [X], [], [X]])).toEqual(["", "", "", "", ""]);
+  expect(changesAt([[X], [X], [], [X], [], [X]])).toEqual(["", "+x", "", "", "", ""]);
 });
 
-it("knows after a restart what was reported, from the journal alone", () => {
+it("knows what was reported after a restart, from the journal alone", () => {
   const journal = [foundDecision(X, millis(3)), clearedDecision(Y, millis(2)), foundDecision(Y, millis(1)), clearedDecision(X, millis(0))];
   expect(openFindings(journal)).toEqual([X]);
-  expect(observations([[X, Y], [Y], []], startFindings(openFindings(journal)))).toEqual(["", "+y", "-x"]);
+  expect(changesAt([[X, Y], [Y], []], startFindings(openFindings(journal)))).toEqual(["", "+y", "-x"]);
 });
 
-it("keeps what is about an instance that cannot be looked at, and is unsure of what only one look says", () => {
+it("keeps findings about an instance that cannot be reached, and is unsure of what only one check says", () => {
   const blind = nextFindings(startFindings([X]), [], () => true);
   expect(blind).toMatchObject({ opened: [], cleared: [], isUnsure: false });
   expect(nextFindings(blind.next, []).isUnsure).toBe(true);
@@ -39,7 +39,7 @@ it("keeps what is about an instance that cannot be looked at, and is unsure of w
   expect(nextFindings(startFindings([X]), [X]).isUnsure).toBe(false);
 });
 
-it("counts a refresh's age from the first look that saw it, anew after one that did not", () => {
+it("counts the age of a refresh from the first check that saw it, and again from zero after one that did not", () => {
   const waits = (awaitsRefresh: boolean) => [{ uid: "a", awaitsRefresh }];
   const first = nextWaiting(new Map(), waits(true), millis(1));
   expect([...nextWaiting(first, waits(true), millis(2))]).toEqual([["a", 1]]);

@@ -2,12 +2,12 @@ import type { Millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
 import { CLEARED, type OwnershipFinding } from "../domain/ownership.ts";
 
-/** What the watchdog remembers of one thing that it found. */
+/** What the watchdog remembers of a finding. */
 interface Known {
   readonly finding: OwnershipFinding;
-  /** It was reported. */
+  /** Whether it was reported. */
   readonly isOpen: boolean;
-  /** Looks in a row that did not find what was reported. */
+  /** How many checks in a row have not found what was reported. */
   readonly missed: number;
 }
 
@@ -19,21 +19,21 @@ export interface NextFindings {
   readonly next: Findings;
   /** Found for the second time in a row: to be reported. */
   readonly opened: readonly OwnershipFinding[];
-  /** Reported, and not found for the second time in a row. */
+  /** Reported, and missing for the second time in a row. */
   readonly cleared: readonly OwnershipFinding[];
-  /** Whether something was found, or not found any more, that one more look has to confirm. */
+  /** Whether something new, or something missing, has to be confirmed by one more check. */
   readonly isUnsure: boolean;
 }
 
-/** What was reported before this process began to look. */
+/** The findings that were reported before this process took over. */
 export function startFindings(open: readonly OwnershipFinding[]): Findings {
   return { known: new Map(open.map((finding) => [finding.key, { finding, isOpen: true, missed: 0 }])) };
 }
 
 /**
- * What follows from one more look. Rows and instances are read one after the other, so that a single look may find what is not so: a
- * finding is reported when two looks in a row have it, and cleared when two in a row have not. What is about an instance that could not be
- * looked at stays as it was (`isBlind`).
+ * The findings after one more check. Rows and instances are read one after the other, so a single check may be wrong.
+ * A finding is reported when two checks in a row have it, and cleared when two in a row do not have it. A finding
+ * about an instance that could not be reached stays as it was (`isBlind`).
  */
 export function nextFindings(
   { known }: Findings,
@@ -59,7 +59,7 @@ export function nextFindings(
   return { next: { known: next }, opened, cleared, isUnsure };
 }
 
-/** Since when each Application has been seen to wait for a look, by uid: those that wait no more are forgotten. */
+/** Since when each Application has been observed to wait for a refresh, by uid. Those that no longer wait are dropped. */
 export function nextWaiting(
   before: ReadonlyMap<string, Millis>,
   seen: Iterable<{ readonly uid: string; readonly awaitsRefresh: boolean }>,
@@ -68,7 +68,7 @@ export function nextWaiting(
   return new Map([...seen].filter(({ awaitsRefresh }) => awaitsRefresh).map(({ uid }) => [uid, before.get(uid) ?? now]));
 }
 
-/** What one look adds to the journal. */
+/** The journal entries for one check. */
 export function entriesOf(
   { opened, cleared }: { readonly opened: readonly OwnershipFinding[]; readonly cleared: readonly OwnershipFinding[] },
   at: Millis,
@@ -76,12 +76,12 @@ export function entriesOf(
   return [...opened.map((each) => foundDecision(each, at)), ...cleared.map((each) => clearedDecision(each, at))];
 }
 
-/** The journal's entry of what was found. */
+/** The journal entry for a finding. */
 export function foundDecision({ key, rule, subject, instances, text }: OwnershipFinding, at: Millis): Decision {
   return { at, subject, kind: "ownership", verdict: rule, rule: "WATCHDOG", details: { key, instances, reason: text } };
 }
 
-/** The journal's entry of what is not so any more. */
+/** The journal entry for a finding that has ended. */
 export function clearedDecision({ key, rule, subject, instances, text }: OwnershipFinding, at: Millis): Decision {
   return { at, subject, kind: "ownership", verdict: CLEARED, rule, details: { key, instances, reason: text } };
 }

@@ -4,7 +4,7 @@ import { parseSeen } from "./parse-seen.ts";
 
 const metadata = { name: "web", uid: "1" };
 
-it("reads an Application by the marks that moves and refreshes put on it", () => {
+it("parses the annotations that moves and refreshes set on an Application", () => {
   const status = { reconciledAt: "2026-01-01T00:00:00Z", sync: { status: "Synced" }, health: { status: "Healthy" } };
   expect(parseSeen({ metadata, status })).toEqual({
     ...{ name: "web", uid: "1", isPaused: false, isArriving: false, isDeleting: false, awaitsRefresh: false },
@@ -22,12 +22,11 @@ it("reads an Application by the marks that moves and refreshes put on it", () =>
   });
 });
 
-it.each([undefined, null, [], "x", {}, { metadata: { name: "web" } }, { metadata: { name: 1, uid: "2" } }])(
-  "takes %j for no Application",
-  (raw) => expect(parseSeen(raw)).toBeUndefined(),
+it.each([undefined, null, [], "x", {}, { metadata: { name: "web" } }, { metadata: { name: 1, uid: "2" } }])("refuses %j", (raw) =>
+  expect(parseSeen(raw)).toBeUndefined(),
 );
 
-it("believes nothing of a status but its form", () => {
+it("accepts a status of any shape", () => {
   expect(parseSeen({ metadata, status: { reconciledAt: {}, sync: [], health: "Healthy" } })).toMatchObject({
     reconciledAt: undefined,
     isGreen: false,

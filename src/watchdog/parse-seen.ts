@@ -1,14 +1,14 @@
 import { asObject, asTime } from "../domain/json.ts";
 import type { SeenApplication } from "../domain/seen-application.ts";
 
-/** Stops Argo CD from looking at an Application. */
+/** An annotation that stops Argo CD from comparing an Application. */
 const PAUSE = "argocd.argoproj.io/skip-reconcile";
-/** Argo CD takes it off when it has looked. */
+/** An annotation that requests a refresh. Argo CD removes it after the comparison. */
 const REFRESH = "argocd.argoproj.io/refresh";
-/** On a copy that a move has not activated yet. */
+/** An annotation on an arrival: a copy that a move has not activated yet. */
 const ARRIVING = "argosy.dev/arriving";
 
-/** An Application as the API server gives it; `undefined`: it is none. Its fields are believed in nothing but their form. */
+/** Parses an Application as the API server gives it. `undefined`: it has no name or uid. Any field may have any shape. */
 export function parseSeen(raw: unknown): SeenApplication | undefined {
   const metadata = asObject(asObject(raw)["metadata"]);
   const { name, uid } = metadata;

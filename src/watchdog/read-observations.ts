@@ -6,7 +6,7 @@ import type { ApplicationsSeen, ControllersSeen } from "./port.ts";
 
 const PAGE = 5_000;
 
-/** Who has to work for what, in bounded pages. */
+/** Reads which instance should work on each application, in pages of limited size. */
 export async function readOwned(store: OwnershipStore, signal: AbortSignal): Promise<readonly OwnedApplication[]> {
   const all: OwnedApplication[] = [];
   for (let after = ""; ; after = all.at(-1)?.id ?? "") {
@@ -16,7 +16,10 @@ export async function readOwned(store: OwnershipStore, signal: AbortSignal): Pro
   }
 }
 
-/** What stands on each instance that can be reached: clusters beside each other, so that a silent one holds up no other, their instances in turn. */
+/**
+ * Reads the Applications on each instance that can be reached. Clusters are read in parallel, so that one that does
+ * not answer delays no other; the instances of a cluster one after the other.
+ */
 export async function readSeen(
   applications: ApplicationsSeen,
   instances: readonly Instance[],
@@ -26,7 +29,7 @@ export async function readSeen(
   const readAll = async (some: readonly Instance[]): Promise<void> => {
     for (const instance of some) {
       const found = await applications.list(instance, signal);
-      // Its other instances cannot be reached either, and each would take as long to say so.
+      // Its other instances cannot be reached either, and each would cost one more timeout.
       if (found === undefined) return;
       seen.set(instance.id, found);
     }
@@ -35,10 +38,13 @@ export async function readSeen(
   return seen;
 }
 
-/** Asked at once of a cluster: each that stands still takes as long to show it as all of them. */
+/**
+ * How many controllers of a cluster are asked at the same time. One that hangs costs a timeout, and all of them
+ * together cost no more.
+ */
 const ASKED_AT_ONCE = 25;
 
-/** Instances whose controllers were asked and said nothing; clusters beside each other. */
+/** Finds the instances whose controllers were asked and did not answer. Clusters are asked in parallel. */
 export async function readSilent(
   controllers: ControllersSeen,
   instances: readonly Instance[],

@@ -1,12 +1,12 @@
 import { randomInt } from "node:crypto";
 
 /**
- * Hands out loopback addresses, each once. They come from 127.16.0.0 to 127.254.255.255 at random: several nodes on one
- * machine know nothing of each other, and with 15 million addresses a thousand pods hardly ever meet.
+ * Hands out loopback addresses, each once. They come from 127.16.0.0 to 127.254.255.255 at random: several nodes on
+ * one machine do not know each other, and among 15 million addresses a thousand pods hardly ever collide.
  */
 export interface Addresses {
   take(): string;
-  /** Marks an address as taken that was handed out by a predecessor. */
+  /** Marks an address as taken that a predecessor has handed out. */
   keep(address: string): void;
   release(address: string): void;
 }

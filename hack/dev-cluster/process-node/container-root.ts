@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import type { VolumeMount } from "./pod.ts";
 
 /**
- * Builds the folder that stands for a container's `/`: fresh on every start, as a container's own file system is, with a link for each
- * mount. Mounts on one another go into the volume below, outermost first.
+ * Builds the folder that stands for a container's `/`. It is new with every start, as a container's file system is,
+ * and has a link for each mount. A mount below another one goes into the outer volume, outermost first.
  */
 export function prepareRoot(root: string, mounts: readonly VolumeMount[], volume: (name: string) => string): void {
   rmSync(root, { recursive: true, force: true });
@@ -20,7 +20,7 @@ export function prepareRoot(root: string, mounts: readonly VolumeMount[], volume
   }
 }
 
-/** Makes folders that the image would bring, where no mount has brought them. */
+/** Creates folders that the image would have, where there is no mount. */
 export function addFolders(root: string, folders: Readonly<Record<string, number>>): void {
   for (const [path, mode] of Object.entries(folders)) mkdirSync(join(root, path), { recursive: true, mode });
 }
@@ -28,11 +28,11 @@ export function addFolders(root: string, folders: Readonly<Record<string, number
 export interface VolumeContent {
   /** Path → content. */
   readonly files: Readonly<Record<string, string>>;
-  /** Paths that somebody else writes. */
+  /** Paths that the program itself writes. */
   readonly others: readonly string[];
 }
 
-/** Makes a volume's files exactly `content`; a file whose content is right is left alone, which `written` remembers. */
+/** Makes a volume's files exactly `content`. A file with the right content is left alone; `written` remembers it. */
 export function writeVolume(directory: string, content: VolumeContent, written: Map<string, string>): void {
   mkdirSync(directory, { recursive: true });
   const wanted = new Set([...Object.keys(content.files), ...content.others]);

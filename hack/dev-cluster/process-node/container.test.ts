@@ -51,7 +51,7 @@ function aWorld(changes: Partial<ContainerOptions> = {}) {
 }
 
 describe("a container", () => {
-  it("waits for what is missing, with a kubelet's reason, then runs", async () => {
+  it("waits for missing objects, with a kubelet's reason, then runs", async () => {
     const { world, container, step } = aWorld();
     world.missing = 'secret "x" not found';
     expect(await step()).toBe(500);
@@ -64,7 +64,7 @@ describe("a container", () => {
     expect(container.view()).toMatchObject({ state: { kind: "running" }, isReady: true, restartCount: 0 });
   });
 
-  it("starts again after an end: at once, then after waits that double", async () => {
+  it("restarts after an end: at once, then after waits that double", async () => {
     const { world, container, step, end } = aWorld();
     const waits: number[] = [];
     await step();
@@ -81,7 +81,7 @@ describe("a container", () => {
     expect(container.view()).toMatchObject({ state: { kind: "running" }, last: { exitCode: 1, reason: "Error" }, restartCount: 5 });
   });
 
-  it("ends for good under the policies that say so", async () => {
+  it("stays ended under the restart policies that say so", async () => {
     for (const [restartPolicy, code, restarts] of [
       ["Never", 1, false],
       ["OnFailure", 0, false],
@@ -95,7 +95,7 @@ describe("a container", () => {
     }
   });
 
-  it("is ended when it holds more memory than its limit, and says so", async () => {
+  it("is killed when it uses more memory than its limit, and says so", async () => {
     const { world, container, step } = aWorld();
     const limited = aContainer({ resources: { limits: { memory: "1Mi" } } });
     await step(limited);
@@ -129,7 +129,7 @@ describe("a container", () => {
     expect(records.length).toBe(1);
   });
 
-  it("goes on with a run somebody else started, and counts its end", async () => {
+  it("continues a run that a predecessor started, and counts its end", async () => {
     const first = aWorld();
     await first.step();
     const record = first.records[0];

@@ -5,7 +5,7 @@ import { type Prober, startProber } from "./prober.ts";
 import { parseQuantity } from "./quantity.ts";
 import type { Run } from "./run.ts";
 
-/** What is remembered about a container between runs and, on disk, between runs of the node. */
+/** What is remembered about a container between its runs, and on disk between runs of the node. */
 export interface ContainerRecord {
   readonly image: string;
   readonly startedAtMs: number;
@@ -19,7 +19,7 @@ export type Prepared =
   | { readonly ok: true; readonly start: (record: ContainerRecord) => Promise<Run> }
   | { readonly ok: false; readonly reason: string; readonly message?: string; readonly retryMs: number };
 
-/** A container a predecessor of this node left: its last run, and the process of it if it still goes on. */
+/** A container of this node's predecessor: its last run, and the process of that run if it still runs. */
 export interface FoundContainer {
   readonly record: ContainerRecord;
   readonly run: Run | undefined;
@@ -31,7 +31,7 @@ export interface ContainerOptions {
   readonly restartPolicy: string;
   readonly backoff: CrashBackoff;
   readonly nowMs: () => number;
-  /** Looks up everything a start needs. */
+  /** Finds everything that a start needs. */
   readonly prepare: (container: Container, signal: AbortSignal) => Promise<Prepared>;
   readonly onChange: () => void;
   readonly found?: FoundContainer;
@@ -41,18 +41,18 @@ export interface ContainerOptions {
 /** One container of a pod on this node. */
 export interface PodContainer {
   view(): ContainerView;
-  /** Does what is due now; returns after how many ms there is more, if nothing else happens. */
+  /** Does what is due now. Returns after how many ms there is more to do, if nothing else happens. */
   step(container: Container, signal: AbortSignal): Promise<number | undefined>;
   stop(graceMs: number): void;
   isGone(): boolean;
   run(): Run | undefined;
-  /** Ends the run if it holds more memory than its limit. */
+  /** Ends the run if it uses more memory than its limit. */
   checkMemory(): void;
-  /** Lets go of the run without ending it. */
+  /** Forgets the run without ending it. */
   detach(): Promise<void>;
 }
 
-/** A container's present. `state` is what is reported; `run` what there is. */
+/** The present state of a container. `state`: what is reported. `run`: the run, if there is one. */
 interface Life {
   spec: Container;
   record: ContainerRecord | undefined;
@@ -63,12 +63,15 @@ interface Life {
   dueMs: number;
   /** Why we ended the run, if we did. */
   killReason: string | undefined;
-  /** Grace that was granted when it was asked to end for good. */
+  /** The grace period it got when it was asked to end for good. */
   stopping: { readonly graceMs: number } | undefined;
   isReplacing: boolean;
 }
 
-/** For runs ended because of a probe or a new image, in ms: shorter than a pod's own grace, since nobody waits for the old one. */
+/**
+ * Grace period of runs that are ended because of a probe or a new image, in ms. It is shorter than a pod's own,
+ * because nobody waits for the old run.
+ */
 const stopGraceMs = 5000;
 
 export function createContainer(first: Container, options: ContainerOptions): PodContainer {
@@ -94,7 +97,7 @@ export function createContainer(first: Container, options: ContainerOptions): Po
       return undefined;
     },
     stop(graceMs) {
-      // Only a shorter grace changes anything, as by a second deletion.
+      // Only a shorter grace period changes anything, for example that of a second deletion.
       if (life.stopping !== undefined && graceMs >= life.stopping.graceMs) return;
       life.stopping = { graceMs };
       life.prober?.stop();
@@ -136,13 +139,13 @@ function follow(life: Life, options: ContainerOptions, run: Run): void {
   life.run = run;
   void run.ended.then((code) => life.run === run && end(life, options, code));
   const onUnhealthy = () => run.stop(stopGraceMs);
-  // There is nothing to ask where there is no process.
+  // Without a process there is nothing to ask.
   const container = run.pid === undefined ? withoutProbes(life.spec) : life.spec;
   life.prober = options.neverReady
     ? undefined
     : startProber({ container, podIP: options.podIP, onReadiness: options.onChange, onUnhealthy });
   setState(life, options, { kind: "running", startedAt: rfc3339(life.record?.startedAtMs ?? options.nowMs()) });
-  // Asked to end while it was being started.
+  // It was asked to end while it was being started.
   if (life.stopping !== undefined) run.stop(life.stopping.graceMs);
 }
 

@@ -2,16 +2,16 @@
 export interface DnsQuestion {
   /** In lower case, without a dot at the end. */
   readonly name: string;
-  /** 1 asks for an IPv4 address, 28 for an IPv6 address. */
+  /** Type of the record: 1 for an IPv4 address, 28 for an IPv6 address. */
   readonly type: number;
 }
 
 const headerBytes = 12;
 const typeA = 1;
-/** Clients ask again after so many seconds. */
+/** Time to live of answers, in s. */
 const ttlSeconds = 5;
 
-/** The first question of a query; undefined if the message is none. Names in queries are never compressed. */
+/** The first question of a query. `undefined`: the message is no query. Names in queries are never compressed. */
 export function parseQuery(message: Buffer): DnsQuestion | undefined {
   const isQuery = message.length > headerBytes && (message.readUInt8(2) & 0xf8) === 0 && message.readUInt16BE(4) >= 1;
   const labels: string[] = [];
@@ -25,12 +25,12 @@ export function parseQuery(message: Buffer): DnsQuestion | undefined {
   return { name: labels.join("."), type: message.readUInt16BE(at + 1) };
 }
 
-/** Answers a query with an address; with nothing but the name's existence for other types; or that there is no such name. */
+/** Answers a query: with an address, for other types only with the existence of the name, or that there is no such name. */
 export function answerQuery(query: Buffer, question: DnsQuestion, address: string | undefined): Buffer {
   const questionEnd = headerBytes + question.name.length + (question.name === "" ? 1 : 2) + 4;
   const hasAnswer = address !== undefined && question.type === typeA;
   const response = Buffer.from(query.subarray(0, questionEnd));
-  // An answer, authoritative, recursion as was desired; "no such name" is code 3.
+  // An authoritative answer, with recursion as desired. "No such name" is code 3.
   response.writeUInt16BE(0x8480 | (query.readUInt16BE(2) & 0x0100) | (address === undefined ? 3 : 0), 2);
   for (const [field, count] of [
     [4, 1],
@@ -41,7 +41,7 @@ export function answerQuery(query: Buffer, question: DnsQuestion, address: strin
     response.writeUInt16BE(count, field);
   if (!hasAnswer) return response;
   const record = Buffer.alloc(16);
-  // The name is the one at the beginning of the question.
+  // The name is a pointer to the one in the question.
   record.writeUInt16BE(0xc000 | headerBytes, 0);
   record.writeUInt16BE(typeA, 2);
   record.writeUInt16BE(1, 4);

@@ -82,7 +82,7 @@ describe("the environment of a container", () => {
     });
   });
 
-  it("goes without what is optional and missing", () => {
+  it("leaves out what is optional and missing", () => {
     const ref = { name: "absent", key: "k", optional: true };
     const result = resolve({
       envFrom: [{ configMapRef: { name: "absent", optional: true } }],

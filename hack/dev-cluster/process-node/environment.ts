@@ -2,13 +2,13 @@ import { expand } from "./expand.ts";
 import type { Container, EnvFrom, EnvVar, Pod } from "./pod.ts";
 import { parseQuantity } from "./quantity.ts";
 
-/** Looks up config maps and secrets of the pod's namespace, already read and decoded. Undefined: there is no such object. */
+/** Reads config maps and secrets of the pod's namespace, decoded. `undefined`: there is no such object. */
 export interface References {
   configMap(name: string): Readonly<Record<string, string>> | undefined;
   secret(name: string): Readonly<Record<string, string>> | undefined;
 }
 
-/** What a pod may refer to of itself. */
+/** The fields of a pod that it may refer to. */
 export interface PodFacts {
   readonly pod: Pod;
   readonly podIP: string;
@@ -19,8 +19,8 @@ export type Environment =
   | { readonly ok: false; readonly missing: string };
 
 /**
- * The variables of a container: `envFrom` first, then `env` in order, each able to refer to those before it. A required config map,
- * secret or key that is not there is named in `missing`, and the container must not start.
+ * The variables of a container: `envFrom` first, then `env` in order, each able to refer to earlier ones. `missing`
+ * names a required config map, secret or key that does not exist; then the container must not start.
  */
 export function resolveEnvironment(container: Container, facts: PodFacts, references: References): Environment {
   const variables: Record<string, string> = {};
@@ -46,7 +46,7 @@ function allOf(source: EnvFrom, references: References): Readonly<Record<string,
   return data ?? {};
 }
 
-/** A field of the pod as `fieldRef` names it; undefined for fields that have no value or are not known. */
+/** A field of the pod by its name in `fieldRef`. `undefined`: it has no value, or the name is not known. */
 export function podField(path: string, { pod, podIP }: PodFacts): string | undefined {
   const [, map, key] = /^metadata\.(labels|annotations)\['([^']+)'\]$/.exec(path) ?? [];
   if (map === "labels" || map === "annotations") return pod.metadata[map]?.[key ?? ""] ?? "";

@@ -1,6 +1,6 @@
 /**
- * Replaces `$(NAME)` by the variable's value, as the API documents for container commands, arguments and values of variables:
- * `$$(NAME)` stands for the text `$(NAME)`, and a name that is not known is left as it is.
+ * Replaces `$(NAME)` by the variable's value, as the API documents it for commands, arguments and values of
+ * variables. `$$(NAME)` stands for the text `$(NAME)`. An unknown name is left as it is.
  */
 export function expand(text: string, variables: Readonly<Record<string, string>>): string {
   return text.replace(/\$\$|\$\(([^()]*)\)/g, (found, name: string | undefined) => {

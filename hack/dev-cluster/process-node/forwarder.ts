@@ -5,9 +5,9 @@ export interface Endpoint {
   readonly port: number;
 }
 
-/** A TCP listener that leads to whatever `target` names at the moment a connection comes in. */
+/** A TCP listener that connects to whatever `target` returns when a connection comes in. */
 export interface Forwarder {
-  /** False when the address could not be had. */
+  /** False: the address was taken. */
   readonly ready: Promise<boolean>;
   close(): Promise<void>;
 }

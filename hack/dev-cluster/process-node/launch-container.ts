@@ -25,12 +25,12 @@ export interface LaunchDeps {
   readonly catalogue: Catalogue;
   readonly addressOf: (service: ServiceName) => string | undefined;
   readonly nameServer: (namespace: string) => string;
-  /** Where the pod finds its API server. */
+  /** How the pod reaches its API server. */
   readonly apiServer: (pod: Pod) => Promise<{ readonly server: string; readonly ca: string }>;
   readonly endsWithUs: boolean;
-  /** To be called when something is there that was waited for. */
+  /** To be called when something that was missing may be there now. */
   readonly onReady: () => void;
-  /** Writes down what is needed to find the run again. */
+  /** Stores what is needed to find the run again. */
   readonly remember: (record: ContainerRecord, forwards: readonly PortForward[]) => void;
 }
 
@@ -40,8 +40,8 @@ interface Wanted {
 }
 
 /**
- * Prepares the start of a container whose image is a program known here: the program itself, variables, volumes, addresses. What is
- * missing is waited for, with the reason a kubelet would give.
+ * Prepares the start of a container whose image is a known program: the program, variables, volumes, addresses. It
+ * waits for what is missing, with the reason that a kubelet would give.
  */
 export async function prepareProcess({ container, image }: Wanted, deps: LaunchDeps, signal: AbortSignal): Promise<Prepared> {
   const sets: BuiltSet[] = [];
@@ -75,13 +75,19 @@ export async function prepareProcess({ container, image }: Wanted, deps: LaunchD
   return { ok: true, start: async (record) => await start({ launch, sets, deps, record }) };
 }
 
-/** Rewrites the volumes of a running pod after what they are made of has changed; what is missing meanwhile stays as it was. */
+/**
+ * Writes the volumes of a running pod again after their sources have changed. A file whose source is missing now
+ * stays as it was.
+ */
 export async function refreshVolumes(volumes: Volumes, signal: AbortSignal): Promise<void> {
   const references: References = await volumes.references(signal);
   await volumes.write(references, signal);
 }
 
-/** The programs, or, if they have to be built first, that they are being "pulled". A build that fails is reported like an image that cannot be had. */
+/**
+ * The programs of an image. While they are built, the image is being "pulled". A build that fails is reported like an
+ * image that cannot be pulled.
+ */
 async function obtained(set: string, deps: LaunchDeps, signal: AbortSignal): Promise<BuiltSet | (Prepared & { readonly ok: false })> {
   const building = deps.catalogue
     .obtain(set, signal)
@@ -109,7 +115,7 @@ function isAbsent(peer: string, deps: LaunchDeps): boolean {
   return service !== undefined && deps.addressOf(service) === undefined;
 }
 
-/** Mounts are links here, and Argo CD takes a link within a checkout below a link for one that leads out of the repository. */
+/** Mounts are links here. Argo CD takes a link within a checkout below such a link for one that leads out of the repository. */
 function realTemporary(directory: string | undefined): Readonly<Record<string, string>> {
   return directory === undefined ? {} : { TMPDIR: realpathSync(directory) };
 }
@@ -121,7 +127,7 @@ async function start({
   record,
 }: {
   readonly launch: Launch;
-  /** The set of the program first. */
+  /** The set of the program itself comes first. */
   readonly sets: readonly BuiltSet[];
   readonly deps: LaunchDeps;
   readonly record: ContainerRecord;

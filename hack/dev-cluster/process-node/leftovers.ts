@@ -4,7 +4,10 @@ import { findProcess, stopProcess } from "../processes/process.ts";
 
 const graceMs = 3000;
 
-/** Ends the processes of pods that went while no node was there to see it, and removes their files. `known` are the folders of pods that exist. */
+/**
+ * Ends the processes of pods that were deleted while no node ran, and deletes their files. `known`: folders of pods
+ * that exist.
+ */
 export async function endStrangers(directory: string, known: ReadonlySet<string>): Promise<void> {
   const strangers = readdirSync(join(directory, "pods")).filter((name) => !known.has(name));
   for (const stranger of strangers.map((name) => join(directory, "pods", name))) {

@@ -3,10 +3,10 @@ import type { Log } from "../../../src/telemetry/log.ts";
 import { answerQuery, parseQuery } from "./dns-message.ts";
 import { type ServiceName, serviceOf } from "./service-names.ts";
 
-/** Above the ports that need a privilege; each namespace has an address of its own. */
+/** Above the privileged ports. Each namespace has its own address. */
 export const nameServerPort = 10_053;
 
-/** Answers for the Services as pods of one namespace see them: short names are of that namespace. */
+/** Answers for Services as pods of one namespace see them: short names are names of that namespace. */
 export interface NameServer {
   close(): Promise<void>;
 }
@@ -19,8 +19,8 @@ export interface NameServerOptions {
 }
 
 /**
- * Only programs in which the name server can be set are served by this. gRPC's clients can, and must: what they verify in a certificate
- * is the name they connect to.
+ * Only for programs in which the name server can be configured. gRPC clients can, and have to use it: the name they
+ * connect to is the one they check in the certificate.
  */
 export function startNameServer(options: NameServerOptions): NameServer {
   const socket: Socket = createSocket("udp4");

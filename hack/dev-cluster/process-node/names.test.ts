@@ -41,7 +41,7 @@ describe("names of Services", () => {
     expect(replace(text)).toBe(text);
   });
 
-  it("are looked up in the pod's own namespace when they are short", () => {
+  it("are names of the pod's own namespace when they are short", () => {
     expect(serviceOf("redis", "one")).toEqual({ namespace: "one", name: "redis" });
     expect(serviceOf("redis.two", "one")).toEqual({ namespace: "two", name: "redis" });
     expect(serviceOf("redis.two.example.com", "one")).toBeUndefined();

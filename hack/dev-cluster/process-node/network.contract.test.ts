@@ -25,7 +25,7 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-/** Answers every connection with a word and closes it. */
+/** Answers every connection with one word and closes it. */
 async function aServer(word: string): Promise<Endpoint> {
   const server: Server = createServer((socket) => socket.end(word));
   server.listen(0, "127.0.0.1");
@@ -43,7 +43,7 @@ async function ask(at: Endpoint): Promise<string> {
 }
 
 describe("a forwarder", () => {
-  it("leads each connection to the target of that moment, and closes it when there is none", async () => {
+  it("connects to the present target, and closes the connection when there is none", async () => {
     const targets = [await aServer("one"), undefined, await aServer("two")];
     const at = { host: "127.0.0.1", port: await freePort() };
     const forwarder = startForwarder(at, () => targets.shift());
@@ -130,7 +130,7 @@ describe("probes", () => {
     return health;
   }
 
-  it("make a container ready once it answers well, soon and without counting what went before", async () => {
+  it("make a container ready soon after its first success, and do not count failures before that", async () => {
     const health = await aHealth();
     const prober = startProber({
       container: aContainer({
@@ -146,7 +146,7 @@ describe("probes", () => {
     await until("readiness", () => prober.isReady(), Boolean);
   });
 
-  it("end a container that fails its liveness probe as often as it may", async () => {
+  it("end a container that has failed its liveness probe often enough", async () => {
     const health = await aHealth();
     let unhealthy = 0;
     const livenessProbe = { httpGet: { port: "web" }, periodSeconds: 0.01, failureThreshold: 2 };
@@ -164,7 +164,7 @@ describe("probes", () => {
     );
   });
 
-  it("let a slow start take its time before readiness counts, and end what never starts", async () => {
+  it("wait for a slow start before readiness counts, and end a container that never starts", async () => {
     const closed = await freePort();
     let unhealthy = 0;
     const startupProbe = { tcpSocket: { port: closed }, periodSeconds: 0.1, failureThreshold: 2 };
@@ -176,7 +176,7 @@ describe("probes", () => {
     });
     closing.push(() => prober.stop());
     await until(
-      "the end of patience",
+      "the end of the start-up probe",
       () => unhealthy,
       (times) => times === 1,
     );
@@ -203,7 +203,7 @@ describe("the name server", () => {
     await expect(resolver.resolve6("web")).rejects.toMatchObject({ code: "ENODATA" });
   });
 
-  it("hears only questions", () => {
+  it("answers only queries", () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => typeof (parseQuery(Buffer.from(bytes))?.name ?? "") === "string"));
     expect(parseQuery(Buffer.alloc(12))).toBeUndefined();
     expect(parseQuery(Buffer.from("000084000001000000000000016100000100010000", "hex"))).toBeUndefined();

@@ -7,10 +7,13 @@ interface NodeObject extends KubeObject {
   readonly spec?: { readonly taints?: readonly { readonly key: string }[] };
 }
 
-/** More than any test asks for: what fits on this machine is not the scheduler's question. */
+/** More than any test requests, because scheduling by size is not tested here. */
 const capacity = { cpu: "1000", memory: "4Ti", pods: "5000", "ephemeral-storage": "4Ti" };
 
-/** Makes the Node, or takes over the one of that name, and says that it is ready. A new node is born with a taint that keeps pods away until somebody removes it. */
+/**
+ * Creates the Node, or takes over the one of that name, and reports it ready. A new node has a taint that keeps pods
+ * away until it is removed.
+ */
 export async function registerNode(client: KubeClient, name: string, signal: AbortSignal): Promise<void> {
   const labels = { "kubernetes.io/os": "linux", "kubernetes.io/arch": arch() === "x64" ? "amd64" : arch(), "kubernetes.io/hostname": name };
   const node = await client.apply<NodeObject>(

@@ -18,7 +18,7 @@ export interface ContainerFolders {
   readonly log: string;
 }
 
-/** What must be known to go on with a container that somebody else started. */
+/** What is needed to continue a container that a predecessor started. */
 export interface SavedContainer {
   readonly ip: string;
   readonly record: ContainerRecord;
@@ -30,7 +30,7 @@ export function podDirectory(node: string, uid: string): string {
   return join(node, "pods", hash(uid, 8));
 }
 
-/** Where what a container says is kept, also after it has gone. */
+/** Where a container's output is kept, also after it has gone. */
 export function containerLog(node: string, pod: { readonly namespace: string; readonly name: string }, container: string): string {
   return join(node, "logs", pod.namespace, pod.name, `${container}.log`);
 }
@@ -47,20 +47,20 @@ export function removePodFiles(node: string, uid: string): void {
   for (const folder of [socketFolder(pod), pod]) rmSync(folder, { recursive: true, force: true });
 }
 
-/** Address a predecessor of this node gave the pod, which its processes listen on. */
+/** The address that a predecessor of this node gave the pod, on which its processes listen. */
 export function savedAddress(node: string, uid: string): string | undefined {
   const file = join(podDirectory(node, uid), "address");
   return existsSync(file) ? readFileSync(file, "utf8") : undefined;
 }
 
-/** To be called before the process is started: afterwards nobody may be left to do it. */
+/** To be called before the process is started: this node may be gone right after that. */
 export function saveContainer(folders: ContainerFolders, saved: SavedContainer): void {
   mkdirSync(folders.own, { recursive: true });
   writeFileSync(join(folders.own, "..", "address"), saved.ip);
   writeFileSync(join(folders.own, "record.json"), JSON.stringify(saved));
 }
 
-/** The run a predecessor of this node started, whether it goes on or has ended meanwhile. */
+/** The run that a predecessor of this node started, whether it still runs or has ended. */
 export function findContainer(folders: ContainerFolders): FoundContainer | undefined {
   const saved = readSaved(folders);
   if (saved === undefined) return undefined;
@@ -69,7 +69,7 @@ export function findContainer(folders: ContainerFolders): FoundContainer | undef
   return { record: saved.record, run, exitCode: exitCodeOf(folders.run) ?? 255 };
 }
 
-/** Ending a container together with its node is no crash: the next node starts it at once. */
+/** A container that ends together with its node has not crashed: the next node starts it at once. */
 export function forgetCrashes(folders: ContainerFolders): void {
   const saved = readSaved(folders);
   if (saved !== undefined) saveContainer(folders, { ...saved, record: { ...saved.record, crashes: 0 } });
@@ -80,7 +80,10 @@ function readSaved(folders: ContainerFolders): SavedContainer | undefined {
   return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as SavedContainer) : undefined;
 }
 
-/** A path short enough for sockets, which have 107 bytes: below the pod's folder if that leaves room, else in the system's one for such things. */
+/**
+ * A path that is short enough for sockets (107 bytes): below the pod's folder if possible, else in the system's
+ * temporary folder.
+ */
 function socketFolder(pod: string): string {
   const own = join(pod, "s");
   return own.length <= 90 ? own : join(tmpdir(), `argosy-${hash(pod, 12)}`);

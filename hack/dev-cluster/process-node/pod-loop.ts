@@ -12,10 +12,10 @@ import { createStatusWriter } from "./status-writer.ts";
 export interface PodLoop {
   /** Work on one key (`namespace/name`). */
   work(key: string, signal: AbortSignal): Promise<WorkResult | undefined>;
-  /** Pods that are here, in the order of their keys. */
+  /** Pods of this node, sorted by key. */
   runtimes(): readonly (readonly [key: string, runtime: PodRuntime])[];
   runtime(at: ObjectName): PodRuntime | undefined;
-  /** Ends every process and says so to the API server, so that nobody takes the pods for ready while no node is there. */
+  /** Ends every process and reports that, so that no pod counts as ready while there is no node. */
   end(signal: AbortSignal): Promise<void>;
 }
 
@@ -24,13 +24,13 @@ export interface PodLoopOptions extends Omit<PodRuntimeDeps, "onChange" | "nowMs
   readonly clock: Clock;
   readonly addresses: Addresses;
   readonly pod: (at: ObjectName) => Pod | undefined;
-  /** Asks for another run of the work for this key. */
+  /** Requests another run of the work for this key. */
   readonly again: (key: string, namespace: string) => void;
 }
 
-/** For processes that nobody grants a time any more, in ms. */
+/** Grace period for processes without one of their own, in ms. */
 const lastGraceMs = 3000;
-/** How soon to check again whether something has ended, in ms, in case nobody says so. */
+/** How soon to check again whether something has ended, in ms, in case no event says so. */
 const observeAgain: WorkResult = { requeueAfterMs: 1000 };
 
 export function createPodLoop(options: PodLoopOptions): PodLoop {
@@ -56,7 +56,7 @@ export function createPodLoop(options: PodLoopOptions): PodLoop {
     await report(pod, runtime, signal);
     return { requeueAfterMs };
   };
-  /** Ends what a pod runs; true once there is nothing left of it. */
+  /** Ends what a pod runs. Returns true once nothing is left of it. */
   const finish = (key: string, runtime: PodRuntime, graceMs: number): boolean => {
     runtime.stop(graceMs);
     if (!runtime.isGone()) return false;
@@ -77,7 +77,7 @@ export function createPodLoop(options: PodLoopOptions): PodLoop {
     async work(key, signal) {
       const pod = options.pod(nameOf(key));
       const runtime = runtimes.get(key);
-      // Gone, or another pod of that name, as a StatefulSet makes them.
+      // It is gone, or it is another pod of the same name, as StatefulSets create.
       if (runtime !== undefined && runtime.uid !== pod?.metadata.uid && !finish(key, runtime, lastGraceMs)) return observeAgain;
       if (pod === undefined) return undefined;
       if (pod.metadata.deletionTimestamp !== undefined) return await remove(key, pod, signal);
@@ -91,7 +91,7 @@ export function createPodLoop(options: PodLoopOptions): PodLoop {
         [...runtimes].map(async ([key, runtime]) => {
           const hadProcess = await runtime.end(lastGraceMs);
           const pod = options.pod(nameOf(key));
-          // An API server that is away will hear it from the next node.
+          // If the API server does not answer, the next node will report it.
           if (hadProcess && pod?.metadata.uid === runtime.uid) await report(pod, runtime, signal).catch(() => undefined);
         }),
       );

@@ -24,15 +24,15 @@ export interface PodRuntime {
   readonly startedAtMs: number;
   views(): readonly ContainerView[];
   containers(): ReadonlyMap<string, PodContainer>;
-  /** Does what is due now; returns after how many ms there is more. */
+  /** Does what is due now. Returns after how many ms there is more to do. */
   step(pod: Pod, signal: AbortSignal): Promise<number>;
   stop(graceMs: number): void;
   isGone(): boolean;
-  /** Removes the pod's files; to be called when it is gone. */
+  /** Deletes the pod's files. To be called once it is gone. */
   remove(): void;
-  /** Ends all processes and keeps the files, for a node that will be started again; whether there was a process. */
+  /** Ends all processes and keeps the files, for a node that will be started again. Returns whether there was a process. */
   end(graceMs: number): Promise<boolean>;
-  /** Lets go of the pod without ending anything, so that a successor finds it. */
+  /** Forgets the pod without ending anything, so that a successor finds it. */
   detach(): Promise<void>;
 }
 
@@ -45,9 +45,9 @@ export interface PodRuntimeDeps extends Pick<LaunchDeps, "catalogue" | "addressO
   readonly onChange: () => void;
 }
 
-/** How often volumes are compared with what they are made of, in ms; a kubelet takes about a minute. */
+/** How often volumes are compared with their sources, in ms. A kubelet takes about a minute. */
 const refreshMs = 20_000;
-/** How often an image that cannot be had is asked for, in ms. */
+/** How often an image that cannot be pulled is tried again, in ms. */
 const pullMs = 60_000;
 
 export function createPodRuntime(first: Pod, ip: string, deps: PodRuntimeDeps): PodRuntime {
@@ -137,7 +137,7 @@ async function prepare(
   }
 }
 
-/** How long a container without a process goes on, and how it ends, as its pod asks for. */
+/** How long a container without a process runs, and how it ends, by its pod's annotations. */
 function pretence({ metadata, spec }: Pod): { readonly runMs: number | undefined; readonly exitCode: number } {
   const code = metadata.annotations?.[annotation.exitCode];
   const ends = code !== undefined || (spec.restartPolicy ?? "Always") !== "Always";

@@ -43,7 +43,7 @@ describe("the status of a pod", () => {
   const condition = (status: object, type: string) =>
     (status as { readonly conditions: readonly { readonly type: string }[] }).conditions.find((one) => one.type === type);
 
-  it("says that a ready pod is ready, and keeps what others say of it", () => {
+  it("reports a ready pod as ready, and keeps conditions of others", () => {
     const status = renderStatus(aPod({ status: { conditions: [scheduled] } }), facts, [view(running)]);
     expect(status).toMatchObject({
       phase: "Running",
@@ -54,7 +54,7 @@ describe("the status of a pod", () => {
     expect(condition(status, "Ready")).toEqual({ type: "Ready", status: "True", lastTransitionTime: now });
   });
 
-  it("moves the time of a condition only when it changes", () => {
+  it("changes the time of a condition only with its status", () => {
     const before = { type: "Ready", status: "False", lastTransitionTime: "2025-01-01T00:00:00Z" };
     const pod = aPod({ status: { conditions: [before] } });
     expect(condition(renderStatus(pod, facts, [view(running, { isReady: false })]), "Ready")).toMatchObject({
@@ -65,7 +65,7 @@ describe("the status of a pod", () => {
     expect(condition(renderStatus(pod, facts, [view(running)]), "Ready")).toMatchObject({ status: "True", lastTransitionTime: now });
   });
 
-  it("tells a crash loop with the last end", () => {
+  it("reports a crash loop with the last end", () => {
     const state: ContainerState = { kind: "waiting", reason: "CrashLoopBackOff", message: "back-off 2s" };
     const status = renderStatus(aPod(), facts, [view(state, { last: ended(137), restartCount: 3, isReady: false, id: undefined })]);
     expect(status).toMatchObject({
@@ -90,7 +90,7 @@ describe("the wait before a restart", () => {
     expect([1, 2, 3, 4, 9].map((crashes) => restartDelayMs(crashes, developmentBackoff))).toEqual([0, 1000, 2000, 4000, 30_000]);
   });
 
-  it("starts anew after a long run", () => {
+  it("starts from the beginning after a long run", () => {
     expect(crashesInARow(5, 1000, developmentBackoff)).toBe(6);
     expect(crashesInARow(5, 61_000, developmentBackoff)).toBe(1);
   });

@@ -39,8 +39,8 @@ export function phaseOf(containers: readonly ContainerView[], restartPolicy: str
 }
 
 /**
- * The status a node reports for a pod. Conditions the node does not own (PodScheduled) are kept, and a condition's time moves only when
- * its status does, so that equal facts give an equal status.
+ * The status that a node reports for a pod. Conditions of others (PodScheduled) are kept. A condition's time changes
+ * only with its status, so equal facts give an equal status.
  */
 export function renderStatus(pod: Pod, facts: StatusFacts, containers: readonly ContainerView[]): object {
   const phase = phaseOf(containers, pod.spec.restartPolicy ?? "Always");
@@ -108,7 +108,10 @@ function renderState(state: ContainerState, id: string | undefined): object {
   }
 }
 
-/** Init containers are not run here: what they prepare (binaries for plugins, a generated password) is not needed by any program known here. */
+/**
+ * Init containers are not run here. What they prepare (binaries for plugins, a generated password) is not needed by
+ * any known program.
+ */
 function initStatus(container: { readonly name: string; readonly image: string }, at: string): object {
   const terminated = { exitCode: 0, reason: "Completed", startedAt: at, finishedAt: at };
   return {

@@ -1,6 +1,6 @@
 import type { KubeObject, ObjectMeta, ResourceType } from "../../../src/runtime/kube/resource.ts";
 
-/** The fields of pods and their neighbours that a node reads (core/v1). Everything comes from an API server, which has checked it. */
+/** The fields of pods and related objects that a node reads (core/v1). They come from an API server, which has validated them. */
 export interface Pod extends KubeObject {
   readonly metadata: PodMeta;
   readonly spec: PodSpec;
@@ -161,13 +161,13 @@ export const secretType = core("secrets", "Secret");
 export const nodeType = core("nodes", "Node", false);
 export const serviceAccountType = core("serviceaccounts", "ServiceAccount");
 
-/** What a pod's owner may ask this node for, since nothing else could make a container of an unknown image do it. */
+/** What a pod's owner may ask this node for by annotations, since a container of an unknown image does nothing by itself. */
 export const annotation = {
-  /** Exit code of containers that run no process. They end at all only if this is set, or if the pod's restartPolicy is not Always. */
+  /** Exit code of containers without a process. They end only if this is set, or if the pod's restartPolicy is not Always. */
   exitCode: "dev.argosy/exit-code",
-  /** How long containers that run no process go on before they end, in ms; default 1000. */
+  /** How long containers without a process run before they end, in ms; default 1000. */
   runMs: "dev.argosy/run-ms",
-  /** `"false"`: containers that run no process never become ready. */
+  /** `"false"`: containers without a process never become ready. */
   ready: "dev.argosy/ready",
   /** Share of the time that the pod's processes may run, from 0 (stopped) to 1. */
   cpuShare: "dev.argosy/cpu-share",

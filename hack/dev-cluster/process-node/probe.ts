@@ -4,8 +4,8 @@ import { connect } from "node:net";
 import type { Container, Probe } from "./pod.ts";
 
 /**
- * Asks a container once. Commands inside a container (`exec`) cannot be run here and count as a success; certificates are not
- * verified, as a kubelet does not either. Any answer from 200 to 399 is a success.
+ * Probes a container once. Commands inside a container (`exec`) cannot be run here and count as a success.
+ * Certificates are not verified, as in a kubelet. Any answer from 200 to 399 is a success.
  */
 export async function probeOnce(probe: Probe, container: Container, podIP: string): Promise<boolean> {
   const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;

@@ -1,7 +1,7 @@
 import type { Container, Probe } from "./pod.ts";
 import { probeOnce } from "./probe.ts";
 
-/** Watches over one run of a container. */
+/** Probes one run of a container. */
 export interface Prober {
   isReady(): boolean;
   stop(): void;
@@ -11,17 +11,21 @@ export interface ProberOptions {
   readonly container: Container;
   readonly podIP: string;
   readonly onReadiness: () => void;
-  /** The container failed its start-up or liveness probe often enough to be ended. */
+  /** The container has failed its start-up or liveness probe often enough to be ended. */
   readonly onUnhealthy: () => void;
 }
 
 /**
- * How often readiness and start-up are asked until the first success, in ms. A kubelet waits for the initial delay and the period, ten seconds
- * together for Argo CD; here nothing is gained by waiting, so a failure before the first success does not count and is followed up soon.
+ * How often readiness and start-up are probed until the first success, in ms. A kubelet waits for the initial delay
+ * and the period, together ten seconds for Argo CD. Waiting has no use here, so a failure before the first success
+ * does not count and is repeated soon.
  */
 const eagerMs = 200;
 
-/** Runs the probes of a container until stopped: liveness and readiness begin when the start-up probe, if there is one, has succeeded. */
+/**
+ * Runs the probes of a container until it is stopped. Liveness and readiness begin when the start-up probe, if there
+ * is one, has succeeded.
+ */
 export function startProber(options: ProberOptions): Prober {
   const { readinessProbe, livenessProbe, startupProbe } = options.container;
   const timers = new Set<NodeJS.Timeout>();

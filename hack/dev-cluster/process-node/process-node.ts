@@ -18,12 +18,12 @@ import type { PodRuntimeDeps } from "./pod-runtime.ts";
 import { createServiceForwarders, type ServiceForwarders } from "./service-forwarders.ts";
 import { targetsOf } from "./service-targets.ts";
 
-/** A kubelet for development: pods become local processes, without privileges and without a container engine. */
+/** A kubelet for development. Pods become local processes, without privileges and without a container engine. */
 export interface ProcessNode {
   readonly name: string;
-  /** Registers the node and begins; what an earlier node left running in the same directory is taken over. */
+  /** Creates the Node and begins. Processes that an earlier node has left in the same directory are taken over. */
   start(signal: AbortSignal): Promise<void>;
-  /** Processes that run now, in the order of namespace and pod. */
+  /** Processes that run now, sorted by namespace and pod. */
   processes(): readonly NodeProcess[];
   /** Ends all processes, or leaves them for a successor. */
   stop(options?: { readonly leaveProcesses?: boolean }): Promise<void>;
@@ -34,7 +34,7 @@ export interface NodeProcess {
   readonly pod: string;
   readonly container: string;
   readonly pid: number;
-  /** File with all it said, its predecessors under the same name included. */
+  /** File with its whole log, that of predecessors with the same name included. */
   readonly log: string;
 }
 
@@ -51,7 +51,7 @@ export interface ProcessNodeOptions extends Pick<PodRuntimeDeps, "catalogue" | "
 }
 
 const memoryCheckMs = 1000;
-/** How long the end of the processes and the report of it may take, in ms. */
+/** How long the end of the processes and its report may take, in ms. */
 const lastWordMs = 10_000;
 
 export function createProcessNode(options: ProcessNodeOptions): ProcessNode {
@@ -136,7 +136,7 @@ function processesOf(directory: string, loop: PodLoop): readonly NodeProcess[] {
   });
 }
 
-/** Who wrote which field is half of an object, and no concern of a node. */
+/** `managedFields` is half of an object, and a node does not need it. */
 function withoutFieldOwners(pod: Pod): Pod {
   const { managedFields: _owners, ...metadata } = pod.metadata as Pod["metadata"] & { readonly managedFields?: unknown };
   return { ...pod, metadata };

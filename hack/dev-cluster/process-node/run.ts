@@ -5,24 +5,24 @@ import { type CpuShare, throttle } from "./cpu-share.ts";
 import { startForwarder } from "./forwarder.ts";
 import type { PortForward } from "./programs/launch.ts";
 
-/** One run of a container, by a process or without one. */
+/** One run of a container, with or without a process. */
 export interface Run {
   readonly id: string;
   readonly pid: number | undefined;
   /** Exit code. */
   readonly ended: Promise<number>;
-  /** Asks it to end, and ends it after `graceMs`. */
+  /** Asks it to end, and kills it after `graceMs`. */
   stop(graceMs: number): void;
   kill(): void;
   /** Memory in use, in bytes. */
   memory(): number | undefined;
   /** Share of the time it may run, from 0 to 1. */
   share(share: CpuShare): void;
-  /** Lets go of it without ending it. */
+  /** Forgets it without ending it. */
   detach(): Promise<void>;
 }
 
-/** A run by a process, started or found. Its forwarders live as long as it does. */
+/** A run with a process, started or found. Its forwarders exist as long as it does. */
 export function processRun(process: DevProcess, podIP: string, forwards: readonly PortForward[]): Run {
   const forwarders = forwards.map(({ port, to }) => startForwarder({ host: podIP, port }, () => ({ host: "127.0.0.1", port: to })));
   const throttled = throttle(process);

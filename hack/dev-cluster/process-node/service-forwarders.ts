@@ -6,19 +6,19 @@ import { type NameServer, nameServerPort, startNameServer } from "./name-server.
 import type { Service, ServicePort } from "./pod.ts";
 import type { ServiceName } from "./service-names.ts";
 
-/** Gives each Service that a program speaks to a loopback address, behind which its ready pods are. */
+/** Gives each Service that a program uses a loopback address that leads to its ready pods. */
 export interface ServiceForwarders {
-  /** Address of a Service that exists. The same one for ever, also after a restart: programs keep it in their arguments. */
+  /** Address of an existing Service. It never changes, not even with a restart, because programs keep it in their arguments. */
   addressOf(name: ServiceName): string | undefined;
   /** `host:port` of the name server for pods of a namespace. */
   nameServer(namespace: string): string;
-  /** To be called when a Service came, changed or went. */
+  /** To be called when a Service was created, changed or deleted. */
   changed(name: ServiceName): void;
   close(): Promise<void>;
 }
 
 export interface ServiceForwarderOptions {
-  /** File that remembers the addresses. */
+  /** File with the addresses. */
   readonly file: string;
   readonly addresses: Addresses;
   readonly service: (name: ServiceName) => Service | undefined;

@@ -4,11 +4,13 @@ export interface ServiceName {
 }
 
 /**
- * Replaces names of Services by addresses in an argument or variable: `argocd-redis:6379`, `--redis=argocd-redis:6379`,
- * `https://metrics.other.svc:8443/path`, comma-separated lists of those. There is no name server for the processes of a pod, so what a
- * program shall connect to has to be an address when it starts. A word alone is a name of anything, and stays.
+ * Replaces names of Services by addresses in an argument or variable: `argocd-redis:6379`,
+ * `--redis=argocd-redis:6379`, `https://metrics.other.svc:8443/path`, and comma-separated lists of these. The
+ * processes of a pod have no name server, so a program needs addresses when it starts. A single word may be any name,
+ * and stays.
  *
- * `addressOf` answers for names that are Services; short names are looked up in the pod's namespace, as they would be.
+ * `addressOf` gives the address for names that are Services. Short names are names of the pod's namespace, as in a
+ * cluster.
  */
 export function replaceServiceNames(text: string, namespace: string, addressOf: (service: ServiceName) => string | undefined): string {
   return text.replace(hostPattern, (whole: string, before: string, host: string, port: string | undefined) => {

@@ -12,7 +12,7 @@ export interface TargetQuestion {
   readonly runtime: (at: ObjectName) => Pick<PodRuntime, "uid" | "ip" | "views"> | undefined;
 }
 
-/** Where the ready pods that a Service selects listen, in the order of the pods. A Service without a selector has none. */
+/** Where the ready pods of a Service listen, sorted by pod. A Service without a selector has none. */
 export function targetsOf({ service, port, pods, runtime }: TargetQuestion): readonly Endpoint[] {
   const selector = Object.entries(service.spec.selector ?? {});
   if (selector.length === 0) return [];

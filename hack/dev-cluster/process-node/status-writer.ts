@@ -14,7 +14,7 @@ export function createStatusWriter(client: KubeClient): StatusWriter {
   return {
     async write(pod, facts, signal) {
       const { uid, namespace, name } = pod.metadata;
-      // What was written last may not have come back yet; without it a condition's time would move for nothing.
+      // The watch may not have shown the last write yet. Without it a condition's time would change for no reason.
       const own = written.get(uid)?.conditions ?? [];
       const foreign = (pod.status?.conditions ?? []).filter(({ type }) => !own.some((condition) => condition.type === type));
       const status = renderStatus({ ...pod, status: { ...pod.status, conditions: [...foreign, ...own] } }, facts, facts.views) as {
@@ -26,7 +26,7 @@ export function createStatusWriter(client: KubeClient): StatusWriter {
         await client.mergePatch(podType, { namespace, name, subresource: "status" }, { metadata: { uid }, status }, signal);
         written.set(uid, { text, conditions: status.conditions.filter(({ type }) => type !== "PodScheduled") });
       } catch (error) {
-        // Gone, or another pod of that name: the watch will say so.
+        // It is gone, or it is another pod of that name. The watch will show that.
         if (!(error instanceof GoneError) && !(error instanceof StaleError)) throw error;
       }
     },

@@ -14,7 +14,7 @@ const references: References = {
 };
 
 describe("the files of a volume", () => {
-  it("are all keys, or those asked for under the names asked for", () => {
+  it("are all keys, or the selected ones under the given names", () => {
     expect(filesOf({ name: "v", configMap: { name: "settings" } }, facts, references)).toEqual({
       ok: true,
       files: { a: "1", b: "2" },
@@ -92,7 +92,7 @@ describe("volumes on disk", () => {
     expect(() => read("deep", "b")).toThrow();
   });
 
-  it("appear in the container where they are mounted, also on one another, afresh at every start", () => {
+  it("appear in the container where they are mounted, also below other mounts, and again with every start", () => {
     const root = join(directory, "root");
     const volume = (name: string) => join(directory, "volumes", name);
     writeVolume(volume("files"), { files: { one: "1", two: "2" }, others: [] }, new Map());

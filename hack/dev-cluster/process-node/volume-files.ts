@@ -1,7 +1,7 @@
 import { type PodFacts, podField, type References } from "./environment.ts";
 import type { DownwardItem, FilesOf, Volume } from "./pod.ts";
 
-/** A token that the file at `path` must hold; asking for it needs the API server. */
+/** A token that the file at `path` has to hold. It is requested from the API server. */
 export interface TokenFile {
   readonly path: string;
   readonly audience: string | undefined;

@@ -7,12 +7,15 @@ import type { References } from "./environment.ts";
 import { type Container, configMapType, type DataObject, type Pod, secretType, serviceAccountType, type Volume } from "./pod.ts";
 import { filesOf, referredBy, type TokenFile } from "./volume-files.ts";
 
-/** Keeps a pod's volumes on disk equal to what they are made of. */
+/** Keeps a pod's volumes on disk equal to their sources. */
 export interface Volumes {
   directory(volume: string): string;
   /** Reads everything the pod refers to. */
   references(signal: AbortSignal): Promise<References>;
-  /** Writes the volumes; the sentence that says what is missing, if something is. Tokens are renewed when four fifths of their life are over. */
+  /**
+   * Writes the volumes. Returns a sentence about what is missing, if something is. Tokens are renewed after four
+   * fifths of their life.
+   */
   write(references: References, signal: AbortSignal): Promise<string | undefined>;
 }
 
@@ -54,14 +57,14 @@ export function createVolumes(options: VolumesOptions): Volumes {
   };
 }
 
-/** Whether the files of a volume are this node's alone; in the others (emptyDir) the programs write. */
+/** Whether only this node writes the files of a volume. In others (emptyDir) the programs write. */
 function hasFiles(volume: Volume): boolean {
   return (
     volume.configMap !== undefined || volume.secret !== undefined || volume.projected !== undefined || volume.downwardAPI !== undefined
   );
 }
 
-/** File that holds the service account's token as `container` sees it, if it mounts one where clients look for it. */
+/** File with the service account's token as `container` sees it, if it mounts one in the usual place. */
 export function tokenFileOf(pod: Pod, container: Container, volumes: Volumes): string | undefined {
   const mount = container.volumeMounts?.find(({ mountPath }) => mountPath === "/var/run/secrets/kubernetes.io/serviceaccount");
   const volume = pod.spec.volumes?.find(({ name }) => name === mount?.name);
@@ -102,7 +105,7 @@ function decoded(data: Readonly<Record<string, string>> | undefined): Readonly<R
   return Object.fromEntries(Object.entries(data ?? {}).map(([key, value]) => [key, Buffer.from(value, "base64").toString("utf8")]));
 }
 
-/** Asks for a token of the pod's account that dies with the pod (authentication.k8s.io/v1, TokenRequest). */
+/** Requests a token of the pod's account that is bound to the pod (authentication.k8s.io/v1, TokenRequest). */
 async function requestToken(
   ask: { readonly client: KubeClient; readonly pod: Pod; readonly token: TokenFile },
   signal: AbortSignal,

@@ -1,17 +1,17 @@
 import { readFileSync } from "node:fs";
 
-/** What the kernel says about a process: the fields of `/proc/PID/stat` that are asked for here (proc_pid_stat(5)). */
+/** What the kernel says about a process: some fields of `/proc/PID/stat` (proc_pid_stat(5)). */
 export interface ProcStat {
   readonly pid: number;
-  /** One letter; `Z` is a process that has ended and waits to be collected, `T` one that is stopped. */
+  /** One letter. `Z`: it has ended and waits for its parent. `T`: it is stopped. */
   readonly state: string;
-  /** When it was started, in clock ticks since boot: with the id this names one process and no later one. */
+  /** When it was started, in clock ticks since boot. Together with the id this identifies a process. */
   readonly startTicks: number;
   /** User and system time together, in clock ticks (1/100 s). */
   readonly cpuTicks: number;
 }
 
-/** Reads one line of `/proc/PID/stat`. The name may hold blanks and brackets, so fields are counted after its last bracket. */
+/** Parses one line of `/proc/PID/stat`. The name may have spaces and brackets, so fields are counted after its last bracket. */
 export function parseStat(line: string): ProcStat | undefined {
   const end = line.lastIndexOf(")");
   const pid = Number.parseInt(line, 10);
@@ -26,13 +26,13 @@ export function readStat(pid: number): ProcStat | undefined {
   return text === undefined ? undefined : parseStat(text);
 }
 
-/** When the process was started (ticks since boot); undefined when there is none, or it has ended and only waits to be collected. */
+/** When the process was started, in ticks since boot. `undefined`: there is none, or it has ended and waits for its parent. */
 export function startTicks(pid: number): number | undefined {
   const stat = readStat(pid);
   return stat === undefined || stat.state === "Z" || stat.state === "X" ? undefined : stat.startTicks;
 }
 
-/** Memory the process holds in RAM, in bytes. */
+/** Memory of the process in RAM, in bytes. */
 export function residentBytes(pid: number): number | undefined {
   const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readProc(pid, "status") ?? "")?.[1];
   return kibibytes === undefined ? undefined : Number(kibibytes) * 1024;

@@ -27,7 +27,7 @@ function aSpec(script: string, changes: Partial<ProcessSpec> = {}): ProcessSpec 
 }
 
 describe("a process", () => {
-  it("is found again by whoever has its folder, until it ends, and leaves its exit code", async () => {
+  it("is found again by its folder until it ends, and leaves its exit code", async () => {
     const spec = aSpec("echo started; trap 'exit 7' TERM; while :; do sleep 0.05; done");
     const started = await startProcess(spec);
     await until(
@@ -80,7 +80,7 @@ describe("a process", () => {
     );
   });
 
-  it("ends with us however we end, if it was started so, and else goes on", async () => {
+  it("ends with this process, however that ends, if it was started so, and else goes on", async () => {
     const [bound, free] = [aSpec("sleep 1000"), aSpec("sleep 1000", { endsWithUs: false })];
     const module = new URL("process.ts", import.meta.url).href;
     const script = `const { startProcess } = await import(${JSON.stringify(module)});
@@ -96,10 +96,10 @@ describe("a process", () => {
     if (other !== undefined) await stopProcess(other, 1000);
   });
 
-  it("goes on without its guardian, and costs who follows it nothing", async () => {
+  it("goes on without its guardian, and following it costs nothing", async () => {
     const spec = aSpec("sleep 1000");
     const module = new URL("process.ts", import.meta.url).href;
-    // In a process of its own: a loop that never lets go would stop this test as well.
+    // In its own process: an endless loop would stop this test too.
     const script = `const { startProcess } = await import(${JSON.stringify(module)});
       const { readFileSync } = await import("node:fs");
       const started = await startProcess(${JSON.stringify(spec)});
@@ -133,11 +133,11 @@ describe("a process", () => {
     started.signal("SIGKILL");
   });
 
-  it("that cannot be started tells so by its exit code", async () => {
+  it("that cannot be started says so by its exit code", async () => {
     expect(await (await startProcess(aSpec("", { command: "/does/not/exist" }))).ended).toBe(127);
   });
 
-  it("is not mistaken for a younger one with its number", async () => {
+  it("is not mistaken for a younger one with the same id", async () => {
     const spec = aSpec("sleep 1000");
     const started = await startProcess(spec);
     const file = join(spec.directory, "process");
@@ -155,14 +155,14 @@ describe("a process", () => {
 });
 
 describe("what the kernel says", () => {
-  it("is read from behind the name, whatever that contains", () => {
+  it("is read from after the name, whatever that contains", () => {
     const rest = "T 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20";
     expect(parseStat(`42 (a) b (c)) ${rest}`)).toEqual({ pid: 42, state: "T", startTicks: 4711, cpuTicks: 23 });
     expect(parseStat("")).toBeUndefined();
     expect(parseStat("42 (half")).toBeUndefined();
   });
 
-  it("covers ourselves, and nobody who is not there", () => {
+  it("includes this process, and no process that does not exist", () => {
     expect(startTicks(process.pid)).toBeGreaterThan(0);
     expect(residentBytes(process.pid)).toBeGreaterThan(2 ** 20);
     expect(commandLine(process.pid).length).toBeGreaterThan(0);

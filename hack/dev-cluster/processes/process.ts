@@ -6,9 +6,9 @@ import { UnavailableError } from "../../../src/domain/errors.ts";
 import { sha256 } from "../../../src/domain/hash.ts";
 import { commandLine, parseStat, startTicks } from "./proc.ts";
 
-/** A program to run beside us, outliving us unless it is set to end with us. */
+/** A program to run. It outlives this process unless it is set to end with it. */
 export interface ProcessSpec {
-  /** Folder of its own, where its process id, its command and its exit code are kept. */
+  /** Its own folder, for its process id, its command and its exit code. */
   readonly directory: string;
   readonly command: string;
   readonly args: readonly string[];
@@ -16,7 +16,7 @@ export interface ProcessSpec {
   readonly cwd: string;
   /** File its output is appended to. */
   readonly log: string;
-  /** Whether it is ended when our own process is gone, however that happened. */
+  /** Whether it is ended when this process is gone, however that happened. */
   readonly endsWithUs: boolean;
 }
 
@@ -25,14 +25,15 @@ export interface DevProcess {
   isAlive(): boolean;
   /** Does nothing once the process is gone. */
   signal(name: NodeJS.Signals): void;
-  /** Its exit code once it is gone: 128 + n after signal n, 255 when nobody saw how it ended. */
+  /** Its exit code once it is gone: 128 + n after signal n, 255 if nobody saw how it ended. */
   readonly ended: Promise<number>;
 }
 
 /**
- * A shell stays as the parent of each program. It writes down who the program is and how it ended, so that both are known to
- * whoever comes after us, and takes the program's own children (git, say) with it. It is the leader of a process group that
- * holds nothing else, which is why `kill 0` cannot hit a stranger. Descriptor 3, if there is one, is closed by the death of our process.
+ * The guardian: a shell that stays as the parent of each program. It records the program's id and how it ended, so
+ * that a later process can read both, and it ends the program's own children (for example git) with it. It leads a
+ * process group that has nothing else in it, so `kill 0` cannot hit another process. When this process dies,
+ * descriptor 3 is closed, if there is one.
  */
 const guardian = `
 directory=$1; log=$2; shift 2
@@ -48,7 +49,7 @@ echo $? >"$directory/exit"
 kill -KILL 0
 `;
 
-/** Starts a program; resolves as soon as it has a process id. */
+/** Starts a program. Resolves as soon as it has a process id. */
 export async function startProcess(spec: ProcessSpec): Promise<DevProcess> {
   mkdirSync(spec.directory, { recursive: true });
   for (const file of ["process", "exit"]) rmSync(join(spec.directory, file), { force: true });
@@ -80,19 +81,19 @@ export function isSameProgram(spec: ProcessSpec): boolean {
   return read(spec.directory, "command.json") === fingerprint(spec);
 }
 
-/** How the program of `directory` ended; undefined while it runs, or if it never did. */
+/** How the program of `directory` ended. `undefined`: it runs, or was never started. */
 export function exitCodeOf(directory: string): number | undefined {
   const text = read(directory, "exit");
   return text.endsWith("\n") ? Number(text) : undefined;
 }
 
-/** Asks a program to end, and ends it after `graceMs`. Resolves when it is gone, with its exit code. */
+/** Asks a program to end, and kills it after `graceMs`. Resolves with its exit code when it is gone. */
 export async function stopProcess(process: DevProcess, graceMs: number): Promise<number> {
   process.signal("SIGTERM");
-  // A program that was stopped hears nothing until it goes on.
+  // A stopped program gets the signal only when it goes on.
   process.signal("SIGCONT");
   const kill = setTimeout(() => process.signal("SIGKILL"), graceMs);
-  // Watching a process keeps nobody alive, but who wants it to end waits for that.
+  // Watching a process keeps this one from ending only where somebody waits for its end.
   const waiting = setInterval(() => undefined, 60_000);
   try {
     return await process.ended;
@@ -128,7 +129,7 @@ function follow(
       try {
         process.kill(who.pid, name);
       } catch {
-        // Gone between the check and the signal.
+        // It ended between the check and the signal.
       }
     },
     ended: whenEnded(directory, isAlive, child),
@@ -138,20 +139,20 @@ function follow(
 async function whenEnded(directory: string, isAlive: () => boolean, child: ChildProcess | undefined): Promise<number> {
   const guardianEnd = new AbortController();
   child?.once("exit", () => guardianEnd.abort());
-  // The guardian's end usually follows the program's at once. Where somebody killed the guardian alone, the program goes on, and
-  // is asked after as one that we found running: the end of the guardian must cut one pause short, not all of them.
+  // Usually the guardian ends right after the program. If somebody killed only the guardian, the program goes on and
+  // is polled like one that was found running. So the end of the guardian cuts one pause short, not all of them.
   while (isAlive() && !guardianEnd.signal.aborted) await pause(guardianEnd.signal);
   while (isAlive()) await pause();
   for (let waited = 0; waited < 40 && exitCodeOf(directory) === undefined; waited++) await sleep(5);
   return exitCodeOf(directory) ?? 255;
 }
 
-/** Time between two checks; over at once when `cut` aborts. Keeps no process alive. */
+/** Time between two checks. Ends at once when `cut` aborts. Keeps no process alive. */
 async function pause(cut?: AbortSignal): Promise<void> {
   await sleep(200, undefined, { ref: false, ...(cut === undefined ? {} : { signal: cut }) }).catch(() => undefined);
 }
 
-/** The environment may hold secrets, so only a hash of it is kept. */
+/** The environment may hold secrets, so only its hash is stored. */
 function fingerprint(spec: ProcessSpec): string {
   return JSON.stringify([spec.command, sha256(JSON.stringify([spec.args, spec.env]))]);
 }

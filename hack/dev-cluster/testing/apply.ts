@@ -6,7 +6,7 @@ import type { KubeObject, ResourceType } from "../../../src/runtime/kube/resourc
 
 const clusterScoped = new Set(["Namespace", "Node", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "PriorityClass"]);
 
-/** The type of an object, by the rule that plurals follow; good enough for what tests apply. */
+/** The type of an object. Its plural follows a simple rule, which is good enough for the objects of tests. */
 export function typeOf(object: KubeObject): ResourceType {
   const [group = "", version = ""] = object.apiVersion?.includes("/") ? object.apiVersion.split("/") : ["", object.apiVersion];
   const kind = object.kind ?? "";
@@ -22,8 +22,8 @@ export async function applyAll(client: KubeClient, objects: readonly object[], s
 }
 
 /**
- * Applies the CRDs of applications and projects in a folder; resolves when the API server serves them. Applications are made without the third,
- * of ApplicationSets, which takes longer than both to read and to serve.
+ * Applies the CRDs of applications and projects from a folder. Resolves when the API server serves them. The third
+ * CRD, of ApplicationSets, is left out: it takes longer than both to read and to serve.
  */
 export async function applyCrds(client: KubeClient, folder: string, signal: AbortSignal): Promise<void> {
   const files = (await readdir(folder)).filter((name) => /^(application|appproject)-crd\.yaml$/.test(name));

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { createAuthority, issueClient, issueServer } from "../x509.ts";
 
 /**
- * The objects of one Argo CD instance, written out by hand as its upstream manifests have them: the development cluster is tested with
- * these and not with what Argosy would render, so that a mistake there is not hidden by the same mistake here.
+ * The objects of one Argo CD instance, written by hand from the upstream manifests. The development cluster is tested
+ * with these and not with what Argosy renders: otherwise a mistake there could hide the same mistake here.
  */
 export function argoCdInstance(namespace: string, version: string): readonly object[] {
   const meta = (name: string) => ({ name, namespace, labels: { "app.kubernetes.io/name": name, "app.kubernetes.io/part-of": "argocd" } });

@@ -10,9 +10,9 @@ import { type BuildProgress, buildSet } from "../build.ts";
 import { type KubernetesCluster, startKubernetes } from "../kubernetes.ts";
 
 /**
- * Keeps an API server at hand for the contract tests that hold the fake against a real one: started for the first file that asks,
- * so that a run without such files costs nothing, and ended after the last. Only etcd and the API server: no test waits for a
- * controller's work.
+ * Provides an API server for the contract tests that compare the fake with a real one. It is started for the first
+ * file that needs it, so that a run without such files costs nothing, and ended after the last one. There are only
+ * etcd and the API server, because no test waits for a controller.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = mkdtempSync(join(tmpdir(), "argosy-contract-"));
@@ -27,7 +27,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     }
   };
   const server = createServer((_request, response) => void answer().then((said) => response.end(JSON.stringify(said))));
-  // A build takes minutes, and whoever asked waits for it.
+  // A build takes minutes, and the test waits for it.
   server.requestTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   project.provide("apiServerAt", `http://127.0.0.1:${(server.address() as AddressInfo).port}`);

@@ -1,7 +1,7 @@
 const timeoutMs = 90_000;
 const pollMs = 50;
 
-/** Reads until what was read is as wanted, and returns it. Fails with the last thing read; errors of reading count as not yet. */
+/** Reads until the value is as wanted, and returns it. Fails with the last value read. A read that fails counts as not yet. */
 export async function until<T>(what: string, read: () => Promise<T> | T, isReached: (value: T) => boolean): Promise<T> {
   const giveUpAt = performance.now() + timeoutMs;
   for (;;) {

@@ -5,8 +5,8 @@ import { goSet } from "../../dev-cluster/go-sets.ts";
 import { findGo, runGo } from "../../dev-cluster/go-toolchain.ts";
 
 /**
- * Directory with the CRDs of a release: the one ARGOSY_ARGO_CD_CRDS names, else that of the Go module of that version.
- * Throws `InputError` where there is neither.
+ * The directory with the CRDs of a release: the one in ARGOSY_ARGO_CD_CRDS, else that of the Go module of the
+ * release. Throws `InputError` if there is neither.
  */
 export async function argoCdCrds(version: string, signal: AbortSignal): Promise<string> {
   const named = process.env["ARGOSY_ARGO_CD_CRDS"];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type ClusterProbes, chooseCluster } from "./choose.ts";
 
-/** A machine with these things, which remembers what it was asked. */
+/** A machine with these tools. It records which it was asked about. */
 function aMachine(has: { readonly go?: boolean; readonly kind?: boolean }) {
   const asked: string[] = [];
   const answer = (what: string, is: boolean | undefined) => async () => {
@@ -30,7 +30,7 @@ describe("the cluster", () => {
   it.each([
     [nothing, {}],
     [{ ...nothing, kind: true }, { go: true }],
-  ])("requested as %j cannot be had on a machine with %j, which is said with all three ways out", async (request, has) => {
+  ])("requested as %j is not possible on a machine with %j, and the error names all three remedies", async (request, has) => {
     await expect(chooseCluster(request, aMachine(has).probes)).rejects.toMatchObject({
       code: "up.no-cluster",
       remedy: expect.stringMatching(/Go.*kind.*--kubeconfig/),

@@ -5,22 +5,22 @@ export interface ClusterRequest {
   readonly kind: boolean;
 }
 
-/** What this machine has, asked only where the answer matters. */
+/** What this machine has. It is checked only where it matters. */
 export interface ClusterProbes {
   hasGo(): Promise<boolean>;
   /** Whether kind is installed and a container engine answers. */
   hasKind(): Promise<boolean>;
 }
 
-/** Where the fleet is to run, and why there, as the end of a sentence. */
+/** Where the fleet is to run, and why, as the end of a sentence. */
 export type ClusterChoice =
   | { readonly is: "existing"; readonly kubeconfig: string; readonly why: string }
   | { readonly is: "development"; readonly why: string }
   | { readonly is: "kind"; readonly why: string };
 
 /**
- * The first of: the cluster of --kubeconfig, a development cluster where Go is installed, a kind cluster where a container
- * engine answers. Throws `InputError` naming all three when there is none.
+ * The first possible one of: the cluster of --kubeconfig, a development cluster where Go is installed, a kind cluster
+ * where a container engine answers. Throws `InputError` that names all three if none is possible.
  */
 export async function chooseCluster({ kubeconfig, kind }: ClusterRequest, probes: ClusterProbes): Promise<ClusterChoice> {
   if (kubeconfig !== undefined) return { is: "existing", kubeconfig, why: "because --kubeconfig names it" };

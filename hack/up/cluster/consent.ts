@@ -6,8 +6,8 @@ import { DEMO } from "../../fleet/demo.ts";
 import type { Progress } from "../progress.ts";
 
 /**
- * Shows what would be created on a cluster that was there before us and asks. Throws `InputError` when the answer is no or
- * nobody can be asked.
+ * Shows what would be created on an existing cluster, and asks. Throws `InputError` when the answer is no or there is
+ * nobody to ask.
  */
 export async function consent(server: string, progress: Progress, signal: AbortSignal): Promise<void> {
   progress.say(`\nThis would create on ${server}:`);
@@ -16,7 +16,7 @@ export async function consent(server: string, progress: Progress, signal: AbortS
   if (process.stdin.isTTY !== true)
     throw new InputError("nothing was created, because nobody is here to ask", { ...refusal, remedy: "Add --yes to create these objects" });
   const asker = createInterface({ input: process.stdin, output: process.stdout });
-  // Ctrl-C comes to the asker as a key, not as a signal to us; Ctrl-D closes it without an answer.
+  // Ctrl-C arrives at readline as a key, not as a signal to this process. Ctrl-D closes it without an answer.
   asker.once("SIGINT", () => process.kill(process.pid, "SIGINT"));
   const closed = new Promise<string>((resolve) => asker.once("close", () => resolve("")));
   const answer = await Promise.race([asker.question("Create them? [y/N] ", { signal }), closed]).finally(() => asker.close());

@@ -34,7 +34,7 @@ export async function provideDevelopmentCluster(
   };
 }
 
-/** Starting is one thing for all components, in their order, so that two that ended at once do not start each other twice. */
+/** A restart starts every component that does not run, in order, one restart at a time: so no component is started twice. */
 function partsOf(kubernetes: KubernetesCluster): readonly Part[] {
   let last: Promise<unknown> = Promise.resolve();
   const restart = (signal: AbortSignal): Promise<void> => {
@@ -50,10 +50,10 @@ function partsOf(kubernetes: KubernetesCluster): readonly Part[] {
   }));
 }
 
-/** Exit code of what nobody saw end. */
+/** Exit code of a process whose end nobody saw. */
 const UNSEEN = 255;
 
-/** All of it or nothing: a start that fails or is given up half-way leaves processes that nobody else knows of. */
+/** All components or none: a start that fails or is given up must not leave processes that nobody else knows of. */
 async function startWhole(options: DevClusterOptions, signal: AbortSignal): Promise<DevCluster> {
   try {
     return await startDevCluster(options, signal);

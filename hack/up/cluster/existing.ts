@@ -16,12 +16,12 @@ import type { ProvideContext, ProvidedCluster } from "./provided.ts";
 
 export interface ExistingCluster {
   readonly kubeconfig: string;
-  /** Address by which pods reach this machine; default: the one this machine reaches the API server from. */
+  /** Address by which pods reach this machine. Default: the address from which this machine reaches the API server. */
   readonly gitHost?: string;
   readonly config?: Readonly<Record<string, unknown>>;
 }
 
-/** A cluster that was there before us. Nothing is created here. */
+/** An existing cluster. Nothing is created here. */
 export async function provideExistingCluster(
   existing: ExistingCluster,
   { progress, version }: ProvideContext,
@@ -48,18 +48,18 @@ export async function provideExistingCluster(
   }
 }
 
-/** How long an API server may take to say who we are before we call it away, in ms. */
+/** How long an API server may take to identify the user before it counts as unreachable, in ms. */
 const ANSWER_MS = 15_000;
 
 export interface KnownCluster {
   readonly server: string;
-  /** Stays the same as long as the cluster lives, whatever its address. */
+  /** Stays the same for as long as the cluster exists, whatever its address. */
   readonly id: string;
 }
 
 /**
- * Asks the cluster of a kubeconfig whether we may install there. Throws `InputError` when the file is no
- * kubeconfig, nobody answers, or whoever answers does not let us create what the installation needs.
+ * Asks the cluster of a kubeconfig whether this user may install there. Throws `InputError` when the file is no
+ * kubeconfig, when nothing answers, or when the user may not create what the installation needs.
  */
 export async function checkKubeconfig(kubeconfig: string, { progress }: ProvideContext, signal: AbortSignal): Promise<KnownCluster> {
   const credentials = credentialsOf(kubeconfig);
@@ -90,7 +90,7 @@ function credentialsOf(kubeconfig: string): ReturnType<typeof loadKubeconfig> {
   }
 }
 
-/** Only somebody who may do everything can give Argosy's accounts their roles. */
+/** Only an administrator can give Argosy's accounts their roles. */
 async function mayInstall(client: KubeClient, signal: AbortSignal): Promise<void> {
   const { status } = await client.request<{ readonly status?: { readonly allowed?: boolean } }>(
     {
@@ -108,7 +108,7 @@ async function mayInstall(client: KubeClient, signal: AbortSignal): Promise<void
   if (status?.allowed !== true) throw new RefusedError("asking whether we may create cluster roles", { code: "up.no-rights" });
 }
 
-/** Clusters have no name of their own; that of this namespace's life is what everybody takes for one. */
+/** Clusters have no name. The uid of this namespace is commonly used as one. */
 async function idOf(client: KubeClient, signal: AbortSignal): Promise<string> {
   const { metadata } = await client.request<{ readonly metadata: { readonly uid?: string } }>(
     { method: "GET", path: "/api/v1/namespaces/kube-system" },
@@ -135,7 +135,7 @@ function kubeconfigError(error: unknown, server: string): unknown {
 
 const LONGEST_REASON = 100;
 
-/** The first cause, on one line: what answers may be a web page. */
+/** The first cause, on one line: the answer may be a whole web page. */
 function deepest(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
   if (cause instanceof Error) return deepest(cause);
@@ -147,7 +147,7 @@ function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Our own address on the way to a server: what answers there can usually reach us by it. */
+/** This machine's address towards a server: pods of the server can usually reach it there. */
 async function addressTowards(server: string): Promise<string> {
   const url = new URL(server);
   const socket = connect({ host: url.hostname.replace(/^\[|\]$/g, ""), port: Number(url.port === "" ? 443 : url.port) });
@@ -159,7 +159,7 @@ async function addressTowards(server: string): Promise<string> {
   }
 }
 
-/** The server a kubeconfig's first cluster names. */
+/** The server of a kubeconfig's first cluster. */
 export function serverOf(kubeconfig: string): string {
   const document = parse(readFileSync(kubeconfig, "utf8")) as {
     readonly clusters?: readonly { readonly cluster?: { readonly server?: string } }[];

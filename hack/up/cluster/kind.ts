@@ -8,10 +8,13 @@ import type { ProvideContext, ProvidedCluster } from "./provided.ts";
 
 const execute = promisify(execFile);
 const NAME = "argosy";
-/** Says that the kind cluster is ours to delete, also for the next start after this one was killed. */
+/** Marks the kind cluster as ours to delete, also for the next start if this one is killed. */
 const OURS = "kind.ours";
 
-/** What a program printed; `UnavailableError` with its first complaint when it fails, the signal's reason when that aborts. */
+/**
+ * Returns a program's output. Throws `UnavailableError` with its first line of error output if it fails, and the
+ * signal's reason when that aborts.
+ */
 async function run(program: string, args: readonly string[], signal?: AbortSignal): Promise<string> {
   try {
     return (await execute(program, args, signal === undefined ? {} : { signal })).stdout;
@@ -34,7 +37,10 @@ export async function isKindUsable(): Promise<boolean> {
   }
 }
 
-/** A cluster of kind. Pods reach this machine by the gateway of kind's network, and the API server by its name there. */
+/**
+ * A cluster of kind. Pods reach this machine by the gateway of kind's network, and the API server by its name in that
+ * network.
+ */
 export async function provideKindCluster(context: ProvideContext, signal: AbortSignal): Promise<ProvidedCluster> {
   try {
     await createCluster(context, signal);
@@ -45,7 +51,7 @@ export async function provideKindCluster(context: ProvideContext, signal: AbortS
   }
 }
 
-/** Whether our cluster, or one of that name, is there already. */
+/** Whether a cluster of our name exists. */
 export async function hasKindCluster(signal: AbortSignal): Promise<boolean> {
   return (await run("kind", ["get", "clusters"], signal)).split("\n").includes(NAME);
 }
@@ -80,7 +86,7 @@ async function openCluster(context: ProvideContext, signal: AbortSignal): Promis
   };
 }
 
-/** Deletes the cluster unless it was there before us. */
+/** Deletes the cluster unless it existed before. */
 export async function deleteKindCluster(state: StateDirectory): Promise<boolean> {
   if (state.read(OURS) === undefined) return false;
   await run("kind", ["delete", "cluster", "--name", NAME]);

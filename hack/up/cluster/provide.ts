@@ -9,7 +9,7 @@ import type { ProvideContext, ProvidedCluster } from "./provided.ts";
 /** What this machine has. */
 export const machineProbes: ClusterProbes = { hasGo, hasKind: isKindUsable };
 
-/** Starts the chosen cluster, or opens it where it was there before. */
+/** Starts the chosen cluster, or opens an existing one. */
 export async function provideCluster(choice: ClusterChoice, context: ProvideContext, signal: AbortSignal): Promise<ProvidedCluster> {
   switch (choice.is) {
     case "existing":

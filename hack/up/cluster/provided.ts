@@ -6,21 +6,21 @@ import type { StateDirectory } from "../state-directory.ts";
 /** A Kubernetes cluster to run the fleet on. */
 export interface ProvidedCluster {
   readonly cluster: Cluster;
-  /** Administrator's kubeconfig. */
+  /** The administrator's kubeconfig. */
   readonly kubeconfigFile: string;
-  /** Program to link as `bin/kubectl`, where one is known. */
+  /** Program to link as `bin/kubectl`, if one is known. */
   readonly kubectl: string | undefined;
   /** Directory or URL with Argo CD's CRDs. */
   readonly crds: string;
   /** Address by which pods reach this machine. */
   readonly gitHost: string;
-  /** How pods' metrics are read, where that is not what Argosy assumes. */
+  /** How pods' metrics are read, if not in Argosy's default way. */
   readonly reach?: "address";
   /** More fields of Argosy's configuration. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** Programs of it that are to run as long as the fleet does; none of a cluster that runs its own. */
+  /** Its programs that have to run as long as the fleet does. None for a cluster that runs its own. */
   readonly parts: readonly Part[];
-  /** Ends what was started for it; a cluster that was there already stays. */
+  /** Ends what was started for it. An existing cluster stays. */
   stop(): Promise<void>;
 }
 

@@ -7,7 +7,7 @@ export interface HandMadeTree extends Tree {
   status: Tree;
 }
 
-/** An Application as somebody makes it by hand: automated, Synced, deployed to the namespace `shop` of its own cluster. */
+/** An Application as people write it: automated, Synced, deployed to the namespace `shop` of its own cluster. */
 export function aHandMade(name = "web", change: (raw: HandMadeTree) => void = () => undefined): HandMadeTree {
   const raw: HandMadeTree = {
     apiVersion: "argoproj.io/v1alpha1",

@@ -15,33 +15,36 @@ import { likeIt, planQuarantine, remedyOf } from "./plan-quarantine.ts";
 export interface QuarantineDeps {
   readonly store: Pick<Store, "fleet" | "health" | "decisions" | "directives" | "placements" | "moves" | "rollouts">;
   readonly requests: QuarantineRequests;
-  /** Instances of one pool that may be kept for one workspace each. */
+  /** Largest number of instances of one pool that are kept for one workspace each. */
   readonly most: number;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 export interface Quarantines {
-  /** What the step of the ladder comes to: advice that says why it is one, or a quarantine that begins with its entry in the journal. */
+  /**
+   * Turns the step QUARANTINE into advice that says why it is only that, or into a quarantine, which begins with its
+   * journal entry.
+   */
   plan(
     about: { readonly instance: Instance; readonly remedy: Remedy; readonly noisiest: HeavyUnit | undefined },
     signal: AbortSignal,
   ): Promise<Remedy>;
-  /** Those that have begun and not ended. */
+  /** Quarantines that have begun and not ended. */
   listOpen(signal: AbortSignal): Promise<readonly Quarantine[]>;
-  /** Carries one on, by rows alone: anybody may, after whoever died before. */
+  /** Carries a quarantine on. It rests on rows alone, so any process can go on where another one has died. */
   carryOn(quarantine: Quarantine, signal: AbortSignal): Promise<void>;
 }
 
 const MANY = 1_000;
-/** Pinning and asking for the move follow each other at once: until both are done, others may come to the target. */
+/** Pinning and requesting the move are done at once: until both are done, other units may come to the target. */
 const STEPS_AT_ONCE = 2;
 
 const ofClass = (instances: readonly Instance[], name: string): readonly Instance[] => instances.filter((one) => one.class === name);
 
 /**
- * Gives workspaces an instance of their own. `plan` begins a quarantine, and `carryOn` takes its steps, one look at the instance
- * after the other: it reads rows, `nextQuarantine` decides, and the step is written.
+ * Gives workspaces an instance of their own. `plan` begins a quarantine. `carryOn` takes its next step, once with
+ * each probe of the instance: it reads rows, `nextQuarantine` decides, and the step is written.
  */
 export function createQuarantines(deps: QuarantineDeps): Quarantines {
   const { store, requests, most, clock } = deps;
@@ -52,7 +55,10 @@ export function createQuarantines(deps: QuarantineDeps): Quarantines {
     const since = millis(clock.now() - DAY_MS);
     return entries.openQuarantines(await decisions.list({ kind: "health", verdict: "QUARANTINE", since }, MANY, signal));
   };
-  /** A rollout over instances of the class counts: what is moved while it bakes would be taken for its work. */
+  /**
+   * A rollout over instances of the class counts as a freeze: the effect of a move during its bake would be taken for
+   * the release's.
+   */
   const readFreeze = async (instances: readonly Instance[], signal: AbortSignal) => {
     const frozen = [...(await directives.listFreezes(signal)), ...freezeOfRollout(await rollouts.readLive(signal), instances)];
     return requests.freezeAt(frozen, clock.now())?.reason;
@@ -63,7 +69,7 @@ export function createQuarantines(deps: QuarantineDeps): Quarantines {
   };
   const readFacts = async (quarantine: Quarantine, signal: AbortSignal): Promise<OpenFacts> => {
     const { source, unitId, at } = quarantine;
-    // Before the unit: of a move that is read to have ended, the target has the unit by then.
+    // Moves are read before the unit, so that of a move read as ended the unit is already on the target.
     const asked = await moves.list({ unitId }, MANY, signal);
     const held = await readHeld(unitId, signal);
     const instances = await fleet.listInstances(signal);
@@ -114,10 +120,13 @@ export function createQuarantines(deps: QuarantineDeps): Quarantines {
   };
 }
 
-/** Takes one step of a quarantine; returns whether the next one may be taken at once. */
+/** Takes one step of a quarantine. Returns whether the next one may be taken at once. */
 type TakeStep = (step: QuarantineStep, facts: OpenFacts, signal: AbortSignal) => Promise<boolean>;
 
-/** Takes steps of quarantines. What is written is written with its entry in the journal, and on rows as they were read. */
+/**
+ * Takes steps of quarantines. Each change is written together with its journal entry, and only to rows that are
+ * unchanged since they were read.
+ */
 function createSteps({ store: { fleet, decisions, directives }, requests, clock, log }: QuarantineDeps): TakeStep {
   const pin = async (quarantine: Quarantine, target: Instance, signal: AbortSignal): Promise<void> => {
     const order = entries.pinOf(quarantine, target, clock.now());
@@ -142,7 +151,7 @@ function createSteps({ store: { fleet, decisions, directives }, requests, clock,
     if (undo.abort !== undefined) await requests.giveUp(undo.abort, signal);
     if (undo.uncordon !== undefined) await setState(undo.uncordon, "ACTIVE", { reason: text, cause: undefined }, signal);
     if (undo.unpin) await unpin(quarantine, text, signal);
-    // Last: until it is there, whoever comes next undoes what is not undone yet.
+    // Last: until this entry is there, the next process that carries the quarantine on undoes whatever is not undone yet.
     await decisions.append([entries.endDecision(quarantine, outcome, text, clock.now())], signal);
     log.warn({ instance: quarantine.sourceName, workspace: quarantine.namespace, outcome, text }, "Ending a quarantine");
   };

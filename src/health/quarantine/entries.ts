@@ -5,16 +5,22 @@ import type { Pin } from "../../domain/directive.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { type QuarantineEntry, quarantineEntry } from "./schema.ts";
 
-/** That a workspace gets an instance of its own, because it takes most of one that has too much to do. Begun at `at`. */
+/** A workspace that gets an instance of its own, because it takes most of one that is overloaded. `at`: when it began. */
 export type Quarantine = QuarantineEntry & { readonly at: Millis };
 
-/** `done`: it lives there alone. `given-up`: it stays where it is. `called-off`: a person decided otherwise meanwhile. */
+/**
+ * `done`: the workspace lives there alone. `given-up`: it stays where it is. `called-off`: a person decided otherwise
+ * meanwhile.
+ */
 export type QuarantineEnd = "done" | "given-up" | "called-off";
 
-/** Who signs what is done for a quarantine. */
+/** The actor in the entries that a quarantine writes. */
 export const HEALTH = "health";
 
-/** What the journal says of quarantines that have begun and not ended, oldest first; of two of one moment the one with the lesser id. */
+/**
+ * Quarantines that have begun and not ended, from the journal's entries, oldest first; at the same moment, by id of
+ * the source.
+ */
 export function openQuarantines(entries: readonly Decision[]): readonly Quarantine[] {
   const ended = new Set(entries.flatMap(({ subject, details }) => (isEnd(details) ? [`${subject} ${Number(details["begunAt"])}`] : [])));
   const begun = entries.flatMap(({ at, details }) => {
@@ -24,7 +30,7 @@ export function openQuarantines(entries: readonly Decision[]): readonly Quaranti
   return begun.filter(({ source, at }) => !ended.has(`${source} ${at}`)).toSorted((a, b) => a.at - b.at || (a.source < b.source ? -1 : 1));
 }
 
-/** Whether an entry of the journal says how a quarantine ended, and not that the step was taken. */
+/** Whether a journal entry says how a quarantine ended. The others say that one began. */
 export function isEnd(details: Decision["details"]): boolean {
   return details["outcome"] !== undefined;
 }
@@ -40,17 +46,17 @@ export function endDecision({ at: begunAt, ...quarantine }: Quarantine, outcome:
   };
 }
 
-/** What the workspace's own instance says of itself, so that nothing else is placed there. */
+/** The reason and cause with which the workspace's own instance is cordoned. */
 export function quarantined({ namespace, sourceName }: Quarantine): Because {
   return cordonedBy(HEALTH, `quarantine of ${namespace}, which took most of ${sourceName}`, { code: "QUARANTINE" });
 }
 
-/** Whether an instance is kept for one workspace; `argosy uncordon` ends that. */
+/** Whether an instance is kept for one workspace. `argosy uncordon` ends that. */
 export function isInQuarantine({ state, cause }: Pick<Instance, "state" | "cause">): boolean {
   return state === "CORDONED" && cause?.code === "QUARANTINE";
 }
 
-/** The entry of an instance that is cordoned for a workspace, or is not any more. */
+/** The journal entry for an instance that was cordoned for a workspace, or uncordoned again. */
 export function cordonDecision({ id, name, pool }: Instance, state: "CORDONED" | "ACTIVE", reason: string, at: Millis): Decision {
   return { at, subject: id, kind: "instance", verdict: state, rule: "QUARANTINE", details: { name, pool, reason, actor: HEALTH } };
 }
@@ -60,7 +66,7 @@ export function pinOf({ sourceName }: Quarantine, target: Pick<Instance, "id">, 
   return { kind: "instance", instance: target.id, actor: HEALTH, reason: `quarantine: it took most of ${sourceName}`, at };
 }
 
-/** Whether a pin is a quarantine's, and no person's. */
+/** Whether a quarantine made a pin, and not a person. */
 export function isQuarantinesOwn(pin: Pin | undefined, target: Pick<Instance, "id"> | undefined): boolean {
   return pin?.kind === "instance" && pin.actor === HEALTH && pin.instance === target?.id;
 }

@@ -38,45 +38,57 @@ const old = { ...QUARANTINE, at: millis(NOW - HOUR_MS) };
 
 describe("the next step of a quarantine", () => {
   it.each<readonly [string, Partial<OpenFacts>, string]>([
-    ["asks for the instance that is not there yet", { target: undefined }, "create"],
-    ["waits until it serves", { target: target({ state: "WARMING" }) }, "wait for standard-2, which is WARMING"],
-    ["also where its creation is tried again", { target: target({ state: "FAILED" }) }, "wait for standard-2, which is FAILED"],
-    ["pins the workspace to it", {}, "pin"],
-    ["also while nobody can tell how the instance is", { verdict: "unknown" }, "pin"],
-    ["then asks for the live move", { held: pinned("a") }, "move"],
-    ["also when all is well by then", { held: pinned("a"), verdict: "healthy" }, "move"],
-    ["waits for its turn", { held: pinned("a"), move: move("WAITING") }, "wait for the turn of its live move"],
-    ["keeps others off when it has begun", { held: pinned("a"), move: move("PREPARE") }, "cordon"],
-    ["waits for its end", { held: pinned("a"), move: move("FENCE"), target: KEPT }, "wait for its live move"],
-    ["keeps others off where the move was quicker", { held: pinned("b"), move: move("DONE") }, "cordon"],
+    ["creates the target", { target: undefined }, "create"],
+    ["waits until the target serves", { target: target({ state: "WARMING" }) }, "wait for standard-2, which is WARMING"],
     [
-      "is done when it lives there alone",
+      "also where its creation has failed and is tried again",
+      { target: target({ state: "FAILED" }) },
+      "wait for standard-2, which is FAILED",
+    ],
+    ["pins the workspace to it", {}, "pin"],
+    ["also while the health of the instance is unknown", { verdict: "unknown" }, "pin"],
+    ["then requests the live move", { held: pinned("a") }, "move"],
+    ["also if the instance is healthy by then", { held: pinned("a"), verdict: "healthy" }, "move"],
+    ["waits for the turn of the move", { held: pinned("a"), move: move("WAITING") }, "wait for the turn of its live move"],
+    ["cordons the target once the move has begun", { held: pinned("a"), move: move("PREPARE") }, "cordon"],
+    ["waits for the end of the move", { held: pinned("a"), move: move("FENCE"), target: KEPT }, "wait for its live move"],
+    ["cordons the target also where the move has ended first", { held: pinned("b"), move: move("DONE") }, "cordon"],
+    [
+      "is done when the workspace lives there alone",
       { held: pinned("b"), move: move("GRANT"), target: KEPT },
       "done: noisy has left standard-1 and lives on standard-2, alone",
     ],
     [
-      "also with whoever came before it was closed",
+      "also with units that came before the cordon",
       { held: pinned("b"), move: move("DONE"), target: KEPT, targetUnits: 3 },
       "done: noisy has left standard-1 and lives on standard-2, with 2 that came before it was closed",
     ],
-    ["is let be when the overload has ended", { verdict: "healthy" }, none("standard-1 is healthy again")],
-    ["or another one of the class was first", { isFirst: false }, none("another one of its class began before it")],
+    ["gives up when the overload has ended", { verdict: "healthy" }, none("standard-1 is healthy again")],
+    ["or another one of the class began before it", { isFirst: false }, none("another one of its class began before it")],
     ["or it takes an hour", { quarantine: old, target: target({ state: "CREATING" }) }, none("standard-2 does not serve yet")],
     ["or a freeze began", { freeze: "release" }, none("a freeze holds: release")],
-    ["or it was split", { held: { ...on("a"), parts: 2 } }, none("noisy has 2 parts, which live apart")],
-    ["or it has left", { held: on("c") }, none("noisy has left standard-1 meanwhile")],
+    ["or the workspace was split", { held: { ...on("a"), parts: 2 } }, none("noisy has 2 parts, which live apart")],
+    ["or it has left the instance", { held: on("c") }, none("noisy has left standard-1 meanwhile")],
     ["or is gone", { held: undefined }, none("noisy is gone")],
-    ["or others came first", { targetUnits: 1 }, none("standard-2 serves others by now")],
-    ["or the target was sent away", { target: target({ state: "DRAINING" }) }, none("standard-2 is DRAINING by now")],
-    ["or the one that was taken is gone", { target: undefined, quarantine: { ...QUARANTINE, isNew: false } }, none("standard-2 is gone")],
-    ["or it cannot be moved", { refusal: "it may not" }, none("it may not")],
+    ["or other units came to the target first", { targetUnits: 1 }, none("standard-2 serves others by now")],
+    ["or the target is drained", { target: target({ state: "DRAINING" }) }, none("standard-2 is DRAINING by now")],
+    [
+      "or the existing instance that was chosen is gone",
+      { target: undefined, quarantine: { ...QUARANTINE, isNew: false } },
+      none("standard-2 is gone"),
+    ],
+    ["or the workspace cannot be moved", { refusal: "it may not" }, none("it may not")],
     ["or its move fails", { held: pinned("a"), move: move("ABORT"), target: KEPT }, none("its live move is ABORT")],
     ["or its move gets no turn", { quarantine: old, held: pinned("a"), move: move("WAITING") }, none("its live move did not get its turn")],
-    ["a person who unpins it decides", { held: on("a"), move: move("WAITING") }, "called-off: a person has unpinned noisy"],
-    ["also when it lives there", { held: on("b"), target: KEPT }, "called-off: a person has unpinned noisy"],
+    [
+      "is called off by a person who unpins the workspace",
+      { held: on("a"), move: move("WAITING") },
+      "called-off: a person has unpinned noisy",
+    ],
+    ["also when it lives on the target", { held: on("b"), target: KEPT }, "called-off: a person has unpinned noisy"],
   ])("%s", (_what, over, expected) => expect(reported(over)).toBe(expected));
 
-  it("takes back what was done, and nothing that a person did", () => {
+  it("undoes what it did, and nothing that a person did", () => {
     expect(next({ held: pinned("a"), move: move("ABORTED"), target: KEPT })).toMatchObject({
       undo: { unpin: true, uncordon: KEPT, abort: undefined },
     });
@@ -93,12 +105,12 @@ describe("quarantines in the journal", () => {
   const begun = aDecision({ at, subject: "a", kind: "health", verdict: "QUARANTINE", details: { text: "", quarantine: kept } });
   const advice = aDecision({ at, subject: "a", kind: "health", verdict: "QUARANTINE", details: { text: "", isAdvice: true } });
 
-  it("are open from their begin to their end, and advice is none", () => {
+  it("are open from beginning to end, and advice does not count", () => {
     expect(openQuarantines([advice, begun])).toEqual([QUARANTINE]);
     expect(openQuarantines([endDecision(QUARANTINE, "done", "", NOW), begun])).toEqual([]);
   });
 
-  it("are told apart by their begin, the oldest first", () => {
+  it("are distinguished by when they began, the oldest first", () => {
     const again = { ...begun, at: NOW };
     const other = { ...begun, subject: "c", details: { quarantine: { ...kept, source: "c" } } };
     expect(openQuarantines([again, endDecision(QUARANTINE, "given-up", "", NOW), other, begun]).map((one) => [one.source, one.at])).toEqual(

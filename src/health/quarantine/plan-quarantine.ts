@@ -13,43 +13,44 @@ import { isInQuarantine, type Quarantine } from "./entries.ts";
 export interface Noisiest {
   readonly unit: PlacementUnit;
   readonly namespace: string;
-  /** Whether that was measured, and is not what is taken for granted of a new one. */
+  /** Whether its load was measured. The load of a new workspace is assumed. */
   readonly isMeasured: boolean;
   readonly directive: Directive;
-  /** Units of the workspace: parts live apart. */
+  /** How many units the workspace has. The parts of a split workspace live on different instances. */
   readonly parts: number;
 }
 
 export interface QuarantineFacts {
   readonly now: Millis;
-  /** Instances of one pool that may be kept for one workspace each. */
+  /** Largest number of instances of one pool that are kept for one workspace each. */
   readonly most: number;
   readonly source: Instance;
   readonly noisiest: Noisiest | undefined;
-  /** Why nothing moves now that need not. */
+  /** Why nothing may be moved now that need not be. Absent: there is no freeze. */
   readonly freeze: string | undefined;
-  /** Those that have begun, of all classes. */
+  /** Open quarantines of all classes. */
   readonly open: readonly Quarantine[];
   readonly instances: readonly Instance[];
-  /** Units of which each instance has something, or will have. */
+  /** How many units have anything on each instance, or will have. */
   readonly units: ReadonlyMap<InstanceId, number>;
   readonly verdicts: ReadonlyMap<InstanceId, VerdictState>;
-  /** What speaks against a live move of it to any other instance. */
+  /** Why a live move to any other instance is not possible. Absent: it is possible. */
   readonly refusal: string | undefined;
-  /** The instance that the pool would get next, or why it gets none. */
+  /** The name of the next instance of the pool, or why the pool gets none. */
   readonly next: { readonly name: string } | { readonly why: string };
-  /** Whether an instance of that capacity takes a unit of that load. */
+  /** Whether an instance of that capacity has room for a unit of that load. */
   readonly fits: (load: LoadVector, capacity: LoadVector) => boolean;
 }
 
 export type QuarantinePlan =
   | { readonly kind: "begin"; readonly quarantine: Omit<Quarantine, "at"> }
-  /** It stays a person's, for this reason. */
+  /** The step stays advice for a person, for this reason. */
   | { readonly kind: "advice"; readonly why: string };
 
 /**
- * Whether the workspace that takes most of an overloaded instance gets one of its own without a person, and which: one of the class that serves nobody,
- * or one more of the pool. One of a class at a time, `most` of a pool, and nobody for whom a person ordered otherwise.
+ * Decides whether the workspace that takes most of an overloaded instance gets an instance of its own without a
+ * person, and which: an existing one of the class without units, else a new one of the pool. One quarantine of a
+ * class at a time, at most `most` in a pool, and none against what a person has ordered for the workspace.
  */
 export function planQuarantine(facts: QuarantineFacts): QuarantinePlan {
   const { source, noisiest, units, open, refusal } = facts;
@@ -63,7 +64,7 @@ export function planQuarantine(facts: QuarantineFacts): QuarantinePlan {
   return chooseTarget(noisiest, facts);
 }
 
-/** Why a workspace is not to be moved without a person; `undefined`: nobody ordered otherwise. */
+/** Why a workspace is not to be moved without a person. `undefined`: nothing speaks against it. */
 export function whyStays(
   { namespace, directive: { pin, hold }, parts }: Pick<Noisiest, "namespace" | "directive" | "parts">,
   { freeze, now }: Pick<QuarantineFacts, "freeze" | "now">,
@@ -101,7 +102,7 @@ function chooseTarget({ unit: { id: unitId, workspaceId, load }, namespace }: No
   return begin(next.name, pool, true);
 }
 
-/** The step of the ladder as it is journaled. */
+/** The step QUARANTINE as it is written into the journal. */
 export function remedyOf(remedy: Remedy, plan: QuarantinePlan): Remedy {
   if (plan.kind === "advice") return { ...remedy, text: `${remedy.text}; by itself that is not done: ${plan.why}` };
   const { quarantine } = plan;
@@ -110,7 +111,7 @@ export function remedyOf(remedy: Remedy, plan: QuarantinePlan): Remedy {
   return { ...remedy, isAdvice: false, text: `give ${namespace} an instance of its own: ${which}`, quarantine };
 }
 
-/** An instance as the pool of this one would get, as far as moves go. */
+/** The instance that the pool would get next, as far as the check of a move needs it. */
 export function likeIt(source: Instance): Instance {
   return { ...source, id: "" as InstanceId, state: "ACTIVE" };
 }
@@ -122,7 +123,7 @@ function isIdle(one: Instance, { source, units, verdicts }: QuarantineFacts): bo
   return isSteady && one.class === source.class && !units.has(one.id) && !ILL.includes(verdicts.get(one.id));
 }
 
-/** Those of the pool first, the highest number first among equals: names are given in order, and the last one made is missed least. */
+/** Instances of the pool first; within a pool the highest number, which was created last and is missed least. */
 function nearestFirst(pool: string): (a: Instance, b: Instance) => number {
   return (a, b) => Number(b.pool === pool) - Number(a.pool === pool) || b.name.localeCompare(a.name, "en", { numeric: true });
 }

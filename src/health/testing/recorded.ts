@@ -5,7 +5,7 @@ import { deriveSignals, known, type ProbeResult } from "../derive-signals.ts";
 import { ratioToBaseline } from "../next-baseline.ts";
 import type { GitCount, HealthPage } from "../parse-page.ts";
 
-/** States in which one real instance of 700 applications was recorded, a sample each five or ten seconds. */
+/** States of one real instance with 700 applications, recorded with a sample every five or ten seconds. */
 export const RECORDED = [
   ...["comfortable", "burst_create", "borderline_cpu", "overload_cpu", "overload_cpu_hard", "overload_procs", "slow_git_5s"],
   ...["stuck_ctl_sigstop", "stuck_repo_sigstop", "stuck_redis_down", "after_overload_cpu", "after_redis_back"],
@@ -23,13 +23,13 @@ interface Line {
   readonly applications: number;
 }
 
-/** How the recorded instance was set up. */
+/** The settings of the recorded instance. */
 export const RECORDED_SETTINGS = { graceMs: 300_000, overloadMs: 300_000, resyncS: 60, jitterS: 20 };
 const USUAL = { reconcileS: 0.02, observations: 1_000 };
 export const PERIOD_MS = 10_000;
 const BEGAN = 1_795_000_000_000;
 
-/** What looks at the recorded instance told, as if its controller had begun an hour before, with one worker where it had one. */
+/** The samples of a recording, as if its controller had started an hour before. The recording `overload_procs` had one worker. */
 export function recorded(name: string): readonly HealthSample[] {
   const text = readFileSync(new URL(`../testdata/${name}.jsonl`, import.meta.url), "utf8");
   const lines = text
@@ -62,7 +62,10 @@ function observationOf(line: Line, git: Map<string, GitCount>): ProbeResult {
   };
 }
 
-/** The same state going on: samples from the second minute on (the last one of a short recording), again and again, until it has lasted so long. */
+/**
+ * Continues a recording until it has lasted `lastsMs`, by repeating its samples from the second minute on (of a short
+ * recording the last one).
+ */
 export function goingOn(samples: readonly HealthSample[], lastsMs: number): readonly HealthSample[] {
   const [first, last] = [samples[0]?.at ?? 0, samples.at(-1)?.at ?? 0];
   const steady = samples.filter(({ at }) => at - first >= 60_000);

@@ -13,7 +13,7 @@ export const PERIOD_MS = 15_000;
 export const RESTART_APART_MS = 300_000;
 export const EVERYTHING: Partition = { isMine: () => true, onChange: () => () => undefined };
 
-/** A pod that is well, and has no limit. */
+/** A healthy pod without a memory limit. */
 export function aProbedPod(over: Partial<ProbedPod> = {}): ProbedPod {
   return {
     component: "redis",
@@ -26,14 +26,14 @@ export function aProbedPod(over: Partial<ProbedPod> = {}): ProbedPod {
   };
 }
 
-/** One instance as its namespace and its processes show it: whoever is well answers at once. */
+/** One instance as its namespace and its processes show it. What is healthy answers at once. */
 export interface Stage {
   redisFails: boolean;
-  /** Since when its controller has stood still, and said nothing. */
+  /** Since when its controller has hung. */
   stoodSince: Millis | undefined;
   repoRefuses: boolean;
   canariesFail: boolean;
-  /** A pod that is deleted is replaced by one that works. */
+  /** Whether a restart helps: a deleted pod is replaced by one that works. */
   isMended: boolean;
   readonly asks: string[];
   readonly deleted: { readonly name: string; readonly at: Millis }[];
@@ -46,7 +46,7 @@ interface Ways {
   readonly openNamespace: OpenNamespace;
 }
 
-/** What reading a page of metrics goes through, so that it may break. */
+/** Reading a page of metrics calls these, so that a test can make it fail. */
 interface Reading {
   readController(): Promise<void>;
   readRepoServer(): Promise<void>;
@@ -87,7 +87,7 @@ export function createStage(clock: Clock) {
   };
   const readNothing = async (): Promise<void> => undefined;
 
-  /** Its ports, each of which `wrap` may break. */
+  /** The ports of the instance. `wrap` may make their calls fail. */
   const portsOf = (wrap: <T extends object>(port: T) => T = (port) => port): Ways => {
     const reading = wrap<Reading>({ readController: readNothing, readRepoServer: readNothing });
     const repoServer = () => linesOf(["process_start_time_seconds 5"], stage.repoRefuses ? refuse : reading.readRepoServer);
@@ -103,7 +103,7 @@ export function createStage(clock: Clock) {
   return { stage, portsOf };
 }
 
-/** A process that looks at instances, and believes an overload after five minutes. */
+/** A health controller with the periods of these tests: an overload counts after five minutes. */
 export function openHealth(over: Pick<HealthDeps, "clock"> & Ways & { readonly store: Store } & Partial<HealthDeps>): Health {
   return createHealth({
     ...{ partition: EVERYTHING, rng: createSeededRng("health"), log: silentLog, metrics: noMetrics },
@@ -115,7 +115,7 @@ export function openHealth(over: Pick<HealthDeps, "clock"> & Ways & { readonly s
   });
 }
 
-/** An order to empty an instance, as its row has it. */
+/** Orders the drain of an instance, as its row records it. */
 export function sendAway(store: Pick<Store, "fleet">, clock: Clock): EmptyInstance {
   return async ({ id, revision, attempt }, reason, signal) => {
     const decision = { at: clock.now(), subject: id, kind: "instance", verdict: "DRAINING", rule: "COMMAND", details: {} } as const;

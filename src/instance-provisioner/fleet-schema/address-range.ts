@@ -1,4 +1,4 @@
-/** Whether a text is a range of IPv4 or IPv6 addresses as NetworkPolicies take them: no bit set beyond the prefix. */
+/** Whether a text is a CIDR range as NetworkPolicies accept it: IPv4 or IPv6, with no bit set beyond the prefix. */
 export function isAddressRange(text: string): boolean {
   const [address = "", prefix = "", ...rest] = text.split("/");
   const bytes = address.includes(":") ? parseV6(address) : parseV4(address);
@@ -7,7 +7,7 @@ export function isAddressRange(text: string): boolean {
   return bytes.every((byte, index) => (byte & hostMask(length - index * 8)) === 0);
 }
 
-/** Bits of a byte that lie beyond a prefix of which `bits` reach into it. */
+/** The bits of one byte that lie beyond the prefix, where `bits` of the byte belong to the prefix. */
 function hostMask(bits: number): number {
   return bits >= 8 ? 0 : bits <= 0 ? 0xff : 0xff >> bits;
 }

@@ -3,7 +3,7 @@ import type { JsonSchema } from "../../domain/schema-field.ts";
 import type { ShapeIssue } from "./schema.ts";
 import { FLEET_SCHEMA } from "./schema.ts";
 
-/** What is wrong in a Fleet document, where, and what to do about it. Never repeats a value. */
+/** What is wrong in a Fleet document, where, and what to do about it. It never repeats a value. */
 export interface Complaint {
   /** Like `pools[0].capacity.milliCpu`; "" is the whole document. */
   readonly path: string;
@@ -15,7 +15,7 @@ export function fleetPathText(path: readonly (string | number)[]): string {
   return path.reduce<string>((text, key) => (typeof key === "number" ? `${text}[${key}]` : text === "" ? key : `${text}.${key}`), "");
 }
 
-/** An issue about the form of a field in words. */
+/** Turns an issue about the form of a field into words. */
 export function complaintOf({ path, kind, bound }: ShapeIssue): Complaint {
   const form = formOf(nodeAt(path));
   switch (kind) {

@@ -40,7 +40,7 @@ function complaintsOf(document: unknown): readonly Complaint[] {
 }
 
 describe("a Fleet document", () => {
-  it("is filled in with defaults and counted in the units of planning", () => {
+  it("gets its defaults, and amounts in the units that planning counts", () => {
     const parsed = parseFleetDocument(aDocument());
     expect(parsed).toEqual({
       ok: true,
@@ -77,7 +77,7 @@ describe("a Fleet document", () => {
     ]);
   });
 
-  it("may say how the pods of a cluster are reached", () => {
+  it("may say how a cluster's pods are reached", () => {
     const cluster = { name: "eu-1", region: "eu", kubeconfigSecret: "a/b" };
     const parse = (reach: string) => parseFleetDocument(aDocument({ engineClusters: [{ ...cluster, reach }] }));
     expect(parse("address")).toMatchObject({ spec: { engineClusters: [{ reach: "address", access: { kind: "secret" } }] } });
@@ -87,7 +87,7 @@ describe("a Fleet document", () => {
     });
   });
 
-  it("may write amounts as numbers, and the cluster Argosy runs in without a Secret", () => {
+  it("may give amounts as numbers, and Argosy's own cluster without a Secret", () => {
     const pool = aPool({ resources: { controller: { cpu: 4 }, repoServer: { replicas: 3 } } });
     const parsed = parseFleetDocument(aDocument({ pools: [pool], engineClusters: [{ name: "eu-1", region: "eu", inCluster: true }] }));
     expect(parsed).toMatchObject({
@@ -99,7 +99,7 @@ describe("a Fleet document", () => {
     });
   });
 
-  it("is told everything that is wrong with its form at once, with path and remedy", () => {
+  it("gets all complaints about its form at once, with path and remedy", () => {
     const pool = aPool({ capcity: {}, instances: { min: -1, max: "many" }, resources: { controller: { memory: "much" } } });
     expect(complaintsOf(aDocument({ kind: "Flee", pools: [pool], egres: {}, wholly: 1 }))).toEqual([
       { path: "kind", message: "is not Fleet", remedy: "Give Fleet" },
@@ -120,7 +120,7 @@ describe("a Fleet document", () => {
     ]);
   });
 
-  it("is told what is wrong with its form and between its fields at once, and nothing that rests on what is wrong", () => {
+  it("gets complaints about form and about rules between fields at once, and none that follows from a malformed field", () => {
     const document = aDocument({
       engineClusters: [
         { name: "eu-1", region: "eu" },
@@ -155,23 +155,23 @@ describe("a Fleet document", () => {
   it.each([
     ["no pools", { pools: 5 }],
     ["no engine clusters", { engineClusters: [] }],
-    ["releases that are no list", { versions: { default: "3.5.7", catalogue: {} } }],
+    ["releases that are not a list", { versions: { default: "3.5.7", catalogue: {} } }],
     ["a release without a number", { versions: { default: "3.5.7", catalogue: [{ image: "a:b" }] } }],
-    ["channels that are none", { versions: { ...(aDocument()["versions"] as Json), channels: [5, { name: "a" }] } }],
-    ["hosts that are none", { egress: { certificateAuthorities: [null], allow: null, sshKnownHosts: {} } }],
-  ])("with %s is told that and nothing that follows from it", (_what, changes) => {
+    ["channels of the wrong form", { versions: { ...(aDocument()["versions"] as Json), channels: [5, { name: "a" }] } }],
+    ["hosts of the wrong form", { egress: { certificateAuthorities: [null], allow: null, sshKnownHosts: {} } }],
+  ])("with %s gets that complaint and none that follows from it", (_what, changes) => {
     const complaints = complaintsOf(aDocument(changes));
     const at = Object.keys(changes)[0] ?? "";
     expect(complaints.length).toBeGreaterThan(0);
     expect(complaints.filter(({ path }) => !path.startsWith(at))).toEqual([]);
   });
 
-  it("that is wrong in a hundred thousand places is told so in no more than a moment", () => {
+  it("that is wrong in a hundred thousand places is answered in a moment", () => {
     const pools = Array.from({ length: 100_000 }, () => 1);
     expect(complaintsOf(aDocument({ pools })).length).toBeGreaterThan(0);
   });
 
-  it("is told what is missing and what is beyond bounds", () => {
+  it("gets complaints about missing fields and numbers out of bounds", () => {
     const { class: _class, ...rest } = aPool({ instances: { min: 1, max: 5000 } });
     expect(complaintsOf(aDocument({ pools: [rest] }))).toEqual([
       { path: "pools[0].class", message: "is missing", remedy: "Give a group of fields" },
@@ -186,7 +186,7 @@ describe("a Fleet document", () => {
       { path: "pools[1].name", message: "is there twice (first at [0])", remedy: "Remove one of the two" },
     ],
     [
-      "clusters nobody can reach",
+      "clusters without a way to reach them",
       { engineClusters: [{ name: "eu-1", region: "eu" }] },
       {
         path: "engineClusters[0]",
@@ -195,7 +195,7 @@ describe("a Fleet document", () => {
       },
     ],
     [
-      "clusters with two ways in",
+      "clusters with two ways to reach them",
       { engineClusters: [{ name: "eu-1", region: "eu", inCluster: true, kubeconfigSecret: "a/b" }] },
       {
         path: "engineClusters[0]",
@@ -223,7 +223,7 @@ describe("a Fleet document", () => {
       },
     ],
     [
-      "more instances than there may be",
+      "a minimum above the maximum of instances",
       { pools: [aPool({ instances: { min: 3, max: 2 } })] },
       { path: "pools[0].instances.min", message: "is more than instances.max", remedy: "Raise max or lower min" },
     ],
@@ -256,7 +256,7 @@ describe("a Fleet document", () => {
       { path: "versions.channels[0].default", message: "is not among the channel's versions", remedy: "Add it there, or use one of 3.5.7" },
     ],
     [
-      "channels with releases nobody catalogued",
+      "channels with releases that are not in the catalogue",
       { versions: { ...(aDocument()["versions"] as Json), channels: [{ name: "slow", default: "3.5.6", versions: ["3.5.6"] }] } },
       { path: "versions.channels[0].versions[0]", message: "is not in versions.catalogue", remedy: "Add it there, or use one of 3.5.7" },
     ],
@@ -273,7 +273,7 @@ describe("a Fleet document", () => {
       { path: "pools[0].version", message: "is not among the versions of channel slow", remedy: "Use one of 3.5.6" },
     ],
     [
-      "ranges that are none",
+      "malformed address ranges",
       { egress: { allow: ["10.1.0.0/16", "10.1.2.3/16"] } },
       {
         path: "egress.allow[1]",
@@ -285,7 +285,7 @@ describe("a Fleet document", () => {
     expect(complaintsOf(aDocument(changes))).toContainEqual(complaint);
   });
 
-  it("may have an old release for a mixed fleet, once its floor is as low", () => {
+  it("may have an old release in a mixed fleet, once the floor is as low", () => {
     const release = { version: "3.3.10", image: "argocd:v3.3.10", redisImage: "redis:8", crds: "/crds", upgradesFrom: ["3.3", "3.2.12"] };
     const versions = (floor: unknown) => ({ default: "3.3.10", floor, catalogue: [release] });
     expect(complaintsOf(aDocument({ versions: versions(["3.5.1", "3.4.7", "3.3.14"]) }))).toMatchObject([
@@ -295,7 +295,7 @@ describe("a Fleet document", () => {
     expect(parsed).toMatchObject({ ok: true, spec: { versions: { floor: "3.3.10", catalogue: [release] } } });
   });
 
-  it("of any shape whatever is parsed or complained about, without ever repeating what it holds", () => {
+  it("of any shape is parsed or refused, and no complaint repeats a value", () => {
     fc.assert(
       fc.property(fc.anything({ withBigInt: true, withDate: true, withMap: true }), (anything) => {
         const parsed = parseFleetDocument(anything);

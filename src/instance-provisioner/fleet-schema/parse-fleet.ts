@@ -12,8 +12,8 @@ export type ParsedFleet =
   | { readonly ok: false; readonly complaints: readonly Complaint[] };
 
 /**
- * Parses a Fleet document (YAML or JSON already decoded, of unknown shape). Everything that is wrong is told at once: the form of
- * fields, then what does not fit together among the fields whose form is right. Each complaint names the field and what to do.
+ * Parses a Fleet document of unknown shape (decoded from YAML or JSON). All complaints come at once: first about the
+ * form of fields, then about rules between fields whose form is right. Each names the field and what to do.
  */
 export function parseFleetDocument(document: unknown): ParsedFleet {
   const shape = checkShape(document);
@@ -42,7 +42,7 @@ function versionsOf({ channels, catalogue, ...versions }: FleetDocument["version
   };
 }
 
-/** What is not declared is absent, as in fleets that were declared before it could be. */
+/** Fields that are not declared stay absent, as in fleets declared before these fields existed. */
 function egressOf({ apiServers, certificateAuthorities, sshKnownHosts, ...egress }: FleetDocument["egress"]): EgressSpec {
   return {
     ...egress,

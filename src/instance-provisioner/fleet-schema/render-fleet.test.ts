@@ -23,13 +23,13 @@ it.each([
   ["nothing that has a default", SMALL],
   ["a refusal of nothing at all", { ...SMALL, deployments: {} }],
   ["an empty list of refused groups", { ...SMALL, deployments: { refusedGroups: [] } }],
-])("a document with %s is read back as one that declares the same", (_what, document) => {
+])("a document with %s declares the same after it was rendered again", (_what, document) => {
   const spec = specOf(document);
   const text = stringify(renderFleetDocument(spec), { lineWidth: 0 });
   expect(specOf(parse(text))).toEqual(spec);
 });
 
-it("is read back with what was written, in the units and the order of the schema", () => {
+it("is rendered with the declared values, in the units and the order of the schema", () => {
   const rendered = renderFleetDocument(specOf(EXAMPLE));
   expect(rendered).toMatchObject(EXAMPLE);
   const order = fleetFields.map(({ path }) => path).filter((path) => path !== "" && !/[.[]/.test(path));

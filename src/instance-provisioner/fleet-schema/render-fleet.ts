@@ -3,8 +3,9 @@ import { toDocumentLoad } from "../../domain/load.ts";
 import { FLOOR_SEPARATOR } from "../../domain/version.ts";
 
 /**
- * The Fleet document that says what is declared, in the units and the order of the schema: what {@link parseFleetDocument} makes
- * the same declaration of. Defaults are written out, for the declaration holds them. It names Secrets, and holds none.
+ * Renders a declaration as a Fleet document, in the units and the order of the schema. {@link parseFleetDocument}
+ * turns it into the same declaration. Defaults are written out, because the declaration holds them. It names Secrets
+ * and holds none.
  */
 export function renderFleetDocument(spec: FleetSpec): Readonly<Record<string, unknown>> {
   const { engineClusters, versions, pools, workspaces, egress, deployments } = spec;

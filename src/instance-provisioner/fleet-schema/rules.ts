@@ -13,7 +13,7 @@ type EngineCluster = NonNullable<Sound<"engineClusters">[number]>;
 
 const complain = (path: Path, message: string, remedy: string): Complaint => ({ path: fleetPathText(path), message, remedy });
 
-/** Rules between fields, in the order of the fields. A rule that rests on a field whose form is wrong says nothing. */
+/** Checks the rules between fields, in the order of the fields. A rule that needs a malformed field says nothing. */
 export function breaches({ engineClusters = [], versions = {}, pools = [], egress = {} }: SoundFleet): readonly Complaint[] {
   const catalogue = known(versions.catalogue, "version");
   return [
@@ -35,7 +35,7 @@ function fieldsOf<Field extends string>(elements: Named<Field> = [], field: Fiel
   return elements.map((element) => element?.[field]);
 }
 
-/** The names in a list, of which others have to be one; `undefined` where one of them is not known. */
+/** The names in a list that other fields refer to. `undefined`: one of them is malformed, so the list is not known. */
 function known<Field extends string>(elements: Named<Field> | undefined, field: Field): readonly string[] | undefined {
   const names = fieldsOf(elements, field).filter((name) => name !== undefined);
   return elements === undefined || elements.length === 0 || names.length < elements.length ? undefined : names;
@@ -48,7 +48,7 @@ function rangeBreaches(at: Path, ranges: readonly (string | undefined)[]): reado
   );
 }
 
-/** One broken line of a known_hosts file is no reason for ssh to stop reading, and none to notice it. */
+/** ssh skips a malformed line of a known_hosts file without a word, so it is found here. */
 function hostKeyBreaches(text: string): readonly Complaint[] {
   const isGood = (line: string): boolean =>
     line === "" || line.startsWith("#") || /^[^\s@|]\S* +[a-z0-9@.-]+ +[A-Za-z0-9+/]+=*( .*)?$/.test(line);
@@ -124,7 +124,7 @@ function channelBreaches({ default: usual, versions = [] }: Channel, at: Path): 
   return [complain([...at, "default"], "is not among the channel's versions", `Add it there, or use one of ${versions.join(", ")}`)];
 }
 
-/** A pool has a release that its channel has. */
+/** The release of a pool has to be one of its channel's. */
 function offerBreaches(channels: readonly (Channel | undefined)[], { class: own, version }: Pool, at: Path): readonly Complaint[] {
   const channel = own?.channel;
   if (channel === undefined || version === undefined) return [];

@@ -6,11 +6,11 @@ import { fleetFields, renderFleetReference } from "./schema.ts";
 
 const EXAMPLE = readFileSync(new URL("../testing/fleet-example.yaml", import.meta.url), "utf8");
 
-it("gives every field a meaning", () => {
+it("describes every field", () => {
   expect(fleetFields.filter((field) => field.children.length === 0 && field.meaning === "").map(({ path }) => path)).toEqual([]);
 });
 
-it("says of a field what it takes, what it is by default and whether it has to be given", () => {
+it("gives a field's type, its default and whether it is required", () => {
   const lines = renderFleetReference().split("\n");
   expect(lines).toContain(
     "| `pools[].instances.max` | a whole number from 0 to 1000 | required | Instances that there are at most. docs/instances.md says what becomes of more. |",
@@ -21,14 +21,14 @@ it("says of a field what it takes, what it is by default and whether it has to b
   expect(lines.some((line) => line.startsWith("| `engineClusters[].inCluster` | true or false | – |"))).toBe(true);
 });
 
-it("has an example that is a good fleet and uses every field", () => {
+it("has an example that is valid and uses every field", () => {
   const document: unknown = parse(EXAMPLE);
   expect(parseFleetDocument(document)).toMatchObject({ ok: true });
   const used = pathsOf(document, "");
   expect(fleetFields.map(({ path }) => path).filter((path) => path !== "" && !used.has(path))).toEqual([]);
 });
 
-/** `a`, `a.b`, `a[].c`: every path at which a document says something. */
+/** `a`, `a.b`, `a[].c`: the path of every field that a document gives. */
 function pathsOf(value: unknown, path: string): ReadonlySet<string> {
   const inside = (child: unknown, at: string): readonly string[] => [at, ...pathsOf(child, at)];
   if (Array.isArray(value)) return new Set(value.flatMap((element) => inside(element, `${path}[]`)));
@@ -36,7 +36,7 @@ function pathsOf(value: unknown, path: string): ReadonlySet<string> {
   return new Set(Object.entries(value).flatMap(([name, child]) => inside(child, path === "" ? name : `${path}.${name}`)));
 }
 
-it("is what docs/fleet.md holds", () => {
+it("matches docs/fleet.md", () => {
   const file = new URL("../../../docs/fleet.md", import.meta.url);
   if (process.env["ARGOSY_WRITE_GOLDEN"] !== undefined) writeFileSync(file, page());
   expect(readFileSync(file, "utf8")).toBe(page());

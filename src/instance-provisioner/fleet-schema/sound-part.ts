@@ -6,7 +6,7 @@ type Sound<T> = T extends readonly (infer Element)[]
     ? { readonly [Key in keyof T]?: Sound<T[Key]> | undefined }
     : T;
 
-/** A Fleet document as people write it in which any field may be missing. */
+/** A Fleet document as people write it, from which any field may be missing. */
 export type SoundFleet = Sound<FleetInput>;
 
 interface Fault {
@@ -15,8 +15,8 @@ interface Fault {
 }
 
 /**
- * The document without the fields whose form is wrong: each is there with the value `undefined`, so that elements of lists keep their
- * place, and a field that is wrong is told from one that was never given. Linear in the size of the document.
+ * The document without its malformed fields. Each of them has the value `undefined`, so that list elements keep their
+ * index, and a malformed field differs from a missing one. Takes time linear in the size of the document.
  */
 export function soundPart(document: unknown, issues: readonly Pick<ShapeIssue, "path">[]): SoundFleet {
   const root: Fault = { isHere: false, below: new Map() };

@@ -6,14 +6,17 @@ import { objectOf } from "./object.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 
-/** The namespace, in which only confined pods may run. */
+/** The namespace. Its pod security level admits only restricted pods. */
 export function renderNamespace(instance: ManifestIdentity): EngineObject {
   const levels = ["enforce", "audit", "warn"].map((mode) => [`pod-security.kubernetes.io/${mode}`, "restricted"] as const);
   const labels = { ...Object.fromEntries(levels), "argosy.dev/pool": instance.pool };
   return objectOf(instance, { apiVersion: "v1", kind: "Namespace", name: instance.namespace, labels });
 }
 
-/** Accounts, and the one role: the controller's, over its own namespace. Nothing an instance runs has rights on the engine cluster as a whole. */
+/**
+ * The accounts, and one role: the controller's, over its own namespace. Nothing in an instance has rights on the
+ * engine cluster as a whole.
+ */
 export function renderAccess(instance: ManifestIdentity): readonly EngineObject[] {
   const accounts = COMPONENT_NAMES.map((name) =>
     objectOf(instance, { apiVersion: "v1", kind: "ServiceAccount", name, automountServiceAccountToken: false }),

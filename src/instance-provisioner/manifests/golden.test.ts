@@ -6,16 +6,16 @@ import { stringify } from "yaml";
 import { someParameters } from "../testing/parameters.ts";
 import { renderManifests } from "./render.ts";
 
-/** Releases whose manifests are kept: of each minor that is looked after the oldest that is safe, and the newest of all. */
+/** Releases with a golden file: of each supported minor the oldest that is safe, and the newest of all. */
 const VERSIONS = ["3.3.14", "3.4.7", "3.5.1", "3.5.7"];
 const DIRECTORY = join(import.meta.dirname, "../golden");
 const fileOf = (version: string): string => `argo-cd-${version}.yaml`;
 
-/** GOLDEN=write npm test … writes the files anew; what changed is then for review. */
-const isWriting = process.env["GOLDEN"] === "write";
+/** `ARGOSY_WRITE_GOLDEN=1 npm test …` writes the files again; review what changed. */
+const isWriting = process.env["ARGOSY_WRITE_GOLDEN"] !== undefined;
 
 describe("the manifests of an instance", () => {
-  it.each(VERSIONS)("of Argo CD %s are those of the golden file", (version) => {
+  it.each(VERSIONS)("of Argo CD %s match the golden file", (version) => {
     const text = renderManifests(someParameters(version))
       .map((object) => stringify(object, { lineWidth: 0, aliasDuplicateObjects: false }))
       .join("---\n");
@@ -24,7 +24,7 @@ describe("the manifests of an instance", () => {
     expect(text).toBe(readFileSync(file, "utf8"));
   });
 
-  it("have no golden file of a release that is not rendered any more", () => {
+  it("have no golden file of a release that is no longer rendered", () => {
     expect(readdirSync(DIRECTORY).sort()).toEqual(VERSIONS.map(fileOf).sort());
   });
 });

@@ -7,8 +7,9 @@ import { objectOf } from "./object.ts";
 import type { ManifestParameters } from "./parameters.ts";
 
 /**
- * What the namespace may hold at most: the pods of an instance, one more repo-server while it is replaced, and room for one
- * of redis and the controller to end while its successor starts. Nothing that opens the namespace to the outside.
+ * The namespace's quota: the pods of an instance, one more repo-server while one is replaced, and redis and the
+ * controller once more, so that one can end while its successor starts. Nothing that opens the namespace to the
+ * outside.
  */
 export function renderLimits({ instance, resources, quota }: ManifestParameters): readonly EngineObject[] {
   const { controller, repoServer, redis } = resources;
@@ -22,7 +23,7 @@ export function renderLimits({ instance, resources, quota }: ManifestParameters)
     "services.loadbalancers": "0",
     "services.nodeports": "0",
   };
-  // For a pod that names none, such as one somebody starts to look around: the quota would refuse it.
+  // For pods that name no resources, for example one that somebody starts for debugging: the quota would refuse them.
   const limits: SpecOf<"LimitRange"> = {
     limits: [{ type: "Container", default: { cpu: "500m", memory: "256Mi" }, defaultRequest: { cpu: "10m", memory: "32Mi" } }],
   };
@@ -37,8 +38,8 @@ function sum(pods: readonly ComponentResources[], of: "cpu" | "memory"): number 
 }
 
 /**
- * What all pods may have of a resource. Pods that are larger than what is declared now go only as new ones come: while what is used is
- * more than what stays, it is not made less, or no new one would be let in.
+ * The quota for one resource. Pods that were larger before a change of the declaration go only as their successors
+ * come. So while the use is above what the new pods need, the quota is not lowered: it would keep the successors out.
  */
 function bound(
   resource: string,

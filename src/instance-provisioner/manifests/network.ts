@@ -9,11 +9,11 @@ import { selectorOf } from "./pods.ts";
 
 interface Flow {
   readonly peers: readonly PolicyPeer[];
-  /** All TCP ports if undefined. */
+  /** Absent: all TCP ports. */
   readonly ports?: readonly PolicyPort[];
 }
 
-/** Nothing may reach or leave a pod, except the flows named here. */
+/** Network policies that allow the flows named here and no others, in and out. */
 export function renderNetworkPolicies({ instance, egressAllow, apiServers, systemNamespace }: ManifestParameters): readonly EngineObject[] {
   const [controller, repoServer, redis] = [CONTROLLER, REPO_SERVER, REDIS].map(
     (name): PolicyPeer => ({ podSelector: selectorOf(name) }),
@@ -25,7 +25,8 @@ export function renderNetworkPolicies({ instance, egressAllow, apiServers, syste
       name: CONTROLLER,
       podSelector: selectorOf(CONTROLLER),
       ingress: [tcp([argosy], PORTS.controllerMetrics)],
-      // Users name the servers it connects to, and resolve their names as they like: inside it reaches what is declared, on any port.
+      // Users name the servers it connects to, and their DNS may answer with any address. So private addresses are
+      // reached only where they are declared, on any port.
       egress: [
         tcp([repoServer], PORTS.repoServer),
         tcp([redis], PORTS.redis),
@@ -63,8 +64,8 @@ const OUTSIDE: readonly PolicyPeer[] = [
 ];
 
 /**
- * Name servers where clusters have them: in kube-system, in OpenShift's namespace (whose pods listen on 5353), and the cache
- * on the node itself.
+ * Name servers where clusters have them: in kube-system, in OpenShift's namespace (its pods listen on 5353), and as a
+ * cache on the node itself.
  */
 const DNS: Flow = {
   peers: [

@@ -5,8 +5,8 @@ import { ANNOTATION_HASH, LABEL_INSTANCE, LABEL_MANAGED_BY } from "../../domain/
 import type { FieldsOf, Kind } from "./kubernetes-types.ts";
 
 /**
- * Who writes an instance's own objects. Not the name the reconciler's objects carry: each of the two watches, repairs and
- * clears away by this label, and must never take the other's objects for its own.
+ * The writer of an instance's own objects, as a label. It differs from the label on the reconciler's objects: each of
+ * the two watches, repairs and deletes by its label, and must not take the other's objects for its own.
  */
 export const PROVISIONED_BY = "argosy-provisioner";
 
@@ -14,7 +14,7 @@ export type ManifestIdentity = Pick<Instance, "id" | "name" | "namespace" | "poo
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** What is written down of an object beside its identity and labels. */
+/** An object without its identity and labels. */
 export type ObjectContent<K extends Kind> = FieldsOf<K> & {
   readonly apiVersion: string;
   readonly kind: K;
@@ -23,7 +23,7 @@ export type ObjectContent<K extends Kind> = FieldsOf<K> & {
   readonly labels?: Labels;
 };
 
-/** Labels of every object of an instance; Argo CD itself reads `part-of` on the objects that hold its settings. */
+/** Labels of every object of an instance. Argo CD itself reads `part-of` on the objects that hold its settings. */
 export function labelsOf(instance: ManifestIdentity, name: string, component?: string): Labels {
   return {
     "app.kubernetes.io/name": name,
@@ -35,7 +35,7 @@ export function labelsOf(instance: ManifestIdentity, name: string, component?: s
   };
 }
 
-/** An object of the instance's namespace (or the namespace itself), complete with labels and the hash of its own content. */
+/** An object in the instance's namespace (or the namespace itself), with labels and the hash of its own content. */
 export function objectOf<K extends Kind>(instance: ManifestIdentity, content: ObjectContent<K>): EngineObject {
   const { apiVersion, kind, name, component, labels, ...fields } = content;
   const metadata = {
@@ -51,7 +51,7 @@ export function configMap(instance: ManifestIdentity, name: string, data: Readon
   return objectOf(instance, { apiVersion: "v1", kind: "ConfigMap", name, data });
 }
 
-/** A Secret from plain text; what is written is base64, because that is what a server returns and hashes compare. */
+/** A Secret from plain text. It is written as base64, because servers return that and hashes are compared. */
 export function secret(instance: ManifestIdentity, name: string, texts: Readonly<Record<string, string>>): EngineObject {
   const data = Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text, "utf8").toString("base64")]));
   return objectOf(instance, { apiVersion: "v1", kind: "Secret", name, type: "Opaque", data });

@@ -2,31 +2,34 @@ import type { EngineCertificates, ObservedQuota } from "../../domain/engine.ts";
 import type { CatalogueEntry, EgressSpec, EngineSettings, PoolSpec } from "../../domain/fleet.ts";
 import type { ManifestIdentity } from "./object.ts";
 
-/** What an instance's components prove themselves to each other with; made once and kept, so that re-creation is stable. */
+/**
+ * Credentials that an instance's components use among themselves. They are created once and stored, so that a second
+ * creation of the instance renders the same.
+ */
 export interface InstanceSecrets {
-  /** Key Argo CD's settings demand; nothing signs with it as long as no server runs. */
+  /** A key that Argo CD's settings require. Nothing is signed with it, because no API server of Argo CD runs. */
   readonly serverSecretKey: string;
   readonly redisPassword: string;
   readonly certificates: EngineCertificates;
 }
 
-/** Everything the manifests of one instance are made from. */
+/** Everything an instance's manifests are rendered from. */
 export interface ManifestParameters {
   readonly instance: ManifestIdentity;
   readonly release: Pick<CatalogueEntry, "version" | "image" | "redisImage">;
   readonly resources: PoolSpec["resources"];
   readonly engine: EngineSettings;
-  /** Address ranges (CIDR) that may be reached although they are private: repositories and users' clusters. */
+  /** Private address ranges (CIDR) that may be reached all the same: repositories and users' clusters. */
   readonly egressAllow: readonly string[];
-  /** The same for the controller alone: API servers of engine clusters and of the API cluster. */
+  /** The same for the controller only: API servers of engine clusters and of the API cluster. */
   readonly apiServers: readonly string[];
-  /** How Git hosts prove themselves that public authorities do not vouch for. */
+  /** What proves Git hosts that no public authority vouches for. */
   readonly trust?: Pick<EgressSpec, "certificateAuthorities" | "sshKnownHosts">;
-  /** Namespace from which metrics may be read. */
+  /** Namespace whose pods may read metrics. */
   readonly systemNamespace: string;
-  /** Its controller is to have no pod any more. */
+  /** Whether the controller is to have no pod any more. */
   readonly isHalted?: boolean;
-  /** What its namespace is limited to by now, and what its pods have. */
+  /** The namespace's present quota, and how much of it is used. */
   readonly quota?: ObservedQuota;
   readonly secrets: InstanceSecrets;
 }

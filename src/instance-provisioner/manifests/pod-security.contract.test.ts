@@ -46,7 +46,7 @@ describe.skipIf(kubeconfig === undefined).each(["3.3.14", "3.5.7"])("pods of Arg
     return client.apply<KubeObject>(PODS, pod as unknown as KubeObject, { fieldManager: "test", dryRun: true }, signal);
   };
 
-  it("are what its restricted confinement admits, each of them", async () => {
+  it("are admitted by its restricted pod security level, each of them", async () => {
     expect(templates.map(({ name }) => name).sort()).toEqual(["argocd-application-controller", "argocd-redis", "argocd-repo-server"]);
     for (const each of templates) expect((await admit(each)).metadata.name).toBe(each.name);
   });

@@ -14,7 +14,7 @@ import type {
 import type { Labels, ManifestIdentity } from "./object.ts";
 import { labelsOf } from "./object.ts";
 
-/** Hash of all that reaches the pod's process only when it starts: a change of it replaces the pods. */
+/** Hash of everything that the pod's process reads only at its start. When it changes, the pods are replaced. */
 const ANNOTATION_SETTINGS = "argosy.dev/settings-hash";
 
 export interface PodContent {
@@ -37,7 +37,7 @@ export function podTemplate(instance: ManifestIdentity, pod: PodContent): PodTem
     spec: {
       serviceAccountName: pod.name,
       automountServiceAccountToken: pod.mountsToken,
-      // Names of Services do not need the environment, and a namespace with many of them makes it large.
+      // Services are found by name. Variables for each Service are not needed, and there are many of them in a large namespace.
       enableServiceLinks: false,
       nodeSelector: { "kubernetes.io/os": "linux" },
       securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" }, ...pod.securityContext },
@@ -56,7 +56,7 @@ const CONFINED: SecurityContext = {
   seccompProfile: { type: "RuntimeDefault" },
 };
 
-/** Rather not on one node with its equals, nor with other parts of the same instance. */
+/** Prefers a node without a pod of the same workload, and without other pods of the same instance. */
 function spread(instance: ManifestIdentity, name: string): Affinity {
   const term = (weight: number, matchLabels: Labels) => ({
     weight,
@@ -72,7 +72,7 @@ function spread(instance: ManifestIdentity, name: string): Affinity {
   };
 }
 
-/** Memory is asked for in full, so that a busy node does not end the pod; of the processor a quarter, the rest is shared. */
+/** Memory is requested in full, so that a busy node does not evict the pod. CPU is requested to a quarter; the rest is shared. */
 export function resourcesOf({ cpu, memory }: ComponentResources): Resources {
   return { requests: { cpu: renderCpu((parseQuantity(cpu) ?? 0) / 4), memory }, limits: { cpu, memory } };
 }
@@ -88,7 +88,7 @@ export const emptyDir = (name: string, sizeLimit: string): Volume => ({ name, em
 
 export const configMapVolume = (name: string, map: string): Volume => ({ name, configMap: { name: map } });
 
-/** A Secret's keys as files of the same names; a Secret that is not there is no reason to wait. */
+/** Mounts keys of a Secret as files of the same names. A pod starts also without the Secret. */
 export function secretVolume(name: string, keys: readonly string[]): Volume {
   return { name, secret: { secretName: name, optional: true, items: keys.map((key) => ({ key, path: key })) } };
 }

@@ -4,7 +4,10 @@ import { CONTROLLER, PORTS, PROCESS_SETTINGS, REDIS, REPO_SERVER, SETTINGS } fro
 import type { ManifestParameters } from "./parameters.ts";
 import { hasMutualTls, renderingsDatabase } from "./version.ts";
 
-/** A setting a process reads from its environment when it starts: the variable, and the key of the config map it stands under. */
+/**
+ * A setting that a process reads from its environment at its start: the variable, and the key of the config map that
+ * holds it.
+ */
 export interface ProcessSetting {
   readonly env: string;
   readonly key: string;
@@ -17,8 +20,9 @@ const SHARED: readonly ProcessSetting[] = [
 ];
 
 /**
- * What 3.2 to 3.5 understand together; an older binary ignores what it does not know. What differs is how the controller
- * checks repo-server's certificate: since 3.5 by the path of an authority, before by a flag and a fixed path.
+ * Settings of the controller for Argo CD 3.2 to 3.5; an older binary ignores those it does not know. One thing
+ * differs: since 3.5 the controller checks repo-server's certificate by the path of an authority, before that by a
+ * flag and a fixed path.
  */
 export function controllerSettings({ engine, release }: ManifestParameters): readonly ProcessSetting[] {
   const trust = hasMutualTls(release.version)
@@ -38,8 +42,9 @@ export function controllerSettings({ engine, release }: ManifestParameters): rea
       key: "controller.operation.processors",
       value: String(engine.operationProcessors),
     },
-    // By default the first heal follows the sync at once, which Argo CD's picture of the cluster may not show yet: the same is synced twice,
-    // hooks and all. Without a backoff it is five seconds later, when that is seen (selfHealRemainingBackoff of its controller).
+    // By default the first self-heal follows the sync at once. Argo CD's cache of the cluster may not show the sync
+    // yet, so the same is synced twice, hooks included. With backoff 0 the first self-heal comes five seconds later,
+    // when the cache shows it (selfHealRemainingBackoff of its controller).
     { env: "ARGOCD_APPLICATION_CONTROLLER_SELF_HEAL_TIMEOUT_SECONDS", key: "controller.self.heal.timeout.seconds", value: "5" },
     {
       env: "ARGOCD_APPLICATION_CONTROLLER_SELF_HEAL_BACKOFF_TIMEOUT_SECONDS",
@@ -49,18 +54,18 @@ export function controllerSettings({ engine, release }: ManifestParameters): rea
     { env: "ARGOCD_K8S_CLIENT_QPS", key: "controller.k8s.client.qps", value: String(engine.k8sClientQps) },
     { env: "ARGOCD_K8S_CLIENT_BURST", key: "controller.k8s.client.burst", value: String(engine.k8sClientBurst) },
     { env: "ARGOCD_APPLICATION_CONTROLLER_SERVER_SIDE_DIFF", key: "controller.diff.server.side", value: "false" },
-    // Without it Argo CD 3 keeps the health of single objects from everybody who reads Applications (docs/adr/0036).
+    // Without it Argo CD 3 does not write the health of single objects into Applications (docs/adr/0036).
     { env: "ARGOCD_APPLICATION_CONTROLLER_PERSIST_RESOURCE_HEALTH", key: "controller.resource.health.persist", value: "true" },
     { env: "ARGOCD_IGNORE_NORMALIZER_JQ_TIMEOUT", key: "controller.ignore.normalizer.jq.timeout", value: "1s" },
     { env: "ARGOCD_HYDRATOR_ENABLED", key: "hydrator.enabled", value: "false" },
-    // Other namespaces would need rights over the whole engine cluster.
+    // Other namespaces would need rights on the whole engine cluster.
     { env: "ARGOCD_APPLICATION_NAMESPACES", key: "application.namespaces", value: "" },
     { env: "ARGOCD_APPLICATION_CONTROLLER_LOGFORMAT", key: "controller.log.format", value: "json" },
     { env: "ARGOCD_APPLICATION_CONTROLLER_LOGLEVEL", key: "controller.log.level", value: "info" },
   ];
 }
 
-/** What a rendering takes at most, in bytes: a guess on the safe side from the 10 MB a directory may hold. */
+/** Memory that one rendering takes at most, in bytes: a cautious guess, from the 10 MB that a directory may hold. */
 const RENDER_BYTES = 128 * 2 ** 20;
 
 export function repoServerSettings({ resources, release }: ManifestParameters): readonly ProcessSetting[] {
@@ -71,15 +76,16 @@ export function repoServerSettings({ resources, release }: ManifestParameters): 
     { env: "ARGOCD_REPO_SERVER_PARALLELISM_LIMIT", key: "reposerver.parallelism.limit", value: String(rendersAtOnce) },
     { env: "ARGOCD_REPO_SERVER_DISABLE_TLS", key: "reposerver.disable.tls", value: "false" },
     { env: "ARGOCD_TLS_MIN_VERSION", key: "reposerver.tls.minversion", value: "1.3" },
-    // Submodules fetch from anywhere, whatever sources a project allows.
+    // Submodules fetch from anywhere, whatever sources the project allows.
     { env: "ARGOCD_GIT_MODULES_ENABLED", key: "reposerver.enable.git.submodule", value: "false" },
     { env: "ARGOCD_GIT_REQUEST_TIMEOUT", key: "reposerver.git.request.timeout", value: "15s" },
-    // Branches that one workspace's credential has read are kept by URL alone, and so is the checkout: another workspace was served
-    // a private repository from them (3.5.7, within three minutes). Without time to wait for the cache it is never read, so that
-    // every workspace has to get the branches from the host itself, with what it has.
+    // The cached branches and the checkout of a repository are kept by its URL alone, whoever's credential fetched
+    // them: another workspace was served a private repository from there (3.5.7, within three minutes). With a lock
+    // timeout of 0 this cache is never read, so every workspace has to get the branches from the host itself, with
+    // its own credential.
     { env: "ARGOCD_REVISION_CACHE_LOCK_TIMEOUT", key: "reposerver.revision.cache.lock.timeout", value: "0s" },
     { env: "ARGOCD_REPO_SERVER_ALLOW_OUT_OF_BOUNDS_SYMLINKS", key: "reposerver.allow.oob.symlinks", value: "false" },
-    // Parsing takes up to three hundred times the size of the file.
+    // Parsing a manifest takes up to three hundred times the file's size.
     {
       env: "ARGOCD_REPO_SERVER_MAX_COMBINED_DIRECTORY_MANIFESTS_SIZE",
       key: "reposerver.max.combined.directory.manifests.size",
@@ -104,7 +110,7 @@ export function envOf(settings: readonly ProcessSetting[]): readonly EnvVar[] {
   return settings.map(({ env, key }) => fromConfigMap(env, PROCESS_SETTINGS, key));
 }
 
-/** Of the live settings those that count only when a process starts. */
+/** Settings that Argo CD reads from its live settings, but only at the start of a process. */
 export const CONTROLLER_TIMES: readonly EnvVar[] = [
   fromConfigMap("ARGOCD_RECONCILIATION_TIMEOUT", SETTINGS, "timeout.reconciliation"),
   fromConfigMap("ARGOCD_RECONCILIATION_JITTER", SETTINGS, "timeout.reconciliation.jitter"),
@@ -119,12 +125,12 @@ function fromConfigMap(name: string, map: string, key: string): EnvVar {
 }
 
 /**
- * Go's soft limit of the heap: nine tenths of what the container may use, so that the collector works harder before the
- * kernel ends the process.
+ * Go's soft limit of the heap: nine tenths of the container's memory. The garbage collector works harder before the
+ * kernel kills the process.
  */
 export function goMemoryLimit(memory: string): EnvVar {
   return { name: "GOMEMLIMIT", value: `${Math.floor((parseQuantity(memory) ?? 0) * 0.9)}B` };
 }
 
-/** File names of programs in Argo CD's image; the image's one binary does what it is called. */
+/** Paths of the programs in Argo CD's image. It is one binary, which does what its file name says. */
 export const PROGRAMS = { controller: `/usr/local/bin/${CONTROLLER}`, repoServer: `/usr/local/bin/${REPO_SERVER}` } as const;

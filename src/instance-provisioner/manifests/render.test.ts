@@ -22,7 +22,7 @@ const withSecrets =
   (secrets: Partial<ManifestParameters["secrets"]>): Changed =>
   (of) => ({ ...of, secrets: { ...of.secrets, ...secrets } });
 
-/** What the pods of each workload are made from: when it changes they are replaced. */
+/** The pod template of each workload. When it changes, the pods are replaced. */
 function templatesOf(list: readonly EngineObject[]): ReadonlyMap<string, string> {
   return new Map(
     list.flatMap((object) => {
@@ -33,13 +33,13 @@ function templatesOf(list: readonly EngineObject[]): ReadonlyMap<string, string>
 }
 
 describe("an instance's objects", () => {
-  it("hold no right outside its namespace and none over it all", () => {
+  it("grant no right outside its namespace, and no wildcard within", () => {
     expect(objects.filter((object) => object.kind.startsWith("Cluster"))).toEqual([]);
     expect(objects.filter((object) => object.kind !== "Namespace" && object.metadata.namespace !== "argosy-standard-1")).toEqual([]);
     expect(JSON.stringify(objects.filter((object) => object.kind === "Role"))).not.toContain("*");
   });
 
-  it("are found by one label, which the reconciler's objects do not carry", () => {
+  it("carry one label that the reconciler's objects do not", () => {
     for (const object of objects) {
       expect(object.metadata.labels?.["argosy.dev/instance"]).toBe(someParameters().instance.id);
       expect(object.metadata.labels?.["app.kubernetes.io/managed-by"]).toBe("argosy-provisioner");
@@ -76,21 +76,21 @@ describe("an instance's objects", () => {
     ["the password of redis", withSecrets({ redisPassword: "other" }), ["redis", "repo-server", "application-controller"]],
     ["addresses that may be reached", (of) => ({ ...of, egressAllow: [] }), []],
     ["the key of a server that does not run", withSecrets({ serverSecretKey: "other" }), []],
-  ])("replace exactly the pods that read %s when they start", (_what, change, replaced) => {
+  ])("replace exactly the pods that read %s at their start", (_what, change, replaced) => {
     const [before, after] = [templatesOf(objects), templatesOf(renderManifests(change(someParameters())))];
     expect([...before.keys()].filter((name) => before.get(name) !== after.get(name))).toEqual(replaced);
   });
 
-  it("have another hash when anything changes that is written", () => {
+  it("have another hash when anything changes in them", () => {
     expect(manifestHash({ ...someParameters(), egressAllow: [] })).not.toBe(manifestHash(someParameters()));
   });
 
-  it("are compared without their secrets", () => {
+  it("have a hash that leaves secrets out", () => {
     const other = someParameters();
     expect(manifestHash({ ...other, secrets: { ...other.secrets, redisPassword: "other" } } as never)).toBe(manifestHash(someParameters()));
   });
 
-  it("let in and out only the flows an instance lives from", () => {
+  it("allow only the network flows that an instance needs", () => {
     const policy = (name: string) =>
       (find("NetworkPolicy", name)?.["spec"] ?? {}) as {
         readonly podSelector: unknown;
@@ -110,7 +110,7 @@ describe("an instance's objects", () => {
     });
   });
 
-  it("keep a controller out of everything private that is not declared, whatever a user's environment resolves to", () => {
+  it("keep a controller from private addresses that are not declared, whatever a user's host name resolves to", () => {
     const egress = (name: string) => {
       const { egress: flows } = (find("NetworkPolicy", name)?.["spec"] ?? {}) as { readonly egress: { readonly to: readonly unknown[] }[] };
       return flows.at(-1)?.to ?? [];
@@ -119,11 +119,11 @@ describe("an instance's objects", () => {
     expect(v4).toMatchObject({ ipBlock: { except: expect.arrayContaining(["10.0.0.0/8", "100.64.0.0/10", "169.254.0.0/16"]) } });
     expect(v6).toEqual({ ipBlock: { cidr: "2000::/3", except: ["2001::/23", "2001:db8::/32", "3fff::/20", "2002::/16"] } });
     expect(declared).toEqual([{ ipBlock: { cidr: "10.0.0.1/32" } }, { ipBlock: { cidr: "10.1.0.0/16" } }]);
-    // Git is read by repo-server, and no repository is at an API server.
+    // repo-server reads Git, and no repository is on an API server.
     expect(JSON.stringify(egress("argocd-repo-server"))).not.toContain("10.0.0.1/32");
   });
 
-  it("S7: forbid in the settings what would lead out of a tenant's reach", () => {
+  it("S7: switch off settings by which a tenant could reach beyond its own objects", () => {
     expect(find("ConfigMap", "argocd-cm")?.["data"]).toMatchObject({
       "cluster.inClusterEnabled": "false",
       "application.sync.impersonation.enabled": "true",
@@ -135,7 +135,7 @@ describe("an instance's objects", () => {
     });
   });
 
-  it("S6: let nobody log in as administrator, know mutual TLS from 3.5 on, and check the certificate of repo-server before too", () => {
+  it("S6: let nobody log in as administrator, use mutual TLS from 3.5 on, and check repo-server's certificate also before that", () => {
     const older = renderManifests(someParameters("3.4.7"));
     expect(find("ConfigMap", "argocd-cm")?.["data"]).toMatchObject({ "admin.enabled": "false" });
     expect(find("Deployment", "argocd-server")).toBeUndefined();
@@ -145,12 +145,12 @@ describe("an instance's objects", () => {
     expect([hasMutualTls("3.5.0"), hasMutualTls("3.4.99"), hasMutualTls("4.0.0")]).toEqual([true, false, true]);
   });
 
-  it("leave a quota room for one more repo-server while it is replaced", () => {
+  it("have a quota with room for one more repo-server while one is replaced", () => {
     const spec = find("ResourceQuota", "argosy-instance")?.["spec"];
     expect(spec).toMatchObject({ hard: { pods: "6", "limits.cpu": "6500m", "limits.memory": "10752Mi", "services.loadbalancers": "0" } });
   });
 
-  it("make a quota smaller once the pods are, and let pods of the new size in until then", () => {
+  it("lower the quota once the pods are smaller, and admit pods of the new size until then", () => {
     const hardWith = (used: Readonly<Record<string, string>>) => {
       const quota = { hard: { pods: "9", "limits.cpu": "12", "limits.memory": "20Gi" }, used };
       return renderManifests({ ...someParameters(), quota }).find(({ kind }) => kind === "ResourceQuota")?.["spec"];
@@ -171,7 +171,7 @@ describe("an instance's objects", () => {
 });
 
 describe("amounts and releases", () => {
-  it("are read as Kubernetes reads them", () => {
+  it("are parsed as by Kubernetes", () => {
     expect(["500m", "2", "1.5", "1Ki", "4Gi", "1G"].map(parseQuantity)).toEqual([0.5, 2, 1.5, 1024, 4 * 2 ** 30, 1e9]);
     expect(["", "-1", "1 Gi", "Gi", "1e3", "1Zi"].map(parseQuantity)).toEqual(Array.from({ length: 6 }));
     expect([renderCpu(1.5), renderCpu(2), renderMemory(2 ** 30), renderMemory(1536), renderMemory(1.5)]).toEqual([
@@ -182,7 +182,7 @@ describe("amounts and releases", () => {
       "2",
     ]);
   });
-  it("are ordered part by part, and what is no release comes first", () => {
+  it("are ordered part by part, and a text that is no release comes first", () => {
     expect(["3.5.10", "3.10.0", "3.5.7", "latest", "3.5.7-rc1"].toSorted(compareVersions)).toEqual([
       "latest",
       "3.5.7-rc1",
@@ -193,7 +193,7 @@ describe("amounts and releases", () => {
   });
 });
 
-describe("what an instance trusts Git hosts by", () => {
+describe("how an instance trusts Git hosts", () => {
   const certificates = "-----BEGIN CERTIFICATE-----";
   const trust = {
     certificateAuthorities: [{ host: "git.inside.example", certificates }],
@@ -202,19 +202,19 @@ describe("what an instance trusts Git hosts by", () => {
   const dataOf = (name: string, list?: readonly EngineObject[]) =>
     (find("ConfigMap", name, list) as { readonly data?: Readonly<Record<string, string>> }).data;
 
-  it("is what is declared, beside the host keys of the large public hosts", () => {
+  it("is as declared, with the host keys of the large public hosts", () => {
     const declared = renderManifests({ ...someParameters(), trust });
     expect(dataOf("argocd-tls-certs-cm", declared)).toEqual({ "git.inside.example": certificates });
     const hosts = dataOf("argocd-ssh-known-hosts-cm", declared)?.["ssh_known_hosts"] ?? "";
     expect(hosts).toBe(`${dataOf("argocd-ssh-known-hosts-cm")?.["ssh_known_hosts"]}git.inside.example ssh-ed25519 AAAA\n`);
   });
 
-  it("changes no pod: it is read whenever a host is reached", () => {
+  it("replaces no pod: it is read with each connection to a host", () => {
     const workloads = (list: readonly EngineObject[]) => list.filter(({ kind }) => kind === "Deployment" || kind === "StatefulSet");
     expect(workloads(renderManifests({ ...someParameters(), trust }))).toEqual(workloads(objects));
   });
 
-  it("never lets one workspace read from a cache what another one's credential has fetched", () => {
+  it("never lets one workspace read from a cache what another workspace's credential has fetched", () => {
     expect(dataOf("argocd-cmd-params-cm")?.["reposerver.revision.cache.lock.timeout"]).toBe("0s");
     expect(JSON.stringify(find("Deployment", "argocd-repo-server"))).toContain('"ARGOCD_REVISION_CACHE_LOCK_TIMEOUT"');
   });

@@ -10,8 +10,8 @@ import { engineSettings, renderSecrets, renderSettings } from "./settings.ts";
 import { renderWorkloads, type StartHashes } from "./workloads.ts";
 
 /**
- * All objects of an instance in the order in which they must be applied: what confines pods and what they read before the
- * pods themselves. Equal parameters give equal objects, byte for byte.
+ * Renders all objects of an instance, in the order in which they have to be applied: policies and what pods read,
+ * then the pods. Equal parameters give the same objects, byte for byte.
  */
 export function renderManifests(parameters: ManifestParameters): readonly EngineObject[] {
   const { instance } = parameters;
@@ -29,8 +29,9 @@ export function renderManifests(parameters: ManifestParameters): readonly Engine
 }
 
 /**
- * Cover, for each workload, all that reaches its processes through variables and through files they read only once: a change
- * replaces the pods of those it concerns, and no others. A new redis would be an empty cache, a new controller a relist of all.
+ * For each workload, a hash of everything its processes read only at their start: variables, and files that are read
+ * once. A change replaces the pods it concerns and no others, because a new redis has an empty cache, and a new
+ * controller lists all objects again.
  */
 function startHashes(parameters: ManifestParameters): StartHashes {
   const { redisPassword, certificates } = parameters.secrets;
@@ -56,8 +57,8 @@ const NO_SECRETS: InstanceSecrets = {
 };
 
 /**
- * Says whether an instance is written as it should be now: changes with the pool's settings, the release and with the
- * generator itself, but not with the instance's secrets.
+ * Hash that tells whether an instance is written as it should be. It changes with the pool's settings, the release
+ * and this code, but not with the instance's secrets.
  */
 export function manifestHash(parameters: Omit<ManifestParameters, "secrets">): string {
   return contentHash(renderManifests({ ...parameters, secrets: NO_SECRETS }));

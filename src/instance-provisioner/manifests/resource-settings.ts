@@ -23,20 +23,20 @@ const UNWATCHED: readonly { readonly groups: readonly string[]; readonly kinds: 
       ...["ClusterEphemeralReport", "ClusterPolicyReport", "EphemeralReport", "PolicyReport", "UpdateRequest"],
     ],
   },
-  // An instance would wake up for every change its neighbours make to their own applications. Other kinds of the group
-  // (Rollout, Workflow) are users' business.
+  // Else every change that other workspaces make to their Applications would wake the controller. Other kinds of the
+  // group (Rollout, Workflow) are deployed by users.
   { groups: ["argoproj.io"], kinds: ["Application", "ApplicationSet", "AppProject"] },
 ];
 
-/** `resource.exclusions`: a YAML list; JSON strings are YAML. */
+/** `resource.exclusions` is a YAML list. JSON is YAML. */
 export const EXCLUSIONS: string = UNWATCHED.map(({ groups, kinds }) =>
   [`- apiGroups: ${JSON.stringify(groups)}`, `  kinds: ${JSON.stringify(kinds)}`, `  clusters: ["*"]`, ""].join("\n"),
 ).join("");
 
-/** Fields whose change alone is no reason to compare an application again, by kind; `all` counts for every kind. */
+/** Fields whose change alone does not lead to a comparison of the application, by kind. `all` counts for every kind. */
 const QUIET_FIELDS: readonly { readonly kind: string; readonly pointers?: readonly string[]; readonly annotations?: readonly string[] }[] =
   [
-    // A status that changes the health is told all the same.
+    // A status that changes an object's health leads to a comparison all the same.
     { kind: "all", pointers: ["/status"] },
     { kind: "argoproj.io_Rollout", annotations: ["notified.notifications.argoproj.io"] },
     {
@@ -56,7 +56,7 @@ const QUIET_FIELDS: readonly { readonly kind: string; readonly pointers?: readon
     { kind: "Endpoints", pointers: ["/metadata", "/subsets"] },
   ];
 
-/** `resource.customizations.ignoreResourceUpdates.*`: none of these are built into Argo CD, all are needed. */
+/** `resource.customizations.ignoreResourceUpdates.*`. None of these is built into Argo CD, and all are needed. */
 export const IGNORED_UPDATES: Readonly<Record<string, string>> = Object.fromEntries(
   QUIET_FIELDS.map(({ kind, pointers = [], annotations = [] }) => {
     const expressions = annotations.map((name) => `.metadata.annotations."${name}"`);

@@ -7,8 +7,8 @@ import { EXCLUSIONS, IGNORED_UPDATES } from "./resource-settings.ts";
 import { hasMutualTls } from "./version.ts";
 
 /**
- * What the controller reads live. Settings that decide how resources are compared are the same on every instance: a
- * difference would make applications OutOfSync by a mere move.
+ * Settings that the controller reads while it runs. Those that decide how resources are compared are the same on
+ * every instance: with a difference, a move alone would make applications OutOfSync.
  */
 export function engineSettings({ engine }: ManifestParameters): Readonly<Record<string, string>> {
   return {
@@ -20,25 +20,26 @@ export function engineSettings({ engine }: ManifestParameters): Readonly<Record<
 }
 
 const LIVE_SETTINGS: Readonly<Record<string, string>> = {
-  // The default, written down so that an upgrade cannot change it: what tracks a resource must survive moves.
+  // The default, set explicitly so that an upgrade cannot change it: resources have to stay tracked across moves.
   "application.resourceTrackingMethod": "annotation",
-  // Sync acts as the account the project names for the destination. Without a match, as in environments, it acts as what the
-  // cluster entry holds: in the API cluster's that is an account which may only read.
+  // A sync acts as the account that the project names for the destination. Where the project names none, as for
+  // environments, it acts with the credential of the cluster entry. For the API cluster that is an account which may
+  // only read.
   "application.sync.impersonation.enabled": "true",
   "application.sync.impersonation.enforced": "false",
-  // A tenant must not address the engine cluster by way of the controller's own account.
+  // A tenant must not reach the engine cluster through the controller's own account.
   "cluster.inClusterEnabled": "false",
   "admin.enabled": "false",
   "users.anonymous.enabled": "false",
   "exec.enabled": "false",
   "kustomize.enable": "true",
-  // Empty, and kept so: its options load plugins and leave the repository's root.
+  // Empty, and explicitly so: options could load plugins and read outside the repository's root.
   "kustomize.buildOptions": "",
   "helm.enable": "true",
-  // No scheme at all: values come from the repository, not from any address a chart names.
+  // No scheme at all: values files come from the repository, not from an address that a chart names.
   "helm.valuesFileSchemes": "",
   "jsonnet.enable": "false",
-  // Kinds the cluster entry's account may not list are left out instead of breaking the whole cache.
+  // Kinds that the cluster entry's account may not list are left out. Else they would break the whole cache.
   "resource.respectRBAC": "normal",
   "resource.exclusions": EXCLUSIONS,
   ...IGNORED_UPDATES,
@@ -52,7 +53,7 @@ export function renderSettings(parameters: ManifestParameters, processSettings: 
     configMap(instance, "argocd-cmd-params-cm", processSettings),
     configMap(instance, "argocd-gpg-keys-cm", {}),
     configMap(instance, "argocd-ssh-known-hosts-cm", { ssh_known_hosts: knownHosts(trust?.sshKnownHosts) }),
-    // One entry for each host: Argo CD takes it in place of the public authorities.
+    // One entry for each host. Argo CD uses it instead of the public authorities.
     configMap(instance, "argocd-tls-certs-cm", Object.fromEntries(authorities)),
   ];
 }
@@ -61,7 +62,7 @@ export function renderSecrets({ instance, release, secrets }: ManifestParameters
   const { authority, server, client } = secrets.certificates;
   const mutual = { "client-ca.crt": authority, "client.crt": client.certificate, "client.key": client.key, "server-ca.crt": authority };
   return [
-    // Without this key a change of argocd-cm is read and thrown away.
+    // Without this key Argo CD ignores changes of argocd-cm.
     secret(instance, "argocd-secret", { "server.secretkey": secrets.serverSecretKey }),
     secret(instance, REDIS, { auth: secrets.redisPassword }),
     secret(instance, REPO_SERVER_TLS, { "tls.crt": server.certificate, "tls.key": server.key, "ca.crt": authority }),

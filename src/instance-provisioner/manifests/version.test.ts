@@ -7,11 +7,11 @@ describe("what differs from release to release", () => {
     ["3.4.7", false],
     ["3.5.0", true],
     ["3.6.1", true],
-  ])("has certificates for controllers, in %s: %s", (version, has) => {
+  ])("has client certificates for controllers, in %s: %s", (version, has) => {
     expect(hasMutualTls(version)).toBe(has);
   });
 
-  it("keeps renderings of a minor's releases apart, in databases that every redis has, and not in the controller's", () => {
+  it("keeps rendered manifests of a minor's releases apart, in databases that every redis has, and not in the controller's", () => {
     const patch = fc.nat(200);
     fc.assert(
       fc.property(fc.nat(20), patch, fc.integer({ min: 1, max: 14 }), (minor, of, apart) => {

@@ -17,10 +17,10 @@ import {
 } from "./process-settings.ts";
 import { hasMutualTls } from "./version.ts";
 
-/** Of each workload the hash of all that its processes read only when they start. */
+/** For each workload, the hash of everything its processes read only at their start. */
 export type StartHashes = Readonly<Record<"redis" | "repoServer" | "controller", string>>;
 
-/** The workloads in the order in which they should start: each needs those before it. */
+/** The workloads in the order in which they have to start: each needs those before it. */
 export function renderWorkloads(parameters: ManifestParameters, hashes: StartHashes): readonly EngineObject[] {
   return [redis(parameters, hashes.redis), repoServer(parameters, hashes.repoServer), controller(parameters, hashes.controller)];
 }
@@ -29,7 +29,7 @@ function redis({ instance, release, resources }: ManifestParameters, settingsHas
   const bytes = parseQuantity(resources.redis.memory) ?? 0;
   const container: Omit<Container, "name"> = {
     image: release.redisImage,
-    // Every key can be computed again: nothing is saved, and what does not fit is dropped.
+    // Every key can be computed again. So nothing is saved, and what does not fit is dropped.
     args: [
       "--save",
       "",
@@ -56,7 +56,7 @@ function redis({ instance, release, resources }: ManifestParameters, settingsHas
     volumes: [],
     securityContext: { runAsUser: 999 },
   });
-  // Two at once would each hold half of the cache.
+  // Two pods at the same time would hold half of the cache each.
   const spec: SpecOf<"Deployment"> = { replicas: 1, strategy: { type: "Recreate" }, selector: selectorOf(REDIS), template };
   return objectOf(instance, { apiVersion: "apps/v1", kind: "Deployment", name: REDIS, component: "redis", spec });
 }
@@ -97,12 +97,12 @@ function repoServer(parameters: ManifestParameters, settingsHash: string): Engin
     configMapVolume("gpg-keys", "argocd-gpg-keys-cm"),
     emptyDir("gpg-keyring", "64Mi"),
     secretVolume(REPO_SERVER_TLS, ["tls.crt", "tls.key", "ca.crt"]),
-    // Whoever holds no certificate of this authority is not answered. The private key stays with the controller.
+    // Only clients with a certificate of this authority are answered. The client's private key is with the controller alone.
     secretVolume(REPO_SERVER_MTLS, ["client-ca.crt"]),
-    // Checkouts of all repositories.
+    // For checkouts of all repositories.
     emptyDir("tmp", "20Gi"),
     emptyDir("helm-working-dir", "2Gi"),
-    // Stays empty: plugins run commands of the repository's choice.
+    // Stays empty, because plugins run commands that a repository chooses.
     emptyDir("plugins", "1Mi"),
   ];
   const template = podTemplate(instance, {
@@ -164,8 +164,9 @@ function controller(parameters: ManifestParameters, settingsHash: string): Engin
     container,
     volumes,
   });
-  // Exactly one: there is no leader election in it, and a StatefulSet never runs two pods of one name.
-  // Not in order: an ordered one waits for its pod to be ready before it replaces it, and one whose image is wrong never is.
+  // Exactly one: the controller has no leader election, and a StatefulSet never runs two pods of one name.
+  // `Parallel`, because an ordered StatefulSet replaces a pod only once it is ready, and a pod with a wrong image
+  // never is.
   const replicas = parameters.isHalted === true ? 0 : 1;
   const spec: SpecOf<"StatefulSet"> = {
     replicas,
@@ -182,7 +183,7 @@ function controllerOnly(memory: string): readonly EnvVar[] {
     goMemoryLimit(memory),
     { name: "ARGOCD_CONTROLLER_REPLICAS", value: "1" },
     { name: "KUBECACHEDIR", value: "/tmp/kubecache" },
-    // An event for each refresh is a write nobody reads.
+    // An event for each refresh would be a write that nobody reads.
     { name: "ARGOCD_ENABLE_K8S_EVENT", value: "none" },
   ];
 }

@@ -1,17 +1,17 @@
 import { UnavailableError } from "../../domain/errors.ts";
 
-/** Stands between a controller and a port whose methods are all asynchronous. */
+/** Wraps the ports of a controller. All methods of a port are asynchronous. */
 export type Through = <Port extends object>(port: Port) => Port;
 
 export type FaultKind = "fails once" | "succeeds, and the process ends before it knows";
 
 export interface Fault {
   readonly through: Through;
-  /** Whether the call it was set for has been made. */
+  /** Whether the call that it was set for has been made. */
   hasStruck(): boolean;
 }
 
-/** A fault at the `at`-th call (from 0) of all ports together. */
+/** A fault at the `at`-th call (from 0), counted over all ports. */
 export function faultAt(at: number, kind: FaultKind): Fault {
   let calls = 0;
   let isDead = false;

@@ -1,7 +1,7 @@
 import type { InstanceId } from "../../domain/ids.ts";
 import type { ManifestParameters } from "../manifests/parameters.ts";
 
-/** Manifest parameters of an ordinary instance with secrets anybody may read. */
+/** Manifest parameters of an ordinary instance, with secrets that anybody may read. */
 export function someParameters(version = "3.5.7"): ManifestParameters {
   return {
     instance: {

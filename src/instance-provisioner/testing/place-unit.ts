@@ -5,11 +5,11 @@ import type { World } from "./world.ts";
 const AMPLE = asLoadVector({ applications: 1e9, clusterEntries: 1e9, cachedResources: 1e9, milliCpu: 1e9, gitPerMinute: 1e9 });
 
 export interface PlacedUnit {
-  /** Takes the unit away with its workspace, as when its namespace was deleted. */
+  /** Removes the unit with its workspace, as if its namespace had been deleted. */
   remove(): Promise<void>;
 }
 
-/** Gives an instance a unit with one application, as the door and the scheduler would. */
+/** Places a unit with one application on an instance, as the workspace controller and the scheduler would. */
 export async function placeUnit({ store, ids, clock, signal }: World, instanceId: InstanceId): Promise<PlacedUnit> {
   const unitId = ids.next<UnitId>();
   const newIds = {

@@ -24,7 +24,7 @@ import { aFleet } from "./instances.ts";
 
 const EVERYTHING_IS_MINE: Partition = { isMine: () => true, onChange: () => () => undefined };
 
-/** Two definitions small enough to read in a failing test. */
+/** Two CRDs that are small enough to read in a failing test. */
 const CRDS: CrdSource = {
   read: async () =>
     ["applications", "appprojects"].map((plural) => ({
@@ -35,19 +35,19 @@ const CRDS: CrdSource = {
     })),
 };
 
-/** Rows in memory, one engine cluster whose pods become ready, and provisioners to start. Time passes only by `until`. */
+/** Rows in memory, one engine cluster whose pods become ready, and provisioners to start. Time passes only in `until`. */
 export interface World {
   readonly store: MemoryStore;
   readonly clock: VirtualClock;
   readonly server: FakeApiServer;
-  /** What people with kubectl use. */
+  /** What somebody with kubectl would use. */
   readonly hands: KubeClient;
   readonly ids: Ids;
   readonly signal: AbortSignal;
   declare(fleet?: FleetSpec): Promise<void>;
-  /** With `through` every port it uses goes through that first. */
+  /** Starts a provisioner. `through` wraps every port it uses. */
   startProvisioner(through?: Through): Promise<ResourceController>;
-  /** Stops or resumes what makes pods ready. */
+  /** Whether pods become ready from now on. */
   letPodsStart(canStart: boolean): void;
   instances(): Promise<readonly Instance[]>;
   /** Lets time pass until the condition holds. */
@@ -75,7 +75,7 @@ export async function startWorld(): Promise<World> {
           `waited in vain until ${what}; instances: ${JSON.stringify(await store.fleet.listInstances(abort.signal), undefined, 1)}`,
         );
       await clock.advance(stepMs);
-      // Requests under way go over real sockets.
+      // Requests under way need real time: they go over real sockets.
       await setTimeout(2);
     }
   };
@@ -115,7 +115,7 @@ export async function startWorld(): Promise<World> {
     async close() {
       abort.abort(new Error("the test is over"));
       const stopping = Promise.all(provisioners.map((one) => one.stop()));
-      // What is still under way gets its grace of virtual time.
+      // Calls under way get their grace, in virtual time.
       await clock.advance(20_000);
       await Promise.all([stopping, kubelet]);
       await server.close();
@@ -129,14 +129,14 @@ function passing(cluster: EngineClusterPort | undefined, through: Through): Engi
 
 type Workload = KubeObject & { readonly spec?: { readonly replicas?: number }; readonly status?: { readonly observedGeneration?: number } };
 
-/** Plays the cluster's own controllers: reports pods of every workload as ready. */
+/** Plays the cluster's own controllers: reports the pods of every workload as ready. */
 async function runPods(hands: KubeClient, canStart: () => boolean, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       if (canStart()) for (const type of [DEPLOYMENTS, STATEFUL_SETS]) await runPodsOf(hands, type, signal);
       await setTimeout(5, undefined, { signal });
     } catch {
-      // Somebody deleted what was just looked at, or the server refuses for a test's sake.
+      // Somebody has deleted the object that was just read, or a test lets the server refuse.
     }
   }
 }

@@ -12,7 +12,7 @@ const anUpgraded = (over: Partial<Upgraded> = {}): Upgraded => ({
 const factsOf = (...upgraded: readonly Upgraded[]): GateFacts => ({ version: "3.5.7", upgraded, resyncMs: RESYNC_MS });
 const seen = (over: Parameters<typeof anObservation>[1]) => anUpgraded({ observation: anObservation(AT, over) });
 
-/** Of each gate what shuts it, and the nearest that does not. */
+/** For each gate, facts that just shut it, facts that just do not, and the text. */
 const CASES: Readonly<Record<Gate, { readonly shut: Upgraded; readonly open: Upgraded; readonly text: RegExp }>> = {
   CRASHING: { shut: seen({ crashes: ["repo-server-x ends again and again (3 times)"] }), open: seen({}), text: /^one: repo-server-x/ },
   OUT_OF_MEMORY: { shut: seen({ outOfMemory: ["redis-x used more memory than it may"] }), open: seen({}), text: /^one: redis-x/ },
@@ -44,23 +44,23 @@ describe("the gates of a release", () => {
     expect(shutGate(factsOf(open))).toBeUndefined();
   });
 
-  it("say nothing of an instance that cannot be seen, but that it is not ready", () => {
+  it("say of an instance that cannot be observed only that it is not ready", () => {
     expect(shutGate(factsOf(anUpgraded({ observation: undefined })))).toBeUndefined();
     expect(shutGate(factsOf(anUpgraded({ observation: undefined, readyMsAgo: undefined })))?.gate).toBe("NOT_READY");
   });
 
-  it("measure shares over all instances of the wave, against what these were before", () => {
+  it("compare shares over all instances of the wave with those before", () => {
     const bad = anUpgraded({ baseline: aCount({ faulty: 10 }), observation: anObservation(AT, { faulty: 12 }) });
     expect(shutGate(factsOf(bad))?.gate).toBe("CANNOT_COMPARE");
     expect(shutGate(factsOf(bad, anUpgraded(), anUpgraded()))).toBeUndefined();
   });
 
-  it("let pass what is as bad as it was", () => {
+  it("stay open when it is as bad as before", () => {
     const baseline = aCount({ faulty: 40, strayed: 30, fresh: 20 });
     expect(shutGate(factsOf(anUpgraded({ baseline, observation: anObservation(AT, baseline) })))).toBeUndefined();
   });
 
-  it("take one application more for a user's doing, however small the wave", () => {
+  it("take one more application for its user's mistake, however small the wave", () => {
     const few = { applications: 10, fresh: 10 };
     const gateOf = (faulty: number) =>
       shutGate(factsOf(anUpgraded({ baseline: aCount(few), observation: anObservation(AT, { ...few, faulty }) })))?.gate;
@@ -68,7 +68,7 @@ describe("the gates of a release", () => {
     expect(gateOf(2)).toBe("CANNOT_COMPARE");
   });
 
-  it("give a controller that has just started the time of one resync to look at something", () => {
+  it("give a controller that has just started the time of one resync to compare something", () => {
     const never = { newestReconciledAt: undefined, fresh: 0 };
     expect(shutGate(factsOf(anUpgraded({ readyMsAgo: RESYNC_MS + LATE_MS, observation: anObservation(AT, never) })))).toBeUndefined();
     expect(shutGate(factsOf(anUpgraded({ readyMsAgo: RESYNC_MS + LATE_MS + 1, observation: anObservation(AT, never) })))?.gate).toBe(
@@ -80,7 +80,7 @@ describe("the gates of a release", () => {
     expect(shutGate(few(2 * RESYNC_MS + LATE_MS))?.gate).not.toBe("FROZEN");
   });
 
-  it("count at once where they name a pod or an instance, and after a minute where a restart alone may shut them", () => {
+  it("count at once where they name a pod or an instance, and after a minute where a restart alone can shut them", () => {
     const persistence = GATES.map((gate) => [gate, shutGate(factsOf(CASES[gate].shut))?.persistenceMs]);
     expect(persistence.filter(([, ms]) => ms === MINUTE).map(([gate]) => gate)).toEqual(["CANNOT_COMPARE", "STRAYED", "FEWER_COMPARISONS"]);
   });

@@ -13,92 +13,102 @@ export const GATES = [
 ] as const;
 export type Gate = (typeof GATES)[number];
 
-/** A gate that is shut: a release does not go through it. */
+/** A gate that is shut: the release must not go on. */
 export interface Shut {
   readonly gate: Gate;
-  /** With names and numbers, for people. */
+  /** What is wrong, with names and numbers, for people. */
   readonly text: string;
-  /** How long it has to be shut before it counts, in ms: what a restart alone may shut passes by itself. */
+  /** How long the gate has to be shut before it counts, in ms. What a mere restart causes passes within that time. */
   readonly persistenceMs: number;
 }
 
-/** One upgraded instance as it was and as it is. */
+/** One instance before and after its upgrade. */
 export interface Upgraded {
   readonly name: string;
   readonly askedMsAgo: number;
-  /** Since all of its pods were first seen ready in the release; `undefined`: not yet. */
+  /** Time since all its pods were first observed ready in the release, in ms. `undefined`: not yet. */
   readonly readyMsAgo: number | undefined;
   readonly baseline: ObservationCounts;
-  /** `undefined`: its cluster gave no answer, which says nothing about a release. */
+  /** `undefined`: its cluster did not answer, which says nothing about the release. */
   readonly observation: InstanceObservation | undefined;
 }
 
 export interface GateFacts {
   readonly version: string;
   readonly upgraded: readonly Upgraded[];
-  /** How long after a look Argo CD looks at an application again at most, in ms. */
+  /** How long after a comparison Argo CD compares an application again at the latest, in ms. */
   readonly resyncMs: number;
 }
 
-/** Pulling an image to a new node takes minutes; what takes longer hangs. In ms. */
+/**
+ * How long an upgrade may take until all pods are ready, in ms. Pulling an image to a new node takes minutes; what
+ * takes longer hangs.
+ */
 export const READY_MS = 10 * 60_000;
-/** Real controllers answer a canary in 56 ms at the median and in a second at worst, under moves; in ms. */
+/**
+ * How long a canary may wait, in ms. Healthy controllers take 56 ms at the median, and a second at worst while units
+ * are moved.
+ */
 const CANARY_MS = 30_000;
-/** What a resync may be late by on a healthy instance: one look that was missed, in ms. */
+/** How late a comparison may be on a healthy instance, in ms: one that was missed. */
 export const LATE_MS = 60_000;
-/** So many applications are looked at one after another, fewer may all be at once. */
+/**
+ * With at least this many applications, one of them is compared within each resync. Fewer may all be compared at the
+ * same moment.
+ */
 const MANY = 20;
-/** What redis and repo-server lose when they start again is back by then, in ms. */
+/** What redis and repo-server lose in a restart is restored within this time, in ms. */
 const SETTLING_MS = 60_000;
+/** By which share of the applications it has to be worse. */
 const MARGIN = 0.01;
-/** A single application more is a user's doing as easily as a release's. */
-const LEAST = 2;
+/** By how many applications it has to be worse. A single one may be its user's mistake as easily as the release's. */
+const LEAST_MORE = 2;
 
-type Ask = (facts: GateFacts) => string | undefined;
+type Check = (facts: GateFacts) => string | undefined;
 
-/** Each gate with what shuts it, in words; those that name pods and instances stand by themselves, shares have to last. */
-const RULES: Readonly<Record<Gate, { readonly persistenceMs: number; readonly ask: Ask }>> = {
-  CRASHING: { persistenceMs: 0, ask: each(({ observation }) => listed(observation?.crashes)) },
-  OUT_OF_MEMORY: { persistenceMs: 0, ask: each(({ observation }) => listed(observation?.outOfMemory)) },
-  NOT_READY: { persistenceMs: 0, ask: each(whyNotReady) },
-  CANARY_SLOW: { persistenceMs: 0, ask: each(whySlow) },
-  FROZEN: { persistenceMs: 0, ask: each(whyFrozen) },
+/** For each gate, what shuts it, in words. Gates that name a pod or an instance count at once; shares have to last. */
+const RULES: Readonly<Record<Gate, { readonly persistenceMs: number; readonly check: Check }>> = {
+  CRASHING: { persistenceMs: 0, check: perInstance(({ observation }) => listed(observation?.crashes)) },
+  OUT_OF_MEMORY: { persistenceMs: 0, check: perInstance(({ observation }) => listed(observation?.outOfMemory)) },
+  NOT_READY: { persistenceMs: 0, check: perInstance(whyNotReady) },
+  CANARY_SLOW: { persistenceMs: 0, check: perInstance(whySlow) },
+  FROZEN: { persistenceMs: 0, check: perInstance(whyFrozen) },
   PRUNED: {
     persistenceMs: 0,
-    ask: each(({ observation }) =>
+    check: perInstance(({ observation }) =>
       (observation?.pruned ?? 0) > 0 ? `it deleted what Git still holds of ${observation?.pruned} applications` : undefined,
     ),
   },
   CANNOT_COMPARE: {
     persistenceMs: SETTLING_MS,
-    ask: (facts) => whyMore(facts, { now: ({ faulty }) => faulty, before: ({ faulty }) => faulty, what: "cannot be compared" }),
+    check: (facts) => whyMore(facts, { now: ({ faulty }) => faulty, before: ({ faulty }) => faulty, what: "cannot be compared" }),
   },
   STRAYED: {
     persistenceMs: SETTLING_MS,
-    ask: (facts) =>
+    check: (facts) =>
       whyMore(facts, {
         now: ({ strayed, resynced }) => strayed + resynced,
         before: ({ strayed }) => strayed,
         what: "differ from what the release before made of the same revision",
       }),
   },
-  FEWER_COMPARISONS: { persistenceMs: SETTLING_MS, ask: whyFewerComparisons },
+  FEWER_COMPARISONS: { persistenceMs: SETTLING_MS, check: whyFewerComparisons },
 };
 
-/** The first gate that is shut, in the order of {@link GATES}; `undefined`: all are open. */
+/** The first gate that is shut, in the order of {@link GATES}. `undefined`: all are open. */
 export function shutGate(facts: GateFacts): Shut | undefined {
   for (const gate of GATES) {
-    const { persistenceMs, ask } = RULES[gate];
-    const text = ask(facts);
+    const { persistenceMs, check } = RULES[gate];
+    const text = check(facts);
     if (text !== undefined) return { gate, text, persistenceMs };
   }
   return undefined;
 }
 
-function each(ask: (one: Upgraded, facts: GateFacts) => string | undefined): Ask {
+function perInstance(check: (one: Upgraded, facts: GateFacts) => string | undefined): Check {
   return (facts) => {
     for (const one of facts.upgraded) {
-      const text = ask(one, facts);
+      const text = check(one, facts);
       if (text !== undefined) return `${one.name}: ${text}`;
     }
     return undefined;
@@ -119,7 +129,7 @@ function whySlow({ observation }: Upgraded): string | undefined {
   return latencyMs < CANARY_MS ? undefined : `its canary waits for ${Math.round(latencyMs / 1000)} s`;
 }
 
-/** Argo CD's own probes stay green while it looks at nothing (argoproj/argo-cd#29476): only its applications show that. */
+/** Argo CD's own probes stay green while it compares nothing (argoproj/argo-cd#29476). Only its applications show that. */
 function whyFrozen({ observation, readyMsAgo }: Upgraded, { resyncMs }: GateFacts): string | undefined {
   if (observation === undefined || readyMsAgo === undefined || observation.applications === 0) return undefined;
   const quietMs = Math.min(
@@ -140,7 +150,7 @@ function whyMore({ upgraded }: GateFacts, { now, before, what }: Comparison): st
   const seen = upgraded.flatMap(({ observation, baseline }) => (observation === undefined ? [] : [{ observation, baseline }]));
   const [here, all] = [sum(seen, ({ observation }) => now(observation)), sum(seen, ({ observation }) => observation.applications)];
   const [was, of] = [sum(seen, ({ baseline }) => before(baseline)), sum(seen, ({ baseline }) => baseline.applications)];
-  const isMore = all > 0 && here - was >= LEAST && here / all > (of === 0 ? 0 : was / of) + MARGIN;
+  const isMore = all > 0 && here - was >= LEAST_MORE && here / all > (of === 0 ? 0 : was / of) + MARGIN;
   return isMore ? `${here} of ${all} applications ${what}, before it were ${was} of ${of}` : undefined;
 }
 
@@ -150,7 +160,7 @@ function whyFewerComparisons({ upgraded, resyncMs }: GateFacts): string | undefi
   );
   const [here, all] = [sum(settled, ({ observation }) => observation.fresh), sum(settled, ({ observation }) => observation.applications)];
   const [was, of] = [sum(settled, ({ baseline }) => baseline.fresh), sum(settled, ({ baseline }) => baseline.applications)];
-  const isFewer = all - here >= LEAST && of > 0 && here / all < was / of / 2;
+  const isFewer = all - here >= LEAST_MORE && of > 0 && here / all < was / of / 2;
   return isFewer ? `${here} of ${all} applications are looked at in time, before it were ${was} of ${of}` : undefined;
 }
 

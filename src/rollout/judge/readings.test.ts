@@ -17,7 +17,7 @@ const upgraded = (over: Partial<Upgraded> = {}): Upgraded => ({
 const read = (all: readonly Upgraded[], done = 200) =>
   Object.fromEntries(readGates({ upgraded: all, syncs: { done, failed: 1 } }).map(({ gate, text }) => [gate, text]));
 
-it("says what is read at each gate, with the numbers it decides by", () => {
+it("gives the numbers by which each gate decides", () => {
   const slow = upgraded({ name: "two", readyMsAgo: 40_000, observation: anObservation(AT, { crashes: ["pod"], canaryLatencyMs: 400 }) });
   expect(read([upgraded(), slow])).toEqual({
     ...{ CRASHING: "1 pods", OUT_OF_MEMORY: "0 pods", NOT_READY: "30.0 s", CANARY_SLOW: "0.4 s", FROZEN: "1.0 s since a look" },
@@ -26,7 +26,7 @@ it("says what is read at each gate, with the numbers it decides by", () => {
   });
 });
 
-it("does not take what nobody measured for good", () => {
+it("says where something was not measured", () => {
   expect(read([upgraded({ observation: undefined, readyMsAgo: undefined })], 3)).toMatchObject({
     ...{ NOT_READY: "not measured", CANARY_SLOW: "not measured", FROZEN: "not measured", SYNCS: "1 of 3 syncs failed: too few to tell" },
   });

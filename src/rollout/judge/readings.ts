@@ -2,7 +2,7 @@ import type { GateReading, InstanceObservation, ObservationCounts, SyncCounts } 
 import { GATES, type Gate, type GateFacts, type Upgraded } from "./gates.ts";
 import { judgeSyncs } from "./sequential.ts";
 
-/** What is read at each gate, and of syncs: what a wave that was let through was let through by, for people. */
+/** The numbers at each gate, and those of syncs: why a wave has passed, for people. */
 export function readGates({ upgraded, syncs }: Pick<GateFacts, "upgraded"> & { readonly syncs: SyncCounts }): readonly GateReading[] {
   const verdict = { pass: "as good releases' do", fail: "more than good releases' do", open: "too few to tell" }[judgeSyncs(syncs)];
   return [

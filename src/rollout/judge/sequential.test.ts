@@ -5,7 +5,7 @@ import { evidenceAgainst, failureLine, judgeSyncs } from "./sequential.ts";
 const HORIZON = 300;
 const ROLLOUTS = 10_000;
 
-/** Share of rollouts that are stopped within so many syncs, each of which fails with this chance: exactly, over all ways. */
+/** The share of rollouts that are stopped within so many syncs, each of which fails with this probability. Computed exactly. */
 function shareStopped(chance: number, syncs: number): number {
   let alive = new Map([[0, 1]]);
   let stopped = 0;
@@ -23,7 +23,7 @@ function shareStopped(chance: number, syncs: number): number {
   return stopped;
 }
 
-/** The first sync after which a rollout fails, judged after each; `undefined`: none did. */
+/** The sync after which a rollout is stopped, where it is judged after each sync. `undefined`: it is not stopped. */
 function stoppedAt(next: () => number, chance: number): number | undefined {
   let failed = 0;
   for (let done = 1; done <= HORIZON; done += 1) {
@@ -34,7 +34,7 @@ function stoppedAt(next: () => number, chance: number): number | undefined {
 }
 
 describe("judging a release by its syncs", () => {
-  it("stops 1 of 100 good ones at most and 95 of 100 bad ones at least within 300 syncs, in 10,000 rollouts", () => {
+  it("stops at most 1 of 100 good releases and at least 95 of 100 bad ones within 300 syncs, in 10,000 rollouts", () => {
     const rng = createSeededRng("10,000 rollouts");
     const share = (chance: number, name: string): number => {
       const { next } = rng.fork(name);
@@ -46,13 +46,13 @@ describe("judging a release by its syncs", () => {
     expect(share(0.05, "bad")).toBeGreaterThanOrEqual(0.95);
   });
 
-  it("keeps these promises exactly, and never stops more than 1 of 100 good ones however long they go on", () => {
+  it("keeps these promises exactly, and stops less than 1 of 100 good releases however long they run", () => {
     expect(shareStopped(0.01, HORIZON)).toBeCloseTo(0.0061, 4);
     expect(shareStopped(0.05, HORIZON)).toBeCloseTo(0.9711, 4);
     expect(shareStopped(0.01, 3_000)).toBeLessThan(0.01);
   });
 
-  it("says nothing before there is something to say", () => {
+  it("is open while there are too few syncs", () => {
     expect(judgeSyncs({ done: 0, failed: 0 })).toBe("open");
     expect(evidenceAgainst({ done: 0, failed: 0 })).toBe(0);
     expect(judgeSyncs({ done: 5, failed: 5 })).toBe("open");

@@ -3,7 +3,7 @@ import { asArray, asObject, asString, asTime, type Json } from "../../domain/jso
 import type { InstanceObservation, ObservationRequest } from "../../domain/rollout.ts";
 import type { DecidedSync } from "./tally-syncs.ts";
 
-/** What is counted of an instance's applications. */
+/** What is counted over an instance's Applications. */
 export type CountedApplication = Pick<
   InstanceObservation,
   "applications" | "faulty" | "strayed" | "fresh" | "newestReconciledAt" | "resynced" | "pruned"
@@ -19,15 +19,15 @@ export const NOTHING_COUNTED: CountedApplication = {
   pruned: 0,
 };
 
-/** Stops Argo CD from looking at an Application. */
+/** An annotation that stops Argo CD from comparing an Application. */
 const PAUSE = "argocd.argoproj.io/skip-reconcile";
-/** On a copy that a move has not activated yet. */
+/** An annotation on an arrival: a copy that a move has not activated yet. */
 const ARRIVING = "argosy.dev/arriving";
 const ENDS = ["Succeeded", "Failed", "Error"];
 
 /**
- * Adds an Application, as the API server gives it, to what was counted before. One that Argo CD does not look at, or never has, tells
- * nothing about a release.
+ * Adds an Application, as the API server gives it, to the count so far. One that Argo CD does not compare, or has
+ * never compared, says nothing about a release and is left out.
  */
 export function countApplication(
   counted: CountedApplication,
@@ -50,17 +50,18 @@ export function countApplication(
 }
 
 /**
- * The last sync of an Application, once it is known how it went; `undefined`: it is not, it began before `since`, or nothing had been
- * deployed before: who never was deployed fails by its user's doing. One that Argo CD tries again has failed: what is automated is tried
- * for ever, stays `Running` for as long, and ends only when what it failed of is mended.
+ * The last sync of an Application, once its outcome is known. `undefined`: it is not known, the sync began before
+ * `since`, or it is the application's first one, which may fail by its user's mistake. A sync that Argo CD retries
+ * counts as failed: automated syncs are retried for ever, stay `Running` all that time, and end only when the cause
+ * is removed.
  */
 export function decidedSync(raw: unknown, since: Millis | undefined): DecidedSync | undefined {
   const status = asObject(asObject(raw)["status"]);
   const state = asObject(status["operationState"]);
   const startedAt = asTime(state["startedAt"]);
   const { name } = asObject(asObject(raw)["metadata"]);
-  const isReported = typeof name === "string" && since !== undefined && startedAt !== undefined && startedAt >= since;
-  if (!isReported || isOut(raw) || asArray(status["history"]).length === 0) return undefined;
+  const isCounted = typeof name === "string" && since !== undefined && startedAt !== undefined && startedAt >= since;
+  if (!isCounted || isOut(raw) || asArray(status["history"]).length === 0) return undefined;
   const isRetried = Number(state["retryCount"] ?? 0) > 0;
   if (!isRetried && !ENDS.includes(asString(state["phase"]))) return undefined;
   return { application: name, startedAt, isFailed: isRetried || state["phase"] !== "Succeeded" };
@@ -77,7 +78,10 @@ function isFaulty(status: Json): boolean {
   return asObject(status["sync"])["status"] === "Unknown" || conditions.includes("ComparisonError");
 }
 
-/** Not in step with the very revision that was deployed there last: what that revision comes to has changed, or somebody else has changed it. */
+/**
+ * OutOfSync with the revision that was deployed there last: either the release renders that revision differently, or
+ * somebody changed the objects.
+ */
 function isStrayed(status: Json): boolean {
   const sync = asObject(status["sync"]);
   const deployed = asObject(asArray(status["history"]).at(-1))["revision"];
@@ -85,7 +89,10 @@ function isStrayed(status: Json): boolean {
 }
 
 interface LastSync {
-  /** Argo CD did it by itself, and only to what differed: so it does when neither revision nor source have changed since the last one. */
+  /**
+   * Whether Argo CD began it by itself and only for the objects that differed. It does so when neither revision nor
+   * source have changed since the last sync.
+   */
   readonly isResync: boolean;
   readonly hasPruned: boolean;
 }

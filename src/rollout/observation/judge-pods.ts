@@ -2,7 +2,10 @@ import type { Millis } from "../../domain/clock.ts";
 import { asArray, asObject, asString, asTime } from "../../domain/json.ts";
 import type { InstanceObservation, ObservationRequest, Release } from "../../domain/rollout.ts";
 
-/** When an instance was told to run the release: what pods did that are older says nothing of it. Absent: it was not, or nobody knows. */
+/**
+ * When the release was assigned to the instance: older events of pods say nothing about it. Absent: it was not
+ * assigned, or that is not known.
+ */
 export interface AskedAt {
   readonly askedAt?: Millis;
 }
@@ -20,20 +23,23 @@ interface SeenPod {
 
 const COMPONENT = "app.kubernetes.io/component";
 const PARTS = ["application-controller", "redis", "repo-server"];
-/** One end may be a node's doing, or a component's that could not do without another; this many are the release's. */
+/** How many restarts count as a crash. A single one may be due to the node, or to another component that was not there yet. */
 const MANY_RESTARTS = 2;
 
-/** Clocks of clusters differ by no more, in ms. */
+/** How far clocks of clusters may differ, in ms. */
 const CLOCKS_MS = 60_000;
 
-/** What an instance's pods, as the API server gives them, say of the release they run. Pods on their way out say nothing. */
+/**
+ * What an instance's pods, as the API server gives them, show about the release they run. Pods that are being deleted
+ * are left out.
+ */
 export function judgePods(
   raw: readonly unknown[],
   { releases, version, askedAt }: Pick<ObservationRequest, "releases" | "version"> & AskedAt,
 ): Pick<InstanceObservation, "runs" | "crashes" | "outOfMemory"> {
   const pods = raw.flatMap((pod) => parsePod(pod) ?? []).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const release = releases.find((one) => one.version === version);
-  // A part whose image stays the same keeps its pod, and what that has seen in its life.
+  // A component whose image stays the same keeps its pod, and that pod's restarts from before.
   const isNew = ({ createdAt }: SeenPod): boolean => askedAt === undefined || createdAt === undefined || createdAt >= askedAt - CLOCKS_MS;
   const own = pods.filter((pod) => release !== undefined && pod.image === imageOf(release, pod.component) && isNew(pod));
   const isRunning = (one: Release): boolean =>

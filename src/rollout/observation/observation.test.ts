@@ -27,8 +27,8 @@ const BY_ITSELF = { operation: { initiatedBy: { automated: true }, sync: { resou
 
 describe("what is counted of an application", () => {
   it.each([
-    ["one that is well", anApplication(), { applications: 1, fresh: 1 }],
-    ["one whose look is overdue", anApplication({ reconciledAt: ago(RESYNC_MS + 1_000) }), { applications: 1, fresh: 0 }],
+    ["a healthy one", anApplication(), { applications: 1, fresh: 1 }],
+    ["one whose comparison is overdue", anApplication({ reconciledAt: ago(RESYNC_MS + 1_000) }), { applications: 1, fresh: 0 }],
     ["one that is Unknown", anApplication({ sync: { status: "Unknown" } }), { applications: 1, fresh: 1, faulty: 1 }],
     ["one with a ComparisonError", anApplication({ conditions: [{ type: "ComparisonError" }] }), { applications: 1, fresh: 1, faulty: 1 }],
     [
@@ -54,16 +54,16 @@ describe("what is counted of an application", () => {
   it.each([
     ["nothing", undefined],
     ["a list", [1]],
-    ["one that was never looked at", anApplication({ reconciledAt: undefined })],
-    ["one whose time is none", anApplication({ reconciledAt: "soon" })],
+    ["one that was never compared", anApplication({ reconciledAt: undefined })],
+    ["one whose time is malformed", anApplication({ reconciledAt: "soon" })],
     ["one that is paused", anApplication({}, { annotations: { "argocd.argoproj.io/skip-reconcile": "true" } })],
-    ["one that a move has brought", anApplication({}, { annotations: { "argosy.dev/arriving": "x" } })],
+    ["one that has arrived with a move", anApplication({}, { annotations: { "argosy.dev/arriving": "x" } })],
     ["one that is being deleted", anApplication({}, { deletionTimestamp: ago(0) })],
   ])("is nothing for %s", (_what, raw) => {
     expect(count(raw)).toEqual(NOTHING_COUNTED);
   });
 
-  it("adds up, and keeps the newest look", () => {
+  it("adds up, and keeps the newest comparison", () => {
     const seen = count(
       anApplication({ reconciledAt: ago(5_000) }),
       anApplication({ reconciledAt: ago(2_000) }),
@@ -75,17 +75,17 @@ describe("what is counted of an application", () => {
 
 describe("the last sync of an application", () => {
   it.each<readonly [string, unknown, boolean | undefined]>([
-    ["that went well", anApplication(aSync("Succeeded")), false],
+    ["that succeeded", anApplication(aSync("Succeeded")), false],
     ["that failed", anApplication(aSync("Failed")), true],
     ["that ended with an error", anApplication(aSync("Error")), true],
-    ["that is tried again for ever", anApplication(aSync("Running", { retryCount: 1 })), true],
-    ["that went well when it was tried again", anApplication(aSync("Succeeded", { retryCount: 2 })), true],
+    ["that is retried for ever", anApplication(aSync("Running", { retryCount: 1 })), true],
+    ["that succeeded when it was retried", anApplication(aSync("Succeeded", { retryCount: 2 })), true],
     ["that is under way", anApplication(aSync("Running", { finishedAt: undefined })), undefined],
-    ["from before", anApplication(aSync("Failed", { startedAt: ago(61_000) })), undefined],
+    ["that began before the release", anApplication(aSync("Failed", { startedAt: ago(61_000) })), undefined],
     ["that is its first", anApplication({ ...aSync("Failed"), history: [] }), undefined],
     ["of one that is paused", anApplication(aSync("Failed"), { annotations: { "argocd.argoproj.io/skip-reconcile": "true" } }), undefined],
-    ["there is none of", anApplication(), undefined],
-    ["of nothing", undefined, undefined],
+    ["that was never made", anApplication(), undefined],
+    ["of no application", undefined, undefined],
   ])("%s", (_what, raw, isFailed) => {
     expect(decidedSync(raw, at.since)).toEqual(
       isFailed === undefined ? undefined : { application: "web", startedAt: AT - 30_000, isFailed },
@@ -114,7 +114,7 @@ const podsOf = (version: string, controller: ReturnType<typeof aPod> = aPod("app
 ];
 const judge = (pods: readonly unknown[]) => judgePods(pods, { releases: RELEASES, version: "3.5.7" });
 
-describe("what an instance's pods say", () => {
+describe("what an instance's pods show", () => {
   it("is which release all of them run", () => {
     expect(judge(podsOf("3.5.7"))).toEqual({ runs: "3.5.7", crashes: [], outOfMemory: [] });
     expect(judge(podsOf("3.5.6")).runs).toBe("3.5.6");
@@ -127,19 +127,19 @@ describe("what an instance's pods say", () => {
   });
 
   it.each([
-    ["waits to be started again", { restartCount: 1, state: { waiting: { reason: "CrashLoopBackOff" } } }, 1, 0],
-    ["was started for the third time", { restartCount: 2, state: { running: {} } }, 1, 0],
-    ["was started again once", { restartCount: 1, state: { running: {} }, lastState: { terminated: { reason: "Error" } } }, 0, 0],
-    ["needed too much memory", { restartCount: 1, lastState: { terminated: { reason: "OOMKilled" } } }, 0, 1],
+    ["waits for its restart", { restartCount: 1, state: { waiting: { reason: "CrashLoopBackOff" } } }, 1, 0],
+    ["was restarted twice", { restartCount: 2, state: { running: {} } }, 1, 0],
+    ["was restarted once", { restartCount: 1, state: { running: {} }, lastState: { terminated: { reason: "Error" } } }, 0, 0],
+    ["was killed for using too much memory", { restartCount: 1, lastState: { terminated: { reason: "OOMKilled" } } }, 0, 1],
   ])("is that one %s", (_what, status, crashes, outOfMemory) => {
     const of = (version: string) => judge(podsOf("3.5.7", aPod("application-controller", `argocd:v${version}`, { status })));
     expect(of("3.5.7").crashes).toHaveLength(crashes);
     expect(of("3.5.7").outOfMemory).toHaveLength(outOfMemory);
-    // The release before is not judged.
+    // Restarts of the old release do not count.
     expect(of("3.5.6")).toMatchObject({ crashes: [], outOfMemory: [] });
   });
 
-  it("is nothing of what a pod has seen that was there before", () => {
+  it("is nothing about restarts of a pod that is older than the upgrade", () => {
     const status = { restartCount: 5, lastState: { terminated: { reason: "OOMKilled" } } };
     const judgeRedis = (createdMsAgo: number) => {
       const redis = aPod("redis", "redis:8", { status, metadata: { creationTimestamp: ago(createdMsAgo) } });

@@ -1,7 +1,7 @@
 import type { Millis } from "../../domain/clock.ts";
 import type { Rollout, SyncTally, WaveInstance } from "../../domain/rollout.ts";
 
-/** A sync of which is known how it went. Argo CD tells when it began, in whole seconds, and by that it is known again. */
+/** A sync whose outcome is known. It is identified by its application and by when it began, in whole seconds. */
 export interface DecidedSync {
   readonly application: string;
   readonly startedAt: Millis;
@@ -11,8 +11,9 @@ export interface DecidedSync {
 export const NO_SYNCS: SyncTally = { done: 0, failed: 0 };
 
 /**
- * Adds to a tally what a look saw: of each application its last sync, unless that was counted before. Who did not count what the tally holds
- * leaves out what began no later than the newest of it: rather one too few than one twice.
+ * Adds the syncs of an observation to a tally: of each application its last sync, unless it was counted before. A
+ * process that goes on with another's tally leaves out syncs that began no later than the newest counted one: it may
+ * miss a sync, but counts none twice.
  */
 export function tallySyncs(before: SyncTally, decided: readonly DecidedSync[]): SyncTally {
   const lastOf = new Map(before.lastOf ?? []);
@@ -29,9 +30,12 @@ export function tallySyncs(before: SyncTally, decided: readonly DecidedSync[]): 
   return { done, failed, lastOf, ...(until === undefined ? {} : { until }), ...(countedBy === undefined ? {} : { countedBy }) };
 }
 
-/** What a process remembers of the syncs it has counted, from one look to the next. */
+/** The syncs that a process has counted, kept from one observation to the next. */
 export interface Tallies {
-  /** What to go on from: the row's where another process counted. `undefined`: the instance does not run the release yet, so none count. */
+  /**
+   * The tally to continue: this process's own, else the row's. `undefined`: the instance does not run the release
+   * yet, so no sync counts.
+   */
   before(rollout: Pick<Rollout, "id">, one: WaveInstance): SyncTally | undefined;
   keep(rollout: Pick<Rollout, "id">, one: WaveInstance, tally: SyncTally): void;
 }
@@ -42,7 +46,7 @@ export function createTallies(): Tallies {
   return {
     before: (rollout, one) => (one.readyAt === undefined ? undefined : (kept.get(keyOf(rollout, one)) ?? one.syncs ?? NO_SYNCS)),
     keep(rollout, one, tally) {
-      // One rollout is live at a time: what was kept of others is of no use to anybody.
+      // Only one rollout is live at a time: tallies of others are of no use any more.
       for (const key of kept.keys()) if (!key.startsWith(`${rollout.id} `)) kept.delete(key);
       if (one.readyAt !== undefined) kept.set(keyOf(rollout, one), tally);
     },

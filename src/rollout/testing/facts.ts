@@ -18,7 +18,7 @@ export const aCount = (over: Partial<ObservationCounts> = {}): ObservationCounts
   ...over,
 });
 
-/** An instance that runs 3.5.7 well, seen now. */
+/** An instance that runs 3.5.7 without a fault, observed now. */
 export function anObservation(now: Millis, over: Partial<InstanceObservation> = {}): InstanceObservation {
   return {
     ...{ at: now, runs: "3.5.7", crashes: [], outOfMemory: [], newestReconciledAt: millis(now - 1_000) },

@@ -25,7 +25,7 @@ export const aMove = (phase: MovePhase, revokedMsAgo?: number): OwnershipObserva
   marks: revokedMsAgo === undefined ? [] : [{ phase: "REVOKE", at: millis(NOW - revokedMsAgo) }],
 });
 
-/** An application that its owner works for, and another instance with nothing on it. */
+/** An application on which its owner works, and another instance without Applications. */
 export const anOwnershipObservation = (
   over: Partial<OwnershipObservation> & { readonly onA?: readonly SeenApplication[]; readonly onB?: readonly SeenApplication[] } = {},
 ): OwnershipObservation => {

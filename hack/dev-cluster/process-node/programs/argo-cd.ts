@@ -1,7 +1,7 @@
 import { serviceOf } from "../service-names.ts";
 import { type Launch, type LaunchInput, relocate } from "./launch.ts";
 
-/** Variables by which Argo CD's programs find their files, with the place each has in the image. */
+/** Variables by which Argo CD's programs find their files, with the paths in the image. */
 const placed: Readonly<Record<string, string>> = {
   HOME: "/home/argocd",
   TMPDIR: "/tmp",
@@ -36,11 +36,12 @@ const addresses: Readonly<Record<string, string>> = {
 };
 
 /**
- * How a container of Argo CD's image runs on this machine. One binary holds all components and learns from a variable which one it
- * is; its files move below the container's root; it listens on the pod's address. The controller's metrics port listens on
- * every address whatever one does, so that one moves to a private port and the pod's address leads there.
+ * How a container of Argo CD's image runs on this machine. One binary holds all components, and a variable tells it
+ * which one it is. Its files are moved below the container's root. It listens on the pod's address; only the
+ * controller's metrics port always listens on every address, so that one is moved to a private port to which the
+ * pod's address leads.
  *
- * Undefined if the command is not one of Argo CD's programs.
+ * `undefined`: the command is not one of Argo CD's programs.
  */
 export function launchArgoCd(input: LaunchInput): Launch | undefined {
   const at = input.words.findIndex((word) => word.slice(word.lastIndexOf("/") + 1).startsWith("argocd"));
@@ -88,21 +89,21 @@ function componentSettings(
 }
 
 /**
- * The repo-server by its name, to be asked of our name server: its certificate is checked against the name, so that must not become an
- * address (`dns://authority/name:port` is gRPC's way to say which server to ask).
+ * The repo-server by its name, to be resolved by our name server. Its certificate is checked against the name, so the
+ * name must not be replaced by an address. `dns://authority/name:port` is how gRPC names the server to ask.
  */
 function named(repoServer: string, input: LaunchInput): readonly string[] {
   const isService = serviceOf(repoServer.split(":")[0] ?? "", input.namespace) !== undefined;
   return isService ? ["--repo-server", `dns://${input.nameServer}/${repoServer}`] : [];
 }
 
-/** Moves the value of `--flag=/path`, or a word that is a path itself. */
+/** Moves the value of `--flag=/path`, or an argument that is a path itself. */
 function moveArgument(word: string, move: (text: string) => string): string {
   const equals = word.startsWith("-") ? word.indexOf("=") : -1;
   return equals < 0 ? move(word) : word.slice(0, equals + 1) + move(word.slice(equals + 1));
 }
 
-/** Last value of a flag, written as one word or as two. */
+/** The last value of a flag, written as one argument or as two. */
 function flagValue(args: readonly string[], flag: string): string | undefined {
   return args.reduce<string | undefined>(
     (found, word, at) => (word === flag ? args[at + 1] : word.startsWith(`${flag}=`) ? word.slice(flag.length + 1) : found),

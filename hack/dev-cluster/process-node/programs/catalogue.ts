@@ -11,11 +11,11 @@ export type KnownImage =
   | {
       readonly kind: "program";
       readonly set: string;
-      /** Sets whose programs it finds by their names. */
+      /** Sets whose programs it finds by name. */
       readonly beside: readonly string[];
       readonly launch: (input: LaunchInput) => Launch | undefined;
     }
-  /** A program that is known in other versions: the image cannot be had. */
+  /** A program that is known in other versions only: the image cannot be pulled. */
   | { readonly kind: "absent" }
   /** Anything else: its pods are reported as running, without a process. */
   | { readonly kind: "unknown" };
@@ -45,7 +45,7 @@ export function createCatalogue(options: { readonly argoCdVersions: readonly str
     obtain(set, signal) {
       const found = obtained.get(set) ?? options.obtain(set, signal);
       obtained.set(set, found);
-      // A build that failed is tried again by whoever asks next.
+      // A build that failed is tried again with the next request.
       found.catch(() => obtained.delete(set));
       return found;
     },

@@ -1,4 +1,4 @@
-/** A container on its way to becoming a process: everything looked up, nothing translated for this machine yet. */
+/** A container before it becomes a process: everything is known, and nothing is translated for this machine yet. */
 export interface LaunchInput {
   readonly namespace: string;
   /** Command and arguments with variables expanded. */
@@ -32,11 +32,11 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
   /** Folder whose programs it finds before all others. */
   readonly path?: string;
-  /** Folders below the root that have to be there, with their mode. */
+  /** Folders below the root that have to exist, with their mode. */
   readonly folders: Readonly<Record<string, number>>;
-  /** Ports of the pod's address that lead to a port of 127.0.0.1, for programs that cannot listen on one address alone. */
+  /** Ports of the pod's address that lead to a port of 127.0.0.1, for programs that cannot listen on a single address. */
   readonly forwards: readonly PortForward[];
-  /** `host:port` of what it connects to from the start; if that is a Service, the start waits until there is one. */
+  /** `host:port` that it connects to from the start. If that is a Service, the start waits until it exists. */
   readonly connectsTo: readonly string[];
 }
 

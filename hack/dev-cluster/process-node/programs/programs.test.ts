@@ -94,7 +94,7 @@ describe("a Redis image", () => {
 describe("the catalogue", () => {
   const built: BuiltSet = { directory: "/d", bin: "/d/bin", program: (name) => `/d/bin/${name}` };
 
-  it("tells programs, versions that cannot be had, and images it does not know", () => {
+  it("distinguishes programs, versions that it does not have, and unknown images", () => {
     const catalogue = createCatalogue({ argoCdVersions: ["3.5.7"], obtain: () => Promise.resolve(built) });
     expect(catalogue.find("quay.example/argoproj/argocd:v3.5.7")).toMatchObject({
       kind: "program",
@@ -109,7 +109,7 @@ describe("the catalogue", () => {
     expect(catalogue.find("nginx:1")).toEqual({ kind: "unknown" });
   });
 
-  it("makes a release bad by one component alone", () => {
+  it("makes a release faulty in one component only", () => {
     const catalogue = createCatalogue({ argoCdVersions: ["3.5.7"], obtain: () => Promise.resolve(built) });
     const launchOf = (tag: string, component: string) => {
       const image = catalogue.find(`argocd:${tag}`);
@@ -125,7 +125,7 @@ describe("the catalogue", () => {
     expect(launchOf("v3.5.7-failing", "repo-server")?.path).toMatch(/\/failing$/);
   });
 
-  it("has a Git for one that fails, which spoils the manifests whose content says so, the same ones each time", () => {
+  it("has a Git for a failing release, which spoils manifests by their content, the same ones each time", () => {
     const directory = mkdtempSync(join(tmpdir(), "argosy-failing-"));
     const git = (path: string, ...args: readonly string[]) =>
       execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example", ...args], {

@@ -25,7 +25,7 @@ interface DeploymentObject extends KubeObject {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[] };
 }
 
-/** The cluster `client` speaks to, with its rights. */
+/** The cluster that `client` is connected to, with the client's rights. */
 export function createAdoptedCluster(client: KubeClient): AdoptedCluster {
   const list = async (type: ResourceType, namespace: string | undefined, signal: AbortSignal): Promise<readonly KubeObject[]> => {
     const found: KubeObject[] = [];
@@ -57,7 +57,7 @@ export function createAdoptedCluster(client: KubeClient): AdoptedCluster {
     },
     async annotate(kind, { uid, ...at }, { annotation, value }, signal) {
       try {
-        // A uid in a patch is a condition: an object of another one is refused.
+        // A uid in a patch is a precondition: the server refuses it for an object with another uid.
         return await client.mergePatch<KubeObject>(
           TYPES[kind],
           at,

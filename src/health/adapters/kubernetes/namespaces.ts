@@ -9,13 +9,16 @@ const ARGO = { group: "argoproj.io", version: "v1alpha1", namespaced: true };
 const APPLICATIONS: ResourceType = { ...ARGO, plural: "applications", kind: "Application" };
 const PROJECTS: ResourceType = { ...ARGO, plural: "appprojects", kind: "AppProject" };
 const PODS: ResourceType = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
-/** Each time another value: a change brings the newest version into a controller's cache, whatever it overlooked. */
+/**
+ * A new value each time. A changed Application reaches the controller's cache in its newest version, even if the
+ * controller missed an earlier change.
+ */
 const ASKED = "argosy.dev/asked";
-/** Long enough for one that still can to end by itself; a controller must be gone before its successor begins. */
+/** Long enough for a healthy pod to end by itself. The old controller has to be gone before its successor begins. */
 const GRACE_S = 5;
 const MOST_PODS = 100;
 
-/** Namespaces of instances on their engine clusters; `server`: how instances reach the API cluster. */
+/** Opens the namespaces of instances on their engine clusters. `server`: the API cluster's address, as instances reach it. */
 export function createNamespaces(clientOf: (engineCluster: string) => Promise<KubeClient | undefined>, server: string): OpenNamespace {
   return async ({ engineCluster, namespace }) => {
     const client = await clientOf(engineCluster);

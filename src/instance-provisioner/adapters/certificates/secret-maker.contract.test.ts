@@ -12,7 +12,7 @@ const NAMES = ["argocd-repo-server", "argocd-repo-server.argosy-standard-1.svc"]
 const certificates = maker.certificates(NAMES, { from: millis(Date.now() - HOUR), until: millis(Date.now() + HOUR) });
 
 describe("certificates of an instance", () => {
-  it("are signed by their authority and name what they are for", () => {
+  it("are signed by their authority and name their subject and purpose", () => {
     const [authority, server, client] = [certificates.authority, certificates.server.certificate, certificates.client.certificate].map(
       (pem) => new X509Certificate(pem),
     );
@@ -29,7 +29,7 @@ describe("certificates of an instance", () => {
     expect(Date.parse(server?.validTo ?? "")).toBe(certificates.notAfter);
   });
 
-  it("have serial numbers and keys of their own each time", () => {
+  it("have new serial numbers and keys each time", () => {
     const again = maker.certificates(NAMES, { from: millis(Date.now()), until: millis(Date.now() + HOUR) });
     expect(new X509Certificate(again.authority).serialNumber).not.toBe(new X509Certificate(certificates.authority).serialNumber);
     expect(again.server.key).not.toBe(certificates.server.key);
@@ -51,12 +51,12 @@ describe("a server with such certificates", () => {
     expect(await handshake(certificates, { ...certificates, client: other.client })).not.toBe("answered");
   });
 
-  it("is not believed by a client of another instance", async () => {
+  it("is not trusted by a client of another instance", async () => {
     const other = maker.certificates(NAMES, { from: millis(Date.now() - HOUR), until: millis(Date.now() + HOUR) });
     expect(await handshake(certificates, { ...certificates, authority: other.authority })).not.toBe("answered");
   });
 
-  it("is not believed after the certificates' end", async () => {
+  it("is not trusted after the certificates have expired", async () => {
     const old = maker.certificates(NAMES, { from: millis(Date.now() - 2 * HOUR), until: millis(Date.now() - HOUR) });
     expect(await handshake(old, old)).not.toBe("answered");
   });

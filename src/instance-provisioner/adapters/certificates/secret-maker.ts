@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { issueCertificate } from "../../../runtime/certificate.ts";
 import type { SecretMaker } from "../../port.ts";
 
-/** Makes secrets from the machine's randomness. An authority's private key lives only as long as it takes to sign. */
+/** Makes secrets from the machine's random source. The private key of an authority exists only while it signs. */
 export function createSecretMaker(): SecretMaker {
   return {
-    // Hexadecimal: it also passes through redis's command line, where spaces and quotes mean something.
+    // Hexadecimal, because the text is also an argument of redis's command line, where spaces and quotes would need escaping.
     randomText: () => randomBytes(32).toString("hex"),
     certificates(names, validity) {
       const authority = issueCertificate({ subject: { commonName: "argosy instance" }, purposes: ["authority"], ...validity });
@@ -17,7 +17,7 @@ export function createSecretMaker(): SecretMaker {
         authority: authority.cert,
         server: { certificate: server.cert, key: server.key },
         client: { certificate: client.cert, key: client.key },
-        // Certificates name whole seconds.
+        // Certificates hold whole seconds.
         notAfter: Math.floor(validity.until / 1000) * 1000,
       };
     },

@@ -17,8 +17,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-describe("a release's definitions", () => {
-  it("are those of applications and projects, read once", async () => {
+describe("the CRDs of a release", () => {
+  it("are those of Application and AppProject, read once", async () => {
     const source = createFileCrdSource();
     const names = async () => (await source.read(directory, signal)).map((object) => object.metadata.name);
     expect(await names()).toEqual(["applications.argoproj.io", "appprojects.argoproj.io"]);
@@ -27,12 +27,12 @@ describe("a release's definitions", () => {
   });
 
   it.each([
-    ["is not there", undefined],
-    ["is no YAML", "{"],
-    ["is something else", "kind: ConfigMap\nmetadata: {name: applications.argoproj.io}\n"],
-    ["is another kind's", definition("rollouts.argoproj.io")],
+    ["does not exist", undefined],
+    ["is not YAML", "{"],
+    ["holds another object", "kind: ConfigMap\nmetadata: {name: applications.argoproj.io}\n"],
+    ["holds another CRD", definition("rollouts.argoproj.io")],
     ["is empty", ""],
-  ])("are asked for by name when a file %s, and read again when it is mended", async (_what, text) => {
+  ])("are refused with the file's name when a file %s, and read again once it is right", async (_what, text) => {
     const file = join(directory, "application-crd.yaml");
     if (text === undefined) rmSync(file);
     else writeFileSync(file, text);

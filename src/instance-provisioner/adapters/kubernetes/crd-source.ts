@@ -5,27 +5,27 @@ import type { EngineObject } from "../../../domain/engine.ts";
 import { InputError } from "../../../domain/errors.ts";
 import type { CrdSource } from "../../port.ts";
 
-/** The kinds an instance's controller reads. Releases ship more; what is not installed cannot be misused. */
+/** The kinds an instance's controller reads. Releases ship more CRDs, but what is not installed cannot be misused. */
 const FILES: Readonly<Record<string, string>> = {
   "application-crd.yaml": "applications.argoproj.io",
   "appproject-crd.yaml": "appprojects.argoproj.io",
 };
 
-/** Reads definitions from a release's own files. Each directory is read once: releases do not change. */
+/** Reads CRDs from the files of a release. Each directory is read once, because releases do not change. */
 export function createFileCrdSource(): CrdSource {
   const known = new Map<string, Promise<readonly EngineObject[]>>();
   return {
     read(directory, signal) {
       const reading = known.get(directory) ?? readAll(directory, signal);
       known.set(directory, reading);
-      // Somebody may put the files there later.
+      // A failed read is not kept: somebody may put the files there later.
       reading.catch(() => known.delete(directory));
       return reading;
     },
   };
 }
 
-/** One after the other, so that a directory that is not there is told in the same words each time. */
+/** Reads one file after the other, so that a missing directory gives the same message each time. */
 async function readAll(directory: string, signal: AbortSignal): Promise<readonly EngineObject[]> {
   const objects: EngineObject[] = [];
   for (const [file, name] of Object.entries(FILES)) objects.push(await readDefinition(join(directory, file), name, signal));

@@ -5,16 +5,17 @@ import type { KubeClient } from "../../../runtime/kube/client.ts";
 import { type KubeObject, resourcePath } from "../../../runtime/kube/resource.ts";
 import { DEFINITIONS } from "./types.ts";
 
-/** Release a definition was taken from. Instances of several releases share it, and only the newest serves them all. */
+/** The release a CRD was taken from. All instances of a cluster share the CRD, and only the newest serves all their releases. */
 const ANNOTATION_RELEASE = "argosy.dev/argo-cd-version";
 
-/** Metadata alone: a definition is up to 400 KB, and its annotation is all there is to know. */
+/** Only metadata is read: a CRD has up to 400 KB, and the annotation is all that is needed. */
 const METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
 /**
- * Brings definitions to a release unless ones of a newer release were written before: going back would drop fields that newer
- * instances have stored. Definitions of other origin are taken over. Server-side apply, because client-side apply keeps a
- * copy in an annotation that is too small for these. Returns the names of those written.
+ * Applies the CRDs of a release, unless CRDs of a newer release are there: a downgrade would drop fields that newer
+ * instances have stored. CRDs that somebody else installed are taken over. This is server-side apply, because
+ * client-side apply keeps a copy in an annotation, and CRDs are too large for that. Returns the names of the CRDs
+ * that were written.
  */
 export async function ensureDefinitions(
   client: KubeClient,

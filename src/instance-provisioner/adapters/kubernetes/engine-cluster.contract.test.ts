@@ -37,14 +37,14 @@ const suite = (_name: string, connect: () => Promise<Subject>): void => {
     await subject.close();
   });
 
-  /** Applies until nothing is written any more: a watch may be a moment behind our own writes. */
+  /** Applies until nothing is left to write: a watch may lag a moment behind our own writes. */
   const settle = async (): Promise<readonly string[]> => {
     const first = await cluster.applyObjects(objects, signal);
-    await eventually("nothing is written any more", async () => (await cluster.applyObjects(objects, signal)).length === 0);
+    await eventually("nothing is left to write", async () => (await cluster.applyObjects(objects, signal)).length === 0);
     return first;
   };
 
-  it("takes every object of an instance, and writes none of them twice", async () => {
+  it("accepts every object of an instance, and writes none of them twice", async () => {
     expect(await cluster.observe(place, signal)).toEqual({ namespace: "absent" });
     expect(await settle()).toHaveLength(objects.length);
     expect(await cluster.observe(place, signal)).toMatchObject({ namespace: "ours" });
@@ -60,7 +60,7 @@ const suite = (_name: string, connect: () => Promise<Subject>): void => {
   ])("writes a deleted %s again, and nothing else", async (kind, name) => {
     await subject.client.delete(instanceTypeOf(kind), { namespace, name }, {}, signal);
     let written: readonly string[] = [];
-    await eventually("it is written", async () => {
+    await eventually("it is there again", async () => {
       written = await cluster.applyObjects(objects, signal);
       return written.length > 0;
     });
@@ -68,18 +68,18 @@ const suite = (_name: string, connect: () => Promise<Subject>): void => {
     await settle();
   });
 
-  it("sees whose a namespace is", async () => {
+  it("sees which instance a namespace belongs to", async () => {
     expect(await cluster.observe({ ...place, id: "another" as InstanceId }, signal)).toEqual({ namespace: "foreign", owner: id });
     expect(await cluster.observe({ ...place, namespace: "default" }, signal)).toEqual(
       _name === "the fake" ? { namespace: "absent" } : { namespace: "foreign", owner: undefined },
     );
   });
 
-  it("deletes the namespace of its owner alone", async () => {
+  it("deletes a namespace only for the instance it belongs to", async () => {
     await cluster.deleteNamespace({ ...place, id: "another" as InstanceId }, signal);
     expect(await cluster.observe(place, signal)).toMatchObject({ namespace: "ours" });
     expect(await cluster.deleteNamespace(place, signal)).toEqual({ kind: "deleting" });
-    await eventually("the namespace goes", async () =>
+    await eventually("the namespace is gone", async () =>
       ["terminating", "absent"].includes((await cluster.observe(place, signal)).namespace),
     );
   });

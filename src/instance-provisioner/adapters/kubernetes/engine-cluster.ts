@@ -19,7 +19,7 @@ const WORKLOADS = [
   { type: DEPLOYMENTS, name: REDIS },
 ] as const;
 
-/** An engine cluster over the Kubernetes API. Its watches run until `signal` aborts. */
+/** An engine cluster, reached by the Kubernetes API. Its watches run until `signal` aborts. */
 export function createEngineCluster(options: WatchOptions, onChange: (id: InstanceId) => void, signal: AbortSignal): EngineClusterPort {
   const { client } = options;
   const watched = watchObjects(options, onChange);
@@ -40,7 +40,7 @@ export function createEngineCluster(options: WatchOptions, onChange: (id: Instan
     ensureCrds: (crds, abort) => ensureDefinitions(client, crds, abort),
     async deleteNamespace(instance, abort) {
       const namespace = await client.get(INSTANCE_NAMESPACES, { namespace: "", name: instance.namespace }, abort);
-      // Not there, or another's: nothing to delete, and the next look will say so.
+      // It does not exist, or belongs to another instance. Nothing to delete; the next observation will show that.
       if (namespace === undefined || seenObject(namespace).instanceId !== instance.id) return { kind: "deleting" };
       const applications = await countHeld(client, instance.namespace, abort);
       if (applications > 0) return { kind: "held", applications };
@@ -57,8 +57,8 @@ export function createEngineCluster(options: WatchOptions, onChange: (id: Instan
 }
 
 /**
- * Writes an object unless it is as it was after it was last written here. What others set beside our fields then counts as
- * how it should be, so that two writers of different fields never take turns for ever.
+ * Writes an object unless it is still as this process last left it. Fields that others have set beside ours are then
+ * part of the expected state, so two writers of different fields do not overwrite each other again and again.
  */
 function createObjectWriter(
   client: KubeClient,
@@ -84,8 +84,8 @@ async function observe(
   signal: AbortSignal,
 ): Promise<ObservedInstance> {
   const at = { namespace: "", name: namespace };
-  // One without our label is not watched, and still may be there.
-  const found = watched.get(INSTANCE_NAMESPACES.kind, at) ?? (await observeObject(client, namespace, signal));
+  // A namespace without our label is not watched, but may exist.
+  const found = watched.get(INSTANCE_NAMESPACES.kind, at) ?? (await observeNamespace(client, namespace, signal));
   if (found === undefined) return { namespace: "absent" };
   if (found.instanceId !== id) return { namespace: "foreign", owner: found.instanceId };
   if (found.isDeleting) return { namespace: "terminating" };
@@ -104,10 +104,13 @@ async function observe(
   return { ...ours, components: components.map((one) => withTrouble(one, troubles.get(one.name))) };
 }
 
-/** More than an instance's quota allows. */
+/** More pods than an instance's quota allows. */
 const MOST_PODS = 50;
 
-/** Asked of the API server itself: a pod that somebody else made of its name, or one on its way out, still is a controller. */
+/**
+ * Asks the API server instead of the watch: a pod of that name which somebody else created, or which is being
+ * deleted, may still run a controller.
+ */
 async function hasNoPod(client: KubeClient, namespace: string, signal: AbortSignal): Promise<boolean> {
   const labelSelector = `app.kubernetes.io/name=${CONTROLLER}`;
   return (await client.listPage<SeenPod>(PODS, { namespace, labelSelector, limit: 1 }, signal)).items.length === 0;
@@ -117,12 +120,15 @@ function withTrouble(component: ObservedComponent, trouble: string | undefined):
   return component.isReady || trouble === undefined ? component : { ...component, trouble };
 }
 
-async function observeObject(client: KubeClient, name: string, signal: AbortSignal): Promise<ReturnType<typeof seenObject> | undefined> {
+async function observeNamespace(client: KubeClient, name: string, signal: AbortSignal): Promise<ReturnType<typeof seenObject> | undefined> {
   const found = await client.get(INSTANCE_NAMESPACES, { namespace: "", name }, signal);
   return found === undefined ? undefined : seenObject(found);
 }
 
-/** Applications that would be left hanging: with the namespace goes the controller that alone removes their finalizers. */
+/**
+ * Counts Applications that have a finalizer. Their controller goes with the namespace, and nobody else would remove
+ * the finalizers.
+ */
 async function countHeld(client: KubeClient, namespace: string, signal: AbortSignal): Promise<number> {
   let held = 0;
   let continueToken: string | undefined;
@@ -137,7 +143,7 @@ async function countHeld(client: KubeClient, namespace: string, signal: AbortSig
       continueToken = page.continueToken;
     } while (continueToken !== undefined);
   } catch (error) {
-    // Where the kind is not known there is none of it.
+    // A kind that the cluster does not know has no objects.
     if (!(error instanceof GoneError || (error instanceof UnavailableError && error.code === "kube.unknown-path"))) throw error;
   }
   return held;

@@ -36,7 +36,7 @@ const open = () =>
   });
 
 describe("engine clusters", () => {
-  it("are opened once, also when two ask at the same time", async () => {
+  it("are opened once, also for two requests at the same time", async () => {
     const clusters = open();
     const [a, b] = await Promise.all([clusters.get("eu-1"), clusters.get("eu-1")]);
     expect(a).toBe(b);
@@ -44,7 +44,7 @@ describe("engine clusters", () => {
     expect(await clusters.get("eu-1")).toBe(a);
   });
 
-  it("are not there without credentials, and come when these do", async () => {
+  it("are missing without credentials, and there once these exist", async () => {
     const [later, clusters] = [client, open()];
     client = undefined;
     expect(await clusters.get("eu-1")).toBeUndefined();
@@ -52,7 +52,7 @@ describe("engine clusters", () => {
     expect((await clusters.get("eu-1"))?.name).toBe("eu-1");
   });
 
-  it("are opened anew with other credentials, and their old watches end", async () => {
+  it("are opened again with new credentials, and the old watches end", async () => {
     const clusters = open();
     const before = await clusters.get("eu-1");
     await before?.observe(instance, abort.signal);
@@ -65,7 +65,7 @@ describe("engine clusters", () => {
     await until(() => server.openWatches() === 12);
   });
 
-  it("tell whose objects have changed", async () => {
+  it("report which instance's objects have changed", async () => {
     const clusters = open();
     const reported = new Set<InstanceId>();
     const end = clusters.subscribe((id) => reported.add(id));
@@ -76,7 +76,7 @@ describe("engine clusters", () => {
 });
 
 describe("an instance on an engine cluster", () => {
-  it("is absent, then ours, and its workloads are not ready before their pods are", async () => {
+  it("is absent, then ours; its workloads are ready once their pods are", async () => {
     const cluster = await open().get("eu-1");
     if (cluster === undefined) throw new Error("the cluster was declared");
     expect(await cluster.observe(instance, abort.signal)).toEqual({ namespace: "absent" });

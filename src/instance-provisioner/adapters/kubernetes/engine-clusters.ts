@@ -5,7 +5,7 @@ import { createEngineCluster } from "./engine-cluster.ts";
 import type { WatchOptions } from "./watched-objects.ts";
 
 export interface EngineClustersOptions extends Omit<WatchOptions, "client"> {
-  /** A client of the engine cluster of that name; `undefined` for one that is not declared or whose credentials are not there. */
+  /** A client for the engine cluster of that name. `undefined`: it is not declared, or its credentials do not exist. */
   readonly clientOf: (cluster: string) => Promise<KubeClient | undefined>;
   /** Ends all watches. */
   readonly signal: AbortSignal;
@@ -15,14 +15,14 @@ interface Open {
   readonly client: KubeClient;
   readonly cluster: EngineClusterPort;
   readonly ending: AbortController;
-  /** When to ask again whether this is still the client to use, on the monotonic clock. */
+  /** When to check again whether the credentials are still the same, on the monotonic clock. */
   readonly checkAtMs: number;
 }
 
-/** New credentials are used after at most this long. */
+/** How often credentials are checked, in ms: new ones are used after this time at most. */
 const CHECK_MS = 60_000;
 
-/** Opens each engine cluster when it is first asked for, and again when its credentials have changed. */
+/** Opens each engine cluster when it is first used, and again when its credentials have changed. */
 export function createEngineClusters(options: EngineClustersOptions): EngineClusters {
   const { clientOf, clock, signal } = options;
   const listeners = new Set<(id: InstanceId) => void>();

@@ -19,17 +19,21 @@ const scheduled = (reason: string, message?: string) => ({
 
 describe("what keeps pods from starting", () => {
   it.each([
-    ["an image that cannot be had", waiting("ErrImagePull"), "image images.example/redis:9 cannot be pulled"],
-    ["the same while it waits to try again", waiting("ImagePullBackOff"), "image images.example/redis:9 cannot be pulled"],
-    ["memory", waiting("CrashLoopBackOff", { reason: "OOMKilled" }), "its container does not start: it used more memory than it may"],
-    ["a program that ends", waiting("CrashLoopBackOff", { exitCode: 2 }), "its container does not start: it ended with code 2"],
+    ["an image that cannot be pulled", waiting("ErrImagePull"), "image images.example/redis:9 cannot be pulled"],
+    ["the same while the kubelet waits to try again", waiting("ImagePullBackOff"), "image images.example/redis:9 cannot be pulled"],
+    [
+      "too little memory",
+      waiting("CrashLoopBackOff", { reason: "OOMKilled" }),
+      "its container does not start: it used more memory than it may",
+    ],
+    ["a program that exits", waiting("CrashLoopBackOff", { exitCode: 2 }), "its container does not start: it ended with code 2"],
     ["a missing Secret", waiting("CreateContainerConfigError"), "its container does not start: CreateContainerConfigError"],
     ["full nodes", scheduled("Unschedulable", "0/3 nodes are available"), "no node has room for it: 0/3 nodes are available"],
-  ])("is %s, told in the same words at every look", (_what, status, trouble) => {
+  ])("is %s, in the same words with every observation", (_what, status, trouble) => {
     expect([...podTroubles([aPod(status)])]).toEqual([["argocd-redis", trouble]]);
   });
 
-  it("is not that it takes its time, nor anything of a pod that is leaving or whose component nobody knows", () => {
+  it("is nothing while a pod is only slow, is being deleted, or belongs to no known component", () => {
     const trouble = waiting("ErrImagePull");
     const quiet = [
       aPod(undefined),

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../../runtime/kube/resource.ts";
 
-/** What a pod's status is read for. */
+/** The part of a pod that is read here. */
 export interface SeenPod extends KubeObject {
   readonly status?: {
     readonly conditions?: readonly {
@@ -22,8 +22,8 @@ const PULLING: readonly string[] = ["ErrImagePull", "ImagePullBackOff", "Invalid
 const STARTING: readonly string[] = ["CrashLoopBackOff", "RunContainerError", "CreateContainerError", "CreateContainerConfigError"];
 
 /**
- * What keeps pods from starting, by component, in words that stay the same from one look to the next. A pod that merely takes
- * its time is none of it.
+ * What keeps pods from starting, by component. The words stay the same from one observation to the next. A pod that
+ * is only slow has no trouble.
  */
 export function podTroubles(pods: readonly SeenPod[]): ReadonlyMap<string, string> {
   const reported = pods.flatMap((pod) => {

@@ -4,10 +4,10 @@ import { type KubeObject, resourcePath } from "../../../runtime/kube/resource.ts
 import type { ReadMetrics } from "../../port.ts";
 import { PODS } from "./types.ts";
 
-/** Lines of metrics are short; a page that has longer ones is none. */
+/** Lines of metrics are short. A longer one means that the page is something else. */
 const LONGEST_LINE = 65_536;
 
-/** Reads a pod's metrics at its own address, where pods can be reached. */
+/** Reads a pod's metrics at the pod's address, where this process reaches pods. */
 export function readByAddress(client: Pick<KubeClient, "get">): ReadMetrics {
   return async function* ({ namespace, pod, port }, signal) {
     const found = await client.get<KubeObject & { readonly status?: { readonly podIP?: string } }>(PODS, { namespace, name: pod }, signal);
@@ -22,7 +22,7 @@ export function readByAddress(client: Pick<KubeClient, "get">): ReadMetrics {
   };
 }
 
-/** Reads a pod's metrics through the API server, for clusters whose pods cannot be reached from here. */
+/** Reads a pod's metrics through the API server, where this process does not reach pods. */
 export function readByProxy(client: Pick<KubeClient, "watchLines">): ReadMetrics {
   return ({ namespace, pod, port }, signal) => {
     const path = `${resourcePath(PODS, { namespace })}/${encodeURIComponent(`${pod}:${port}`)}/proxy/metrics`;

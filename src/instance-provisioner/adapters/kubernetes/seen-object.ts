@@ -5,15 +5,18 @@ import { LABEL_INSTANCE } from "../../../domain/names.ts";
 import type { KubeObject } from "../../../runtime/kube/resource.ts";
 import { QUOTAS } from "./types.ts";
 
-/** What is kept of an object: enough to see that somebody changed it, and whether a workload runs what it says. */
+/**
+ * What is kept of an observed object: enough to see whether somebody changed it, and whether a workload runs its
+ * current template.
+ */
 export interface SeenObject {
   readonly instanceId: InstanceId | undefined;
   readonly fingerprint: string;
   readonly isDeleting: boolean;
   readonly readiness: Readiness;
-  /** A workload that is to have no pods. */
+  /** Whether it is a workload with zero replicas. */
   readonly isStopped: boolean;
-  /** Of what limits a namespace, once its use has been reckoned. */
+  /** The namespace's quota, once Kubernetes has counted what is used. */
   readonly quota?: ObservedQuota;
 }
 
@@ -41,8 +44,9 @@ function quotaOf(object: KubeObject): ObservedQuota | undefined {
 }
 
 /**
- * Hash of all that people or programs may change of an object and the server does not: everything but the status and the
- * metadata, of which labels count, and the uid, so that an object that was deleted and made again counts as changed.
+ * Hash of what people and programs may change in an object and the server does not. That is everything but the status
+ * and the metadata, and of the metadata the labels and the uid. With the uid, an object that was deleted and created
+ * again counts as changed.
  */
 function fingerprintOf({ apiVersion: _apiVersion, kind: _kind, metadata, ...content }: KubeObject): string {
   const { status: _status, ...fields } = content as Readonly<Record<string, unknown>>;
@@ -62,14 +66,14 @@ interface WorkloadStatus {
   }[];
 }
 
-/** Whether a workload's pods all run its present template and are ready. Of objects that are none it says no. */
+/** Whether all pods of a workload run its current template and are ready. False for an object that is no workload. */
 function readinessOf(object: KubeObject & { readonly spec?: { readonly replicas?: number }; readonly status?: WorkloadStatus }): Readiness {
   const { status = {}, spec } = object;
   const wanted = spec?.replicas ?? 1;
   const { replicas = 0, readyReplicas = 0, updatedReplicas = 0, observedGeneration = 0 } = status;
   if (observedGeneration < (object.metadata.generation ?? 1))
     return { isReady: false, detail: "its latest change has not been taken up yet" };
-  // Old pods that still run beside the new ones count as well: two controllers of one instance may not.
+  // Old pods that still run count as well: two controllers of one instance must not run at the same time.
   const isReady = readyReplicas === wanted && updatedReplicas === wanted && replicas === wanted;
   if (isReady) return { isReady, detail: "" };
   const failure = status.conditions?.find((condition) => condition.type === "ReplicaFailure" && condition.status === "True")?.message;

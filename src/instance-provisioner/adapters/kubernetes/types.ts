@@ -25,7 +25,7 @@ export const DEFINITIONS: ResourceType = {
   namespaced: false,
 };
 
-/** Every kind an instance's manifests may have. */
+/** Every kind that an instance's manifests contain. */
 export const INSTANCE_TYPES: readonly ResourceType[] = [
   INSTANCE_NAMESPACES,
   QUOTAS,

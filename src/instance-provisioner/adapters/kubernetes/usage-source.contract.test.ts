@@ -55,7 +55,7 @@ describe("a pod's metrics", () => {
     await expect(linesOf(readByAddress(client)({ ...at, port: port() }, signal))).rejects.toMatchObject({ code: "instance.no-metrics" });
   });
 
-  it("can be asked for of every pod of a component where pods are reached, and of none by a name that is made up elsewhere", async () => {
+  it("can be read of every pod of a component where pods are reached directly, and of no listed pod through the API server", async () => {
     const pod = (name: string, component: string) => ({
       ...{ apiVersion: "v1", kind: "Pod" },
       metadata: { name, namespace: at.namespace, labels: { "app.kubernetes.io/name": component } },
@@ -67,14 +67,14 @@ describe("a pod's metrics", () => {
     expect(await createUsageSource(client, "proxy").listReachable(where, signal)).toEqual([]);
   });
 
-  it("cannot be had of a pod that is not there, or that nobody answers for", async () => {
+  it("cannot be read of a pod that does not exist or does not answer", async () => {
     await expect(linesOf(readByAddress(client)(at, signal))).rejects.toMatchObject({ code: "instance.no-metrics" });
     await client.create(PODS, { apiVersion: "v1", kind: "Pod", metadata: { name: at.pod, namespace: at.namespace } }, signal);
     await client.mergePatch(PODS, { ...at, name: at.pod, subresource: "status" }, { status: { podIP: "127.0.0.1" } }, signal);
     await expect(linesOf(readByAddress(client)({ ...at, port: 2 }, signal))).rejects.toMatchObject({ code: "instance.no-metrics" });
   });
 
-  it("are asked of the API server by the pod's name and port where pods cannot be reached", async () => {
+  it("are read through the API server by the pod's name and port where pods cannot be reached", async () => {
     const paths: string[] = [];
     const lines = readByProxy({
       async *watchLines(path) {
@@ -91,7 +91,7 @@ describe("what an instance costs", () => {
   const instance = anInstance();
   const other = anInstance({ id: "other" as InstanceId, engineCluster: "away" });
 
-  it("is the number of its cluster entries and its controller's memory, and nothing where that cannot be read", async () => {
+  it("is the number of its cluster entries and its controller's memory, each absent where it cannot be read", async () => {
     const secrets = instanceTypeOf("Secret");
     const add = (name: string, labels: Readonly<Record<string, string>>) =>
       client.create(secrets, { apiVersion: "v1", kind: "Secret", metadata: { name, namespace: at.namespace, labels } }, signal);
@@ -109,7 +109,7 @@ describe("what an instance costs", () => {
     ]);
   });
 
-  it("is told of the others when one does not answer", async () => {
+  it("has its other part when one part cannot be read", async () => {
     const failing: UsageSource = {
       countClusterEntries: async () => 1,
       readMetrics: () => {

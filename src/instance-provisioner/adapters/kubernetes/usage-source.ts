@@ -4,12 +4,12 @@ import type { UsageSource } from "../../port.ts";
 import { readByAddress, readByProxy } from "./read-metrics.ts";
 import { instanceTypeOf, PODS } from "./types.ts";
 
-/** Metadata alone: what a cluster entry holds is nobody's business here. */
+/** Only metadata is read: what a cluster entry holds is not needed here, and secret. */
 const METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
-/** Argo CD takes every Secret with this label for a cluster it may deploy to. */
+/** The label by which Argo CD finds the clusters it may deploy to. */
 const ENTRIES = "argocd.argoproj.io/secret-type=cluster";
 
-/** `address`: this process reaches pods of the cluster; `proxy`: only its API server. */
+/** `address`: this process reaches the cluster's pods. `proxy`: it reaches only the API server. */
 export function createUsageSource(client: KubeClient, reach: "address" | "proxy"): UsageSource {
   return {
     readMetrics: reach === "address" ? readByAddress(client) : readByProxy(client),

@@ -19,7 +19,7 @@ export interface WatchOptions {
   readonly metrics: Metrics;
 }
 
-/** All objects of all instances on one cluster, as a watch of each kind sees them. */
+/** All objects of all instances on one cluster, from one watch for each kind. */
 export interface WatchedInstanceObjects {
   start(signal: AbortSignal): void;
   synced(signal: AbortSignal): Promise<void>;
@@ -39,7 +39,7 @@ export function watchObjects(options: WatchOptions, onChange: (id: InstanceId) =
         labelSelector: `${LABEL_MANAGED_BY}=${PROVISIONED_BY},${LABEL_INSTANCE}`,
         project: seenObject,
         onChange: (change) => {
-          // A status that says the same again is no news.
+          // A status that says the same again changes nothing.
           if (change.kind === "upsert" && change.before !== undefined && isSame(change.before, change.now)) return;
           tell(change.before);
           if (change.kind === "upsert" && change.now.instanceId !== change.before?.instanceId) tell(change.now);

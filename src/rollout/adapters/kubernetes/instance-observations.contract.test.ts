@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close().catch(() => undefined));
 
-it("counts everything of users in an instance's namespace, page by page", async () => {
+it("counts users' Applications in an instance's namespace, page by page", async () => {
   const signal = AbortSignal.timeout(60_000);
   const client = server.client();
   const status = { reconciledAt: rfc3339(millis(clock.now())), sync: { status: "Unknown" } };
@@ -36,7 +36,7 @@ it("counts everything of users in an instance's namespace, page by page", async 
   });
 });
 
-it("has seen nothing of a cluster that is not declared, or that does not answer", async () => {
+it("gives no observation for a cluster that is not declared or does not answer", async () => {
   const signal = AbortSignal.timeout(60_000);
   expect(await createInstanceObservations({ clientOf: async () => undefined, clock }).observe(at, request, signal)).toBeUndefined();
   const client = server.client();

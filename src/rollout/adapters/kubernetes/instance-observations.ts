@@ -17,13 +17,13 @@ const APPLICATIONS: ResourceType = {
   kind: "Application",
   namespaced: true,
 };
-/** Canaries are looked at because they are asked for, also by a controller that looks at nothing else. */
+/** Canaries are left out. They are refreshed on request, so a controller that compares nothing else still compares them. */
 const USERS = `!${LABEL_CANARY}`;
-/** More than an instance's quota allows. */
+/** More pods than an instance's quota allows. */
 const MOST_PODS = 50;
-/** Of each page only numbers are kept before the next is asked for. */
+/** Applications in one page. Only numbers are kept of a page before the next one is read. */
 const PAGE = 500;
-/** A page that takes longer is no answer. In ms. */
+/** Timeout of a page, in ms. */
 const PAGE_MS = 10_000;
 
 export interface InstanceObservationsOptions {
@@ -31,7 +31,7 @@ export interface InstanceObservationsOptions {
   readonly clock: Clock;
 }
 
-/** Reads pods and Applications past every cache of this process. */
+/** Reads pods and Applications from the API server, not from a cache of this process. */
 export function createInstanceObservations({ clientOf, clock }: InstanceObservationsOptions): InstanceObservations {
   const read = async (
     client: KubeClient,

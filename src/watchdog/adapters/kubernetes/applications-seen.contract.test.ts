@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close().catch(() => undefined));
 
-it("lists everything in an instance's namespace, page by page, whoever made it", async () => {
+it("lists every Application in an instance's namespace, page by page, whoever created it", async () => {
   const signal = AbortSignal.timeout(60_000);
   const client = server.client();
   const make = (name: string, namespace = at.namespace) =>
@@ -24,7 +24,7 @@ it("lists everything in an instance's namespace, page by page, whoever made it",
   expect(seen?.some(({ name }) => name === "elsewhere")).toBe(false);
 });
 
-it("knows nothing of a cluster that is not declared, or that does not answer", async () => {
+it("gives no list for a cluster that is not declared or does not answer", async () => {
   const signal = AbortSignal.timeout(60_000);
   expect(await createApplicationsSeen(async () => undefined).list(at, signal)).toBeUndefined();
   const client = server.client();

@@ -14,14 +14,17 @@ const APPLICATIONS: ResourceType = {
   kind: "Application",
   namespaced: true,
 };
-/** Canaries are nobody's. */
+/** Canaries belong to no unit. */
 const USERS = `!${LABEL_CANARY}`;
-/** Of each page only what counts is kept before the next is asked for. */
+/** Applications in one page. Only a few fields are kept of a page before the next one is read. */
 const PAGE = 500;
-/** A page that takes longer is no answer: what is found on other clusters must not wait for this one. In ms. */
+/** Timeout of a page, in ms. Findings on other clusters must not wait for a cluster that does not answer. */
 const PAGE_MS = 10_000;
 
-/** Lists past every cache of this process': what the reconciler believes is what is watched. */
+/**
+ * Lists Applications from the API server, not from a cache of this process: the watchdog also checks what the
+ * reconciler believes.
+ */
 export function createApplicationsSeen(clientOf: (engineCluster: string) => Promise<KubeClient | undefined>): ApplicationsSeen {
   const read = async (client: KubeClient, namespace: string, signal: AbortSignal): Promise<readonly SeenApplication[]> => {
     const seen: SeenApplication[] = [];
