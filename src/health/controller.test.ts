@@ -132,6 +132,14 @@ describe("the health of an instance", () => {
     expect(await verdict()).toBeUndefined();
   });
 
+  it("is not judged once it is to be stopped for good: a verdict would be noise, and a restart would start it again", async () => {
+    const stopped = await createWorld(store).addInstance({ state: "DRAINING", name: "standard-2", halt: "wanted" });
+    await probe(2);
+    const judged = (await store.health.listVerdicts(never)).map(({ instanceId }) => instanceId);
+    expect(judged).toEqual([instance.id]);
+    expect(judged).not.toContain(stopped.id);
+  });
+
   it("has an open quarantine carried on by the process whose share the instance is in", async () => {
     const about = {
       source: instance.id,
