@@ -1,5 +1,5 @@
 import type { EngineObject } from "../../domain/engine.ts";
-import type { PolicyRule } from "./kubernetes-types.ts";
+import type { RoleRule } from "./kubernetes-types.ts";
 import { COMPONENT_NAMES, CONTROLLER } from "./names.ts";
 import type { ManifestIdentity } from "./object.ts";
 import { objectOf } from "./object.ts";
@@ -41,7 +41,7 @@ export function renderAccess(instance: ManifestIdentity): readonly EngineObject[
   ];
 }
 
-const CONTROLLER_RULES: readonly PolicyRule[] = [
+const CONTROLLER_RULES: readonly RoleRule[] = [
   { apiGroups: [""], resources: ["secrets", "configmaps"], verbs: ["get", "list", "watch"] },
   {
     apiGroups: ["argoproj.io"],

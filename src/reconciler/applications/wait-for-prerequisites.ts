@@ -2,8 +2,8 @@ import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import { deletionOf } from "../../shard/plan-application.ts";
 import type { DesiredApplication } from "../../store/shard/port.ts";
 import type { Requests } from "../keys.ts";
-import type { KnownApplications } from "../read-and-record-rows.ts";
 import type { Progress } from "../report-progress.ts";
+import type { ApplicationRows } from "./application-rows.ts";
 
 /**
  * Lets an application wait for its unit's prerequisites, if it needs them and they do not stand at the desired revision. The unit's key is asked
@@ -13,7 +13,7 @@ import type { Progress } from "../report-progress.ts";
 export type WaitForPrerequisites = (row: DesiredApplication, signal: AbortSignal) => Promise<WorkResult> | undefined;
 
 export interface WaitForPrerequisitesDeps {
-  readonly applicationRows: Pick<KnownApplications, "wait">;
+  readonly applicationRows: Pick<ApplicationRows<DesiredApplication>, "wait">;
   readonly requests: Pick<Requests, "requestUnit">;
   readonly progress: Pick<Progress, "waits" | "unitWait">;
 }
