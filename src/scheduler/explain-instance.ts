@@ -15,7 +15,7 @@ export interface ExplainedInstance {
   readonly measured: { readonly at: Millis; readonly total: LoadVector } | undefined;
   readonly aboveSince: Millis | undefined;
   readonly overloadedSince: Millis | undefined;
-  /** About it, newest first. */
+  /** Decisions about it, newest first. */
   readonly decisions: readonly Decision[];
 }
 

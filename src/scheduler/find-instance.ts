@@ -14,7 +14,7 @@ import { DEFAULT_POLICY } from "./policy.ts";
 import type { createRingMemo } from "./ring-memo.ts";
 import { partsApart, unitNeeds } from "./unit-needs.ts";
 
-/** How often a seat that filled up under our hands is looked for again before the key backs off. */
+/** How often a run chooses again because the instance it chose filled up meanwhile; after that the key is queued again. */
 const ATTEMPTS = 5;
 
 export interface Placing {
@@ -24,7 +24,7 @@ export interface Placing {
   readonly ringsOf: ReturnType<typeof createRingMemo>;
 }
 
-/** Gives a unit without owner an instance, or writes down that none has room. */
+/** Gives a unit without an owner an instance, or records that none has room. */
 export async function placeFirst(placing: Placing, id: UnitId, signal: AbortSignal): Promise<{ readonly requeueAfterMs?: number }> {
   const { store, clock, log, ringsOf } = placing;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
@@ -51,7 +51,7 @@ export async function placeFirst(placing: Placing, id: UnitId, signal: AbortSign
   return { requeueAfterMs: 100 };
 }
 
-/** Where a unit that has an instance would go if that took nothing; `undefined`: it is gone, has none, or no other one takes it. */
+/** Where a unit would go if it had to leave its instance; `undefined`: the unit is gone, has no instance, or no other one takes it. */
 export async function elsewhere(
   { store, clock, ringsOf }: Omit<Placing, "log">,
   id: UnitId,

@@ -3,14 +3,14 @@ import type { HealthSample, SignalName } from "../../domain/health.ts";
 import { type LoadDimension, type LoadVector, loadVector } from "../../domain/load.ts";
 import { fitLine } from "./fit-line.ts";
 
-/** Signals that say how much of a bound is used, and up to where that may go. */
+/** The signal that shows how much of a bound is used, and up to where that may go. */
 const BOUNDS: Readonly<Record<CalibrationBound, { readonly signal: SignalName; readonly limit: number }>> = {
   // Beyond it waits grow faster than load does: at 0.7 a comparison waits about twice as long as it takes.
   workers: { signal: "utilisation", limit: 0.7 },
-  // A controller that begins anew takes 1.35 times what it takes later, which has to fit too (default-capacity.ts).
+  // A controller that restarts takes 1.35 times what it takes later, which has to fit too (default-capacity.ts).
   memory: { signal: "controllerMemory", limit: 1 / 1.35 },
 };
-/** Of which bound each dimension takes. */
+/** The bounds that each dimension uses up. */
 const TAKES: Readonly<Record<LoadDimension, readonly CalibrationBound[]>> = {
   applications: ["workers", "memory"],
   clusterEntries: ["memory"],
@@ -18,23 +18,23 @@ const TAKES: Readonly<Record<LoadDimension, readonly CalibrationBound[]>> = {
   milliCpu: ["workers"],
   gitPerMinute: ["workers"],
 };
-/** In fleet.yaml these are whole where load counts thousandths. */
+/** Dimensions that fleet.yaml has in whole numbers and loads in thousandths. */
 const THOUSANDTHS: readonly LoadDimension[] = ["applications", "gitPerMinute"];
 
-/** Five minutes of looks: two resyncs of Argo CD, each with its wave of comparisons. */
+/** Five minutes of samples: two resyncs of Argo CD, each with its wave of comparisons. */
 export const LEAST_OBSERVATIONS = 20;
-/** A line is believed up to three times as far as it was seen. */
+/** A line is believed up to three times as far as there are samples. */
 const LEAST_SHARE = 1 / 3;
 const LEAST_FIT = 0.5;
-/** Comparisons that wait so long are too many: what more load does then does not show in the workers any more. In s. */
+/** Comparisons that wait this long are too many, in s: more load would not show in the workers any more. */
 const SATURATED_S = 10;
-/** A burst that is over within fewer looks says little of what it bears. */
+/** A burst that is over within fewer samples says little about what the instance bears. */
 const OVERLOADED_SAMPLES = 3;
 
 /**
- * Learns what an instance bears from looks at it under load: how much of its workers' time and of its controller's memory its applications took,
- * as a line, and how many like them there may be until the first of the two is used up. Other dimensions grow in proportion to their bound;
- * one of which nothing was there keeps what was declared, and CPU is never more than was given.
+ * Learns what an instance bears from samples under load. It fits a line to how much of its workers' time and of its controller's memory
+ * the applications took, and finds how many like them there may be until the first of the two bounds is reached. Other dimensions grow
+ * in proportion to their bound. A dimension of which there was nothing keeps its declared capacity, and CPU is never more than was given.
  */
 export function calibrate({ samples, load, capacity }: CalibrationFacts): Calibration {
   const readings = (Object.keys(BOUNDS) as CalibrationBound[]).flatMap((bound) => readBound(bound, samples) ?? []);
@@ -67,7 +67,7 @@ function isSaturated(signals: HealthSample["signals"]): boolean {
   return signals.isChanging === 1 || isOverloaded(signals);
 }
 
-/** What waits while its parts begin anew says nothing of how many applications are too many. */
+/** A wait while parts of the instance restart does not show that its applications are too many. */
 function isOverloaded({ queueWaitS = 0, isChanging }: HealthSample["signals"]): boolean {
   return queueWaitS > SATURATED_S && isChanging !== 1;
 }
@@ -83,7 +83,7 @@ function fittedCapacity({ load, capacity, readings, applications }: Fitting): Lo
     if (bears.length === 0 || (load[dimension] === 0 && dimension !== "applications")) return capacity[dimension];
     const unit = THOUSANDTHS.includes(dimension) ? 1_000 : 1;
     const held = dimension === "applications" ? applications * unit : load[dimension];
-    // No capacity is declared as 0: nothing would ever fit there.
+    // A capacity is never 0: nothing would ever fit there.
     const whole = Math.max(1, Math.floor((held * Math.min(...bears)) / applications / unit)) * unit;
     return dimension === "milliCpu" ? Math.min(whole, capacity.milliCpu) : whole;
   });

@@ -21,7 +21,7 @@ export interface SamplerDeps {
   readonly projectOf: (unit: UnitId) => string;
   /** The environment whose cluster entry has this server; `undefined` for the entry all units share. */
   readonly environmentOf: (server: string) => EnvironmentId | undefined;
-  /** Time between two looks at an instance. */
+  /** Time between two samples of an instance. */
   readonly periodMs: number;
   /** By `load/<instance id>`. */
   readonly partition: Partition;
@@ -41,7 +41,7 @@ const READ_MS = 30_000;
 const AT_ONCE = 4;
 const MEASURED: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
 
-/** Measures what every instance of this process's share takes, and deals it to the units it holds. */
+/** Measures the load of every instance of this process's share, and deals it to the units that the instance holds. */
 export function createSampler(deps: SamplerDeps): Sampler {
   const { store, partition, clock, rng, log } = deps;
   const ending = new AbortController();
@@ -88,7 +88,7 @@ export function createSampler(deps: SamplerDeps): Sampler {
   };
 }
 
-/** A page that cannot be read or believed is one that is missing: what is known ages until plans do not trust it any more. */
+/** A page that cannot be read or believed counts as missing: the last known load ages until plans no longer trust it. */
 async function readAll({ readPages, clock, log }: SamplerDeps, instance: Instance, signal: AbortSignal): Promise<PagesAt> {
   const seen = new Map<string, PageAt>();
   try {

@@ -43,16 +43,17 @@ export interface PlanRequests {
   /** Makes and keeps a plan. */
   plan(className: string, wanted: Wanted, signal: AbortSignal): Promise<StoredPlan>;
   /**
-   * Makes each step of a plan that still holds, in order: at once where nothing is deployed, else by requesting a live move. Carried out
-   * again, what was made or is being made stays, and the rest is tried again. With `only`, what leaves this instance alone. Throws
-   * `GoneError` for a plan nobody knows, `RefusedError` for one that has expired or is about a fleet that is not there.
+   * Makes each step of a plan that is still valid, in order: at once if nothing is deployed, else by requesting a live move. If the plan
+   * was carried out before, steps that were made or are being made stay, and the others are tried again. With `only`, makes only the
+   * steps that leave this instance. Throws `GoneError` for an unknown plan, `RefusedError` for one that has expired, or that supposes
+   * a fleet that is not there.
    */
   apply(id: PlanId, said: { readonly actor: string; readonly only?: InstanceId }, signal: AbortSignal): Promise<readonly CarriedStep[]>;
-  /** Makes what of this class's exchanges could not be made before their other half had left, which it has by now. */
+  /** Makes those steps of this class's exchanges that had to wait until the other half had left, and need not wait any more. */
   followUp(className: string, actor: string, signal: AbortSignal): Promise<void>;
 }
 
-/** Budgets look an hour back, the circuit breaker at the last moves of a day. */
+/** Budgets count the moves of the last hour, the circuit breaker those of the last day. */
 const MOVES_MS = 24 * 60 * 60_000;
 /** More than anybody carries out within an hour, after which plans expire. */
 const PLANS_FOLLOWED = 50;
@@ -115,19 +116,19 @@ function readFacts({ store }: PlanningDeps, className: string, at: Millis, signa
   return store.plans.readFacts(className, millis(at - MOVES_MS), signal);
 }
 
-/** What carrying the plan out has come to so far. */
+/** What has come of the plan so far. */
 async function readBefore({ store: { plans, moves } }: PlanningDeps, plan: PlanId, signal: AbortSignal): Promise<CarriedBefore> {
   return { steps: await plans.listSteps({ plan }, signal), moves: await moves.list({ plan }, MOVES_READ, signal) };
 }
 
-/** A plan that is carried out, and for whom. */
+/** A plan that is being carried out, and for whom. */
 interface Run {
   readonly plan: StoredPlan;
   readonly actor: string;
   readonly at: Millis;
 }
 
-/** Makes each of these steps that still holds, in order. What was made before, or is being made, stays as it is. */
+/** Makes each of these steps that is still valid, in order. Steps that were made before, or are being made, stay as they are. */
 async function makeSteps(
   deps: PlanningDeps,
   { before, ...run }: Run & { readonly before: CarriedBefore },
@@ -172,7 +173,7 @@ async function makeStep(
   return { ...fresh, outcome: asked === undefined ? "moved" : "asked", move: asked?.id };
 }
 
-/** Keeps what steps came to, with an entry in the journal. `rule`: somebody's order, or the other half of an exchange that had left. */
+/** Records what came of the steps, with an entry in the journal. `rule`: a person's order, or that the other half of an exchange had left. */
 async function recordSteps(
   { store: { plans } }: PlanningDeps,
   { plan: { id }, actor, at, rule }: Run & { readonly rule: "COMMAND" | "EXCHANGE" },

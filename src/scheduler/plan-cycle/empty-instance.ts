@@ -23,28 +23,28 @@ export interface DrainingDeps {
 interface DrainOrder {
   readonly actor: string;
   readonly reason: string;
-  /** Nobody gets to it: what it holds leaves by fail-over. Once said, it holds for the instance. */
+  /** The instance cannot be reached: its units leave by fail-over. Once set, this stays set for the instance. */
   readonly isFailOver?: boolean;
-  /** Also where no other instance of its class takes units: until one does, everything stays. */
+  /** It is emptied even if no other instance of its class takes units; until one does, everything stays. */
   readonly isForced?: boolean;
 }
 
 /** Empties instances. */
 export interface DrainRequests {
-  /** The plan that emptying it would be carried out by; nothing is kept of it. */
+  /** The plan that would empty it; it is not stored. */
   draft(instance: Instance, actor: string, signal: AbortSignal): Promise<StoredPlan>;
-  /** What such a plan finds no other instance for. */
+  /** The units for which such a plan finds no other instance. */
   staying(plan: StoredPlan, instance: Instance): readonly Pick<CarriedStep, "unit" | "name" | "why">[];
-  /** What speaks against emptying it at all, unless that is forced, with what to do instead. */
+  /** Why it should not be emptied unless that is forced, and what to do first. */
   whyLast(instance: Instance, signal: AbortSignal): Promise<string | undefined>;
   /**
-   * Sends an instance's units away, and nobody there any more. One that is being emptied already is looked at again. Throws
-   * `RefusedError` for one that serves nobody, and for the last one that takes units unless that is forced.
+   * Sends an instance's units away and no new ones there. If it is being emptied already, that is carried on. Throws `RefusedError` for
+   * an instance that does not serve, and for the last one that takes units unless that is forced.
    */
   begin(instance: Instance, said: DrainOrder, signal: AbortSignal): Promise<void>;
-  /** Ends what was interrupted, plans anew what has not left a DRAINING instance yet and is not about to, and carries that out. */
+  /** For a DRAINING instance: finishes plans that were interrupted, plans anew for the units that are not about to leave, and carries that out. */
   carryOn(instance: Instance, actor: string, signal: AbortSignal): Promise<void>;
-  /** Hands over what an instance that stays holds, and is not about to leave, to instances that run this release. */
+  /** For an instance that stays: hands over the units that are not about to leave to instances that run this release. */
   handOver(instance: Instance, release: string, actor: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ export function createDrainRequests({ store: { plans, fleet }, planning, moving,
     ...leaving(homelessSteps(plan), id),
   ];
 
-  /** Ends what no move can end while its controller runs. */
+  /** Stops the instance if its last units cannot leave while its controller runs. */
   const haltIfHeld = async (instance: Instance, plan: StoredPlan, actor: string, signal: AbortSignal): Promise<void> => {
     const { id, revision, state, attempt } = instance;
     if (instance.halt !== "none") return;
@@ -77,7 +77,7 @@ export function createDrainRequests({ store: { plans, fleet }, planning, moving,
     log.warn({ instance: instance.name, units }, "Stopping an instance whose last units nothing else can fence");
   };
 
-  /** Returns the plan that it is carried on by; `undefined`: nothing is left to be planned. */
+  /** Returns the plan that was carried out; `undefined`: nothing was left to be planned. */
   const carryOut = async (instance: Instance, actor: string, signal: AbortSignal, release?: string): Promise<StoredPlan | undefined> => {
     const known = await plans.list({ class: instance.class }, PLANS_READ, signal);
     for (const { id } of interruptedOf(known, instance, clock.now())) await planning.apply(id, { actor, only: instance.id }, signal);
@@ -117,7 +117,7 @@ export function createDrainRequests({ store: { plans, fleet }, planning, moving,
   };
 }
 
-/** Writes that it is being emptied. Who empties another one at the same moment may come first: then this one is the last, and stays. */
+/** Records that it is being emptied. If another one was ordered to be emptied at the same moment, this one may be the last, and is refused. */
 async function sendAway(
   fleet: DrainingDeps["store"]["fleet"],
   instance: Instance,

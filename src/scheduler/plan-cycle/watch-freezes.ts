@@ -20,8 +20,8 @@ export interface FreezeWatch {
 }
 
 /**
- * Tells when freezes begin and end, so that planning does not wait for its next cycle. A timer says when to look, never whether a
- * freeze holds: that is worked out anew from rows and clock with each plan, so a call that is lost or too many costs time at most.
+ * Notifies when freezes begin and end, so that planning does not wait for its next cycle. The timer only says when to plan: whether a
+ * freeze holds is decided anew from rows and clock with each plan, so a call that is lost or superfluous costs time at most.
  */
 export function watchFreezes(deps: FreezeWatchDeps, signal: AbortSignal): FreezeWatch {
   const followed = new Map<string, AbortController>();

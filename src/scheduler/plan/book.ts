@@ -10,7 +10,7 @@ import { inOrder, type PlanCandidate, type PlanSnapshot, type PlanUnit } from ".
 
 /**
  * The fleet while a plan is made: who is where, and what every instance would carry. It starts as the snapshot says and
- * changes with each move. Instances and bundles are known by their index in order of id.
+ * changes with each move. Instances and groups are known by their index in order of id.
  */
 export interface Book {
   readonly candidates: readonly PlanCandidate[];
@@ -23,18 +23,18 @@ export interface Book {
   capacityOf(candidate: number): readonly number[];
   /** Utilisation of an instance in its fullest dimension, ppm. */
   share(candidate: number): number;
-  /** Where the bundle is now; NOWHERE also when its units are on several instances. */
+  /** Where the group is now; NOWHERE also when its units are on several instances. */
   hostOf(group: AffinityGroup): number;
   /** Where its units are, one for one. */
   hostsOf(group: AffinityGroup): readonly number[];
   groupsOn(candidate: number): readonly AffinityGroup[];
-  /** Instances as the rule of placement sees them with this bundle in mind; the one at `except` admits nothing. */
+  /** The instances that this group can choose from; the one at `except` admits nothing. */
   candidatesFor(group: AffinityGroup, except?: number): CandidateSet;
-  /** Whether the bundle may live on an instance at all, however full that is. */
+  /** Whether the group may live on an instance at all, however full that is. */
   isEligible(group: AffinityGroup, candidate: number): boolean;
-  /** An instance as eligibility sees it with this bundle in mind. */
+  /** The facts about an instance that decide whether it is eligible for this group. */
   offer(candidate: number, group: AffinityGroup): Offer;
-  /** Load of the instance without what the bundle has there. */
+  /** Load of the instance without what the group has there. */
   loadWithout(candidate: number, group: AffinityGroup): readonly number[];
   move(group: AffinityGroup, to: number): void;
 }
@@ -48,7 +48,7 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
   const ledger = openLedger(capacities);
   const crowd = crowdOf();
   const residents: AffinityGroup[][] = candidates.map(() => []);
-  /** Instances somebody left since their residents were last asked for. */
+  /** Instances that a group left since their residents were last asked for. */
   const left = new Set<number>();
   const isOpen = candidates.map((candidate) => whyNotEligible(NO_CONSTRAINTS, candidate) === undefined);
   const placesOf = (group: AffinityGroup): readonly number[] => where[group.index] as readonly number[];
@@ -117,7 +117,7 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
   };
 }
 
-/** On an instance that is overloaded, what its units do now counts: planning load has not seen it yet. */
+/** On an overloaded instance the present load of its units counts too: planning load has not followed yet. */
 function withPresentLoad(units: readonly PlanUnit[], candidates: readonly PlanCandidate[]): readonly PlanUnit[] {
   const hot = new Set(candidates.filter(({ isOverloaded }) => isOverloaded).map(({ id }) => id));
   if (hot.size === 0) return units;
@@ -128,7 +128,7 @@ function withPresentLoad(units: readonly PlanUnit[], candidates: readonly PlanCa
   );
 }
 
-/** The larger of two in each dimension; a number that is none is not larger. */
+/** The larger of two in each dimension; what cannot be a load counts as zero. */
 function largerLoad(a: LoadVector, b: LoadVector): LoadVector {
   const [planned, present] = [amountsOf(a), amountsOf(b)];
   return loadVector((dimension) => {
@@ -137,7 +137,7 @@ function largerLoad(a: LoadVector, b: LoadVector): LoadVector {
   });
 }
 
-/** What of a bundle's load an instance would have on top of what it has. */
+/** How much of a group's load an instance would get on top of what it has. */
 function missing(group: AffinityGroup, places: readonly number[], candidate: number): readonly number[] {
   if (!places.includes(candidate)) return group.load;
   const here = group.units.filter((_, each) => places[each] === candidate).map(({ load }) => amountsOf(load));
@@ -150,18 +150,18 @@ function theOne(places: readonly number[]): number {
   return first;
 }
 
-/** Which groups that live apart have members where. */
+/** Where the groups that live apart have members. */
 interface Crowd {
-  /** The bundle's members came to (1) or left (-1) the instances of `places`, one for one. */
+  /** The group's members came to (1) or left (-1) the instances of `places`, one for one. */
   change(group: AffinityGroup, places: readonly number[], sign: 1 | -1): void;
-  /** Groups of the bundle that have a member on the instance other than its own, which are on `places`. */
+  /** The `apart` groups of the group that have a member on the instance besides its own, which are on `places`. */
   occupied(group: AffinityGroup, candidate: number, places: readonly number[]): readonly string[];
 }
 
 const NONE: readonly string[] = [];
 
 function crowdOf(): Crowd {
-  /** By group and instance: how many bundles have members there. */
+  /** By `apart` group and instance: how many affinity groups have members there. */
   const counts = new Map<string, Map<number, number>>();
   const countsOf = (group: string): Map<number, number> => {
     const known = counts.get(group) ?? new Map<number, number>();

@@ -14,7 +14,7 @@ interface Names {
   instance(id: string | undefined): string;
 }
 
-/** A plan as sentences for a person: what moves and why, what that costs and gains, what held it back, who was looked at and left. */
+/** A plan as sentences for a person: what moves and why, what that costs and gains, what blocked it, and which units were considered and left. */
 export function describePlan(plan: StoredPlan): readonly string[] {
   const document = plan.report as unknown as PlanDocument;
   const names: Names = {

@@ -7,12 +7,12 @@ import { commit, type Found, findCandidate, nameCandidate, type Planning, type S
 import type { Cause } from "./record.ts";
 
 /**
- * Moves what must not stay where it is, or is nowhere. No budget holds this up and no cool-down; what finds no seat keeps its
- * owner and is reported.
+ * Moves the groups that may not stay where they are, and places those that are nowhere. Neither a budget nor a cool-down holds this up.
+ * A group that no instance can take keeps its owner and is reported.
  *
  * Big units go first, largest first, while there is still room for them. All others go in an order that has nothing to do
- * with their size: sorted by size throughout, some instances end with big units only, and a small excess later can be mended
- * by a big move only.
+ * with their size. If all were sorted by size, some instances would end up with big units only, and a small excess there could later be
+ * removed only by a big move.
  */
 export function planForced(planning: Planning, forced: readonly AffinityGroup[]): void {
   const { book } = planning;
@@ -27,7 +27,7 @@ export function planForced(planning: Planning, forced: readonly AffinityGroup[])
   }
 }
 
-/** What must not stay where it is, or is nowhere, as the book stands. */
+/** The groups that may not stay where they are, or are nowhere, as the book has them. */
 export function forcedOf(planning: Planning): readonly AffinityGroup[] {
   const { book } = planning;
   const keepsAnybody = book.candidates.map((candidate) => whyNotStay(NO_CONSTRAINTS, candidate) === undefined);
@@ -35,7 +35,7 @@ export function forcedOf(planning: Planning): readonly AffinityGroup[] {
   return book.groups.filter((group) => !mayStay(group) && whyForced(planning, group) !== undefined);
 }
 
-/** Why a bundle may not stay as it is; `undefined` when it may, or when a move of it is under way and has to end first. */
+/** Why a group may not stay as it is; `undefined` when it may, or when a move of it is under way and has to end first. */
 function whyForced({ book, snapshot }: Planning, group: AffinityGroup): Cause | undefined {
   if (group.units.some(({ movingTo }) => movingTo !== undefined)) return undefined;
   if (group.units.length > 1 || book.hostOf(group) === NOWHERE) {
@@ -47,7 +47,7 @@ function whyForced({ book, snapshot }: Planning, group: AffinityGroup): Cause | 
   return ineligible === undefined ? undefined : { rule: "MAY_NOT_STAY", constraints: group.constraints, offer, ineligible };
 }
 
-/** Why the units of a bundle are not all on one instance of the class; `undefined` when they are. */
+/** Why the units of a group are not all on one instance of the class; `undefined` when they are. */
 function whyApart(
   { candidates }: Planning["snapshot"],
   candidateIndex: ReadonlyMap<string, number>,
@@ -63,7 +63,7 @@ function whyApart(
   return owners.includes(undefined) ? { rule: "UNPLACED" } : undefined;
 }
 
-/** A group of which a part is somewhere comes together where most of it is, if there is room: so the fewest move. */
+/** Brings a group together where most of its units are already, if there is room for it: that moves the fewest units. */
 function homecoming(planning: Planning, search: Search): Found | undefined {
   const { book } = planning;
   const { group, cause } = search;

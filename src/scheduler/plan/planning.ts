@@ -14,7 +14,7 @@ import type { PlannerPolicy } from "./planner-policy.ts";
 import { type CandidateQuestion, type Cause, type MoveRecord, type PlacementAnswer, ruleFor, type StayRecord } from "./record.ts";
 import type { PlanSnapshot, PlanUnit } from "./snapshot.ts";
 
-/** What the steps of planning share: the fleet as it would be by now, what may still be spent, and what is written down. */
+/** What the steps of planning share: the fleet as planned so far, what is left of the budget, and what is recorded. */
 export interface Planning {
   readonly snapshot: PlanSnapshot;
   readonly policy: PlannerPolicy;
@@ -24,7 +24,7 @@ export interface Planning {
   readonly moves: PlannedMove[];
   readonly records: MoveRecord[];
   readonly stays: Map<string, StayRecord>;
-  /** Bundles that were to move and found no seat, by key. */
+  /** Groups that should move and that no instance can take, by key. */
   readonly homeless: Map<string, MoveRecord>;
   readonly blockedBy: Map<string, BlockedBy>;
   readonly moved: Set<AffinityGroup>;
@@ -47,7 +47,7 @@ export function openPlanning(snapshot: PlanSnapshot, policy: PlannerPolicy, ring
   };
 }
 
-/** The ring's candidates for a bundle, most preferred first. */
+/** The ring's candidates for a group, most preferred first. */
 function walkOf({ book, ring, policy }: Planning, group: AffinityGroup): readonly number[] {
   return ring.candidates(group.key, policy.placement.candidates).flatMap((id) => book.candidateIndex.get(id) ?? []);
 }
@@ -56,7 +56,7 @@ export function preferredBy({ book, ring }: Planning, group: AffinityGroup): num
   return book.candidateIndex.get(ring.preferred(group.key) ?? "") ?? NOWHERE;
 }
 
-/** Bundles of an instance that may be moved now and were not yet; those that may not are written down with the reason. */
+/** The groups of an instance that may be moved now and were not moved yet; why others may not is recorded in `stays`. */
 export function movableOn(planning: Planning, candidate: number, urgency: Urgency): readonly AffinityGroup[] {
   const { book, moved, stays, policy } = planning;
   const moment = { at: planning.snapshot.at, policy, urgency };
@@ -68,7 +68,7 @@ export function movableOn(planning: Planning, candidate: number, urgency: Urgenc
   });
 }
 
-/** Writes down what blocks moves, once for each thing that it blocks them for. */
+/** Records what blocks moves, once for each rule and subject. */
 export function noteBlockedBy(planning: Planning, found: BlockedBy): void {
   const subject = "subject" in found ? found.subject : "instance" in found ? found.instance : "";
   const key = `${found.rule} ${subject}`;
@@ -90,7 +90,7 @@ export interface Found {
   readonly record: MoveRecord;
 }
 
-/** Looks for a seat by the rule of placement. What was not found is written down as homeless. */
+/** Finds an instance for a group by the rule of placement. If there is none, that is recorded. */
 export function findCandidate(planning: Planning, search: Search): Found | undefined {
   const { book } = planning;
   const { group, bounds, except } = search;
@@ -111,7 +111,7 @@ export function findCandidate(planning: Planning, search: Search): Found | undef
   return { search, to: choice.candidate, record };
 }
 
-/** A seat that the planner names itself: the place of the unit it changes with, the new instance that it fills. */
+/** An instance that the planner names itself: the other side of an exchange, or the new instance that it fills. */
 export function nameCandidate(planning: Planning, search: Search, to: number): Found {
   const question = questionOf(planning, search, { candidates: [to], walk: 1, preferred: undefined });
   const choice = { candidate: to, bound: search.bounds[0] as number, rank: 0 };
@@ -131,7 +131,7 @@ export function commit({ book, moves, records, moved }: Planning, { search, to, 
 export const asVector = (amounts: readonly number[]): LoadVector =>
   loadVector((dimension) => amounts[LOAD_DIMENSIONS.indexOf(dimension)] ?? 0);
 
-/** Where nothing fits, and where the least loaded was taken, this many instances beyond the walk are shown. */
+/** Where nothing fits, and where the least loaded was taken, this many instances beyond the walk are recorded. */
 const OTHERS_SHOWN = 12;
 
 interface Shown {
@@ -198,7 +198,7 @@ interface Moment {
 
 type Reason = Pick<StayRecord, "rule" | "until">;
 
-/** Why a bundle is left where it is, whatever its instance would wish; `undefined` when it may be moved. */
+/** Why a group is left where it is, however full its instance is; `undefined` when it may be moved. */
 function whyStays(group: AffinityGroup, moment: Moment): StayRecord | undefined {
   for (const unit of group.units) {
     if (isUnbound(unit)) continue;
@@ -208,12 +208,12 @@ function whyStays(group: AffinityGroup, moment: Moment): StayRecord | undefined 
   return undefined;
 }
 
-/** Nothing is known that could hold the unit back, which is so for nearly all of them. */
+/** Whether nothing could hold the unit back, which is so for nearly all units. */
 function isUnbound({ movingTo, doNotMoveUntil, movedAt, failed }: PlanUnit): boolean {
   return movingTo === undefined && doNotMoveUntil === undefined && movedAt === undefined && failed === undefined;
 }
 
-/** A unit of an overloaded instance need not have cooled down: it is the present load that matters there. */
+/** Why one unit is left. On an overloaded instance no cool-down counts: only the present load matters there. */
 function reasonOf(unit: PlanUnit, { at, policy, urgency }: Moment): Reason | undefined {
   const { movingTo, doNotMoveUntil, movedAt, failed } = unit;
   if (movingTo !== undefined) return { rule: "MOVING", until: undefined };

@@ -6,7 +6,7 @@ import { refusalText } from "../refusal-text.ts";
 import type { BlockedBy } from "./budget.ts";
 import type { Cause } from "./record.ts";
 
-/** Why a unit had to leave, or was asked to, for people. */
+/** For people: why a unit has to leave, or should. */
 export function causeText(cause: Cause, instanceName: (id: string) => string): string {
   switch (cause.rule) {
     case "UNPLACED":
@@ -30,7 +30,7 @@ function minutes(ms: number): string {
   return `${Math.floor(ms / 60_000)} min`;
 }
 
-/** Why moves are not made now that could wait, for people. */
+/** For people: why moves that can wait are not made now. */
 export function blockedByText(blockedBy: BlockedBy, instanceName: (id: string) => string): string {
   switch (blockedBy.rule) {
     case "METRICS":
@@ -48,7 +48,7 @@ export function blockedByText(blockedBy: BlockedBy, instanceName: (id: string) =
   }
 }
 
-/** Whether measured load may move anybody, and why not. */
+/** For people: whether measured load is trusted, and if not, why. */
 export function describeMetrics(verdict: MetricsVerdict): string {
   if (verdict.kind === "trusted") return "metrics are trusted";
   const nobody = "metrics are not trusted, so nothing moves that need not";

@@ -17,7 +17,7 @@ export interface CandidateQuestion {
   readonly preferred: InstanceId | undefined;
   /** In the order they were tried. */
   readonly bounds: readonly number[];
-  /** Instances that were looked at, without what the unit itself carries there: the walk first, then others. */
+  /** The instances that were considered, each without the load that the unit itself has there: the walk first, then others. */
   readonly views: readonly Held[];
   /** How many of the views are the ring's walk. */
   readonly walk: number;
@@ -30,7 +30,7 @@ export interface PlacementAnswer {
   readonly refusals: readonly Refusal[];
 }
 
-/** Why a unit had to leave, or was asked to: with the numbers that said so. */
+/** Why a unit has to leave, or should, with the numbers that show it. */
 export type Cause =
   | { readonly rule: "UNPLACED" }
   | { readonly rule: "OWNER_GONE"; readonly instance: InstanceId; readonly known: readonly InstanceId[] }
@@ -47,7 +47,7 @@ export type Cause =
       readonly forMs: number;
       readonly persistMs: number;
     }
-  /** The health verdict says so; `share` is what the last ten minutes make of it. */
+  /** The health verdict says so; `share` is the utilisation of the last ten minutes. */
   | {
       readonly rule: "OVERLOADED";
       readonly instance: InstanceId;
@@ -75,7 +75,7 @@ export interface MoveRecord {
   readonly answer: PlacementAnswer;
 }
 
-/** A unit that was looked at and left where it is. */
+/** A unit that was considered and left where it is. */
 export interface StayRecord {
   readonly unit: UnitId;
   readonly instance: InstanceId;
@@ -114,7 +114,7 @@ export function ruleFor(chosen: InstanceId, preferred: InstanceId | undefined, r
   return rank < 0 ? "LEAST_LOADED" : "SPILL";
 }
 
-/** Whether the recorded numbers still say what was said to follow from them. */
+/** Whether a cause follows from the numbers that were recorded with it. */
 export function holdsCause(cause: Cause): boolean {
   switch (cause.rule) {
     case "UNPLACED":

@@ -14,19 +14,19 @@ import type { MoveRecord, StayRecord } from "./record.ts";
 /** How evenly the ACTIVE instances are used. Shares are ppm. */
 export interface Balance {
   readonly worst: InstanceId | undefined;
-  /** Utilisation of the worst, and that over the mean. */
+  /** Utilisation of the fullest one, and that divided by the mean. */
   readonly share: number;
   readonly overMean: number;
   /** How many are above the bound. */
   readonly above: number;
 }
 
-/** Why a plan is as it is: who moves and why, what it costs and gains, what held it back, who was considered and left. */
+/** Why a plan is as it is: who moves and why, what it costs and gains, what blocked it, which units were considered and left. */
 export interface PlanReport {
   readonly class: string;
   readonly at: Millis;
   readonly metrics: MetricsVerdict;
-  /** The dimension everything below is reckoned in. */
+  /** The dimension that everything below is in. */
   readonly dimension: LoadDimension;
   readonly mean: number;
   readonly bound: number;

@@ -20,7 +20,7 @@ import type { PlanUnit } from "./snapshot.ts";
 
 /** What becomes of one step of a plan, judged by the rows as they are now. */
 export type StepVerdict =
-  /** It may be made, if the target stays within this; `isLive`: something of it stands where it is, and only a live move may move it. */
+  /** It may be made if the target stays within `ceiling`. `isLive`: something of the unit is deployed, so only a live move may move it. */
   | {
       readonly kind: "go";
       readonly from: InstanceId;
@@ -28,19 +28,19 @@ export type StepVerdict =
       readonly isLive: boolean;
       readonly source: InstanceState | undefined;
     }
-  /** It is where it should go: somebody made the step, and may not have heard that it was made. */
+  /** The unit is at its target already: the step was made, even if nobody learnt of it. */
   | { readonly kind: "there" }
   | { readonly kind: "dropped"; readonly why: string };
 
 export interface CarryingOut {
-  /** `exchange`: every step, it among them, of those by which units change places; empty for any other step. */
+  /** `exchange`: all steps of the exchange that it belongs to, itself included; empty for any other step. */
   judge(move: PlannedMove, exchange?: readonly PlannedMove[]): StepVerdict;
-  /** Counts a step that was made: the target is fuller, budgets are used up, by the first step of an exchange for all of it. */
+  /** Counts a step that was made: it fills its target and uses the budget. The first step of an exchange uses the budget for all of it. */
   made(move: PlannedMove, exchange?: readonly PlannedMove[]): void;
 }
 
 /**
- * Looks at a plan's steps again before they are made. The plan was right for its snapshot; since then units may have been moved,
+ * Validates a plan's steps again before they are made. The plan was right for its snapshot; since then units may have been moved,
  * pinned or held, instances filled or frozen, and budgets used up by other plans.
  */
 export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAULT_PLANNER_POLICY): CarryingOut {
@@ -122,8 +122,8 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
 }
 
 /**
- * Which budget a live move takes of. What has to leave an instance that is emptied is a drain; of one that failed an evacuation, for
- * nobody serves its users meanwhile; all else could wait.
+ * Which budget a live move uses. A forced move away from an instance that is being emptied is a drain. Away from one that failed it is an
+ * evacuation, because nobody serves its users meanwhile. Every other move could wait.
  */
 export function kindOf(goal: PlanGoal, reason: MoveReason, source: InstanceState | undefined): MoveKind {
   if (reason !== "FORCED") return "voluntary";
@@ -139,8 +139,8 @@ interface ExchangeFacts {
 }
 
 /**
- * Whether the other half of an exchange would fit once this half has left: made alone, one of them would fill its target for nothing.
- * `ahead`: the steps of the exchange that were not begun.
+ * Why the other half of an exchange could not follow once this half has left; `undefined`: it could. Half an exchange would only fill its
+ * target. `ahead`: the steps of the exchange that were not begun.
  */
 function whyNoPartner(move: PlannedMove, ahead: readonly PlannedMove[], { loadOf, heldOf, droppedBy }: ExchangeFacts): Dropped | undefined {
   const sum = (moves: readonly PlannedMove[]) => moves.reduce((total, { unit }) => addLoad(total, loadOf(unit)), ZERO_LOAD);
@@ -155,7 +155,7 @@ function whyNoPartner(move: PlannedMove, ahead: readonly PlannedMove[], { loadOf
   return undefined;
 }
 
-/** How the reason begins why a step is left that is asked for when the other half of its exchange has left. */
+/** How the reason begins for a step that waits until the other half of its exchange has left. */
 const FOLLOWS = "it follows when what changes places with it has left: ";
 
 function askedOf(unit: PlanUnit | undefined, { to }: PlannedMove, from: InstanceId): readonly AskedMoves[] {
@@ -167,7 +167,7 @@ function constraintsOf(unit: PlanUnit | undefined, at: Millis, policy: PlannerPo
   return { ...NO_CONSTRAINTS, needs: unit.needs === undefined ? [] : [unit.needs], failedAt: failedAt(unit, { at, policy }) };
 }
 
-/** The journal's entry of a step that is made: the record of the plan's choice, who had it carried out, and under which plan. */
+/** The journal's entry for a step that is made: the record of the plan's choice, who had it carried out, and under which plan. */
 export function moveDecision(plan: StoredPlan, move: PlannedMove, said: { readonly at: Millis; readonly actor: string }): Decision {
   const records = plan.records as readonly MoveRecord[];
   const record = records.find(({ units, answer }) => units.includes(move.unit) && answer.chosen === move.to) ?? null;
@@ -221,9 +221,9 @@ export type Dropped =
   | { readonly rule: "REFUSED"; readonly refusal: Refusal };
 
 /**
- * Looks at a move once more before it starts; `undefined`: it may. The plan was right for its snapshot. Since then somebody may
- * have moved the unit, pinned it, or filled its place, so each move is held against its own rows, and other moves of the plan
- * do not fall with it. A forced move may start in a freeze and in spite of do-not-move.
+ * Why a move may not start; `undefined`: it may. The plan was right for its snapshot. Since then somebody may have moved the unit,
+ * pinned it, or filled its target. So each move is checked against its own rows, and one that is dropped does not drop the others. A
+ * forced move may start in a freeze and in spite of do-not-move.
  */
 export function whyDropped(move: PlannedMove, rows: CurrentRows): Dropped | undefined {
   const { unit, target } = rows;

@@ -14,7 +14,7 @@ export interface SplittingDeps {
   readonly log: Log;
 }
 
-/** Looks at each large workspace of a class and records into which parts it is split. Who loses a race is looked at in the next cycle. */
+/** Decides for each large workspace of a class into which parts it is split, and records that. One that changed meanwhile waits for the next cycle. */
 export async function splitLarge({ store, ids, log }: SplittingDeps, facts: PlanningFacts, at: Millis, signal: AbortSignal): Promise<void> {
   const capacity = splitCapacity(facts, at);
   if (capacity === undefined) return;
