@@ -8,10 +8,10 @@ import { createFarOwners } from "./far-owner.ts";
 import type { Fleet } from "./fleet.ts";
 import { deleteNextCopy, layFinalizer } from "./hands.ts";
 
-/** So long after a move has changed the owner its target is lost, in ms, at most. */
+/** How soon after a move has changed the owner its target is lost, in ms, at most. */
 const SOON_MS = 2_000;
 
-/** Lets everything that goes wrong in a scenario happen at its time, drawn from the world's chance. */
+/** Schedules everything that goes wrong in a scenario, at times that are drawn from the world's randomness. */
 export function planTroubles(fleet: Fleet, { troubles, activeSeconds }: Pick<Scenario, "troubles" | "activeSeconds">): void {
   const { world } = fleet;
   const rng = world.rng.fork("troubles");

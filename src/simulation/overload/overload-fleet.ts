@@ -22,7 +22,7 @@ import { createQueueModel, type QueueModel } from "./queue-model.ts";
 export interface OverloadFleetOptions {
   readonly instances: number;
   readonly workspaces: number;
-  /** Time between two looks of health, in ms. */
+  /** Time between two health probes, in ms. */
   readonly periodMs: number;
   /** As `moves.relief` has it. */
   readonly relieves: boolean;
@@ -36,7 +36,7 @@ export interface OverloadFleet {
   readonly units: readonly UnitId[];
   readonly models: readonly QueueModel[];
   start(): void;
-  /** Lets health look once, and everybody else end what is due. */
+  /** Probes the health of all instances once, and lets sampler and plan cycle finish what is due. */
   observe(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -45,12 +45,12 @@ export interface OverloadFleet {
 export const OVERLOAD_MS = 300_000;
 const SAMPLE_MS = 120_000;
 const DAY_MS = 86_400_000;
-/** What an instance may take of the one thing that runs out: two cores. */
+/** Capacity of an instance in the one dimension that runs out: two cores. */
 const CAPACITY = loadVector((dimension) => (dimension === "milliCpu" ? 2_000 : 1_000_000_000));
 const MINE: Partition = { isMine: () => true, onChange: () => () => undefined };
 const never = new AbortController().signal;
 
-/** Nothing is deployed, so that moves are made at once in rows: how long real ones take is whoever follows the rows' to say. */
+/** Nothing is deployed, so moves change the rows at once. Whoever follows the rows decides how long real moves would take. */
 export async function createOverloadFleet(options: OverloadFleetOptions): Promise<OverloadFleet> {
   const clock = createVirtualClock();
   const store = createMemoryStore({ clock });

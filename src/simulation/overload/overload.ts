@@ -14,7 +14,7 @@ export interface OverloadStory {
   /** Plans that relieve an overloaded instance, oldest first. */
   readonly plans: readonly { readonly atMs: number; readonly instance: number }[];
   readonly moves: readonly Moved[];
-  /** How long comparisons waited at each look, in s. */
+  /** How long comparisons waited at each probe, in s. */
   readonly waits: readonly { readonly atMs: number; readonly instance: number; readonly waitS: number }[];
 }
 
@@ -27,21 +27,21 @@ interface Moved {
 
 type Telling = { readonly [Name in keyof OverloadStory]: OverloadStory[Name][number][] };
 
-/** From a moved row to the comparisons that the new owner carries out instead of the old one: live moves of real parts take less. */
+/** From the change of a row until the new owner compares instead of the old one: real live moves take less. In ms. */
 const HAND_OVER_MS = 45_000;
-/** How often rows are followed: plans are made each two minutes. */
+/** How often rows are read for moves, in ms: plans are made every two minutes. */
 const FOLLOW_MS = 30_000;
 const PLANS_READ = 10_000;
 const never = new AbortController().signal;
 
-/** A fleet under what workspaces ask for, watched and relieved by Argosy's own processes. The same options tell the same story. */
+/** Runs a fleet under the demand of its workspaces, watched and relieved by Argosy's own processes. The same options give the same story. */
 export async function runOverload(options: OverloadOptions): Promise<OverloadStory> {
   const { demandOf, lastsMs, periodMs } = options;
   const fleet = await createOverloadFleet(options);
   const { clock, units, instances, models } = fleet;
   const story: Telling = { verdicts: [], plans: [], moves: [], waits: [] };
   const beganAt = clock.now();
-  /** Who compares a workspace's applications. */
+  /** By workspace, the instance that compares its applications. */
   const holders = units.map((_, workspace) => workspace % instances.length);
   const underWay = new Map<number, Moved>();
   const passTime = (atMs: number): void => {
@@ -92,7 +92,7 @@ interface Following {
   readonly underWay: Map<number, Moved>;
 }
 
-/** Sees which rows name another owner. */
+/** Records which rows have a new owner. */
 async function follow({ store, instances, units }: OverloadFleet, { story, holders, underWay }: Following, atMs: number): Promise<void> {
   const numbers = new Map(units.map((unit, workspace) => [unit, workspace]));
   for (const [to, { id }] of instances.entries())
@@ -106,7 +106,7 @@ async function follow({ store, instances, units }: OverloadFleet, { story, holde
     }
 }
 
-/** From when to when comparisons of an instance waited for longer than that, in ms since the beginning; the last may have no end. */
+/** The times in which comparisons of an instance waited longer than `waitS`, in ms since the beginning; the last may have no end. */
 export function spansOf(
   { waits }: OverloadStory,
   instance: number,
