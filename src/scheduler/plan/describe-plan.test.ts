@@ -97,7 +97,7 @@ function aPlan(over: Partial<StoredPlan> = {}, document: Partial<PlanDocument> =
 }
 
 describe("a plan as people read it", () => {
-  it("says what moves and why, what it costs, what held it back, and who was left", () => {
+  it("says what moves and why, what it costs, what blocked it, and which units were left", () => {
     expect(describePlan(aPlan())).toEqual([
       "plan p-1: evening out in class eu/shared/public, asked for by otto at 2026-01-01T00:00:00Z",
       "  `argosy apply p-1` carries it out until 2026-01-01T01:00:00Z, by an approver (it moves much: load)",
@@ -123,7 +123,7 @@ describe("a plan as people read it", () => {
       "    refused c: it is CORDONED",
       "  u-5: standard-1 was at 95 %, above 90 % for 61 min",
       "    refused c: it is CORDONED",
-      "looked at and left (7)",
+      "considered and left (7)",
       "  shop stays on standard-1: it was moved not long ago until 2026-01-01T00:01:00Z",
       "  u-6 stays on standard-2: it is being moved",
       "  shop stays on standard-2: it is held",
@@ -133,7 +133,7 @@ describe("a plan as people read it", () => {
     ]);
   });
 
-  it("leaves out what there is nothing of", () => {
+  it("leaves out empty sections", () => {
     const nothing = {
       blockedBy: [],
       unplaceable: [],
