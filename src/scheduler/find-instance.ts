@@ -32,7 +32,7 @@ export async function placeFirst(placing: Placing, id: UnitId, signal: AbortSign
     if (found === undefined || found.unit.owner !== undefined) return {};
     const fleet = await store.placements.readFleet(found.unit.class, signal);
     const unit = { ...found.unit, constraints: constraintsOf(found, fleet) };
-    const question = { unit, candidates: hostsOf(fleet, found, clock.now()), policy: DEFAULT_POLICY };
+    const question = { unit, candidates: candidatesOf(fleet, found, clock.now()), policy: DEFAULT_POLICY };
     const placement = placeUnit(question, ringsOf(unit.class));
     const decision = placementDecision(question, placement, clock.now());
     if (placement.kind === "unplaceable") {
@@ -52,7 +52,7 @@ export async function placeFirst(placing: Placing, id: UnitId, signal: AbortSign
 }
 
 /** Where a unit would go if it had to leave its instance; `undefined`: the unit is gone, has no instance, or no other one takes it. */
-export async function elsewhere(
+export async function findOtherInstance(
   { store, clock, ringsOf }: Omit<Placing, "log">,
   id: UnitId,
   signal: AbortSignal,
@@ -61,7 +61,7 @@ export async function elsewhere(
   if (found?.unit.owner === undefined) return undefined;
   const { unit } = found;
   const fleet = await store.placements.readFleet(unit.class, signal);
-  const candidates = hostsOf(fleet, found, clock.now()).filter(({ id: candidate }) => candidate !== unit.owner);
+  const candidates = candidatesOf(fleet, found, clock.now()).filter(({ id: candidate }) => candidate !== unit.owner);
   const placement = placeUnit(
     { unit: { ...unit, constraints: constraintsOf(found, fleet) }, candidates, policy: DEFAULT_POLICY },
     ringsOf(unit.class),
@@ -83,7 +83,7 @@ function constraintsOf(found: UnitWithWorkspace, { instances }: FleetSnapshot): 
     : { ...NO_CONSTRAINTS, needs: needs === undefined ? [] : [needs], apart };
 }
 
-function hostsOf(fleet: FleetSnapshot, { workspace, siblings }: UnitWithWorkspace, now: Millis): readonly Candidate[] {
+function candidatesOf(fleet: FleetSnapshot, { workspace, siblings }: UnitWithWorkspace, now: Millis): readonly Candidate[] {
   return fleet.instances.map(({ instance, load, verdict }) => {
     const { id, name, state, capacity, weight } = instance;
     const health = unfitState(verdict, now);

@@ -13,11 +13,11 @@ const DECLARED = loadVector(
     ({ applications: 1_000_000, clusterEntries: 60, cachedResources: 250_000, milliCpu: 2_000, gitPerMinute: 600_000 })[dimension],
 );
 /** Samples every 15 s under a growing load, as this instance would give them. */
-const observations = (count: number, of: (index: number) => Signals): readonly HealthSample[] =>
+const samplesOf = (count: number, of: (index: number) => Signals): readonly HealthSample[] =>
   Array.from({ length: count }, (_, index) => ({ at: millis(AT + index * 15_000), signals: of(index) }));
 const growing = (index: number) => 100 + 10 * index;
 const facts = (over: Partial<CalibrationFacts> = {}): CalibrationFacts => ({
-  samples: observations(40, (index) => ({
+  samples: samplesOf(40, (index) => ({
     applications: growing(index),
     utilisation: 0.05 + growing(index) / 1_000,
     controllerMemory: 0.1 + growing(index) / 2_000,
@@ -47,7 +47,7 @@ describe("what an instance bears", () => {
   });
 
   it("is taken in proportion if the load never changed, and keeps what was declared in dimensions without load", () => {
-    const samples = observations(30, () => ({ applications: 200, utilisation: 0.35, controllerMemory: 0.5 }));
+    const samples = samplesOf(30, () => ({ applications: 200, utilisation: 0.35, controllerMemory: 0.5 }));
     const { readings, fitted, doubts } = calibrate(facts({ samples, load: { ...facts().load, clusterEntries: 0 } }));
     expect(doubts).toEqual([]);
     expect(readings.map(({ bears, fit }) => [bears, fit])).toEqual([
@@ -60,7 +60,7 @@ describe("what an instance bears", () => {
   it("is never zero: a dimension that is hardly used keeps one, and a bound that is reached without any application is a doubt", () => {
     const little = calibrate(facts({ load: { ...facts().load, clusterEntries: 1, gitPerMinute: 3 } }));
     expect(little.fitted).toMatchObject({ clusterEntries: 2, gitPerMinute: 1_000 });
-    const samples = observations(40, (index) => ({ applications: growing(index), controllerMemory: 0.8 + growing(index) / 10_000 }));
+    const samples = samplesOf(40, (index) => ({ applications: growing(index), controllerMemory: 0.8 + growing(index) / 10_000 }));
     const { fitted, doubts } = calibrate(facts({ samples }));
     expect(fitted?.applications).toBe(1_000);
     expect(doubts[0]).toContain("without any application 80 % of its memory would be in use, and 74 % is the most");
@@ -75,18 +75,18 @@ describe("what an instance bears", () => {
     ],
     [
       "it had little to do",
-      { samples: observations(30, () => ({ applications: 10, utilisation: 0.01 })) },
+      { samples: samplesOf(30, () => ({ applications: 10, utilisation: 0.01 })) },
       /seen at 1 % at most, of 70 %: load it to 23 %/,
     ],
     [
       "it had too much to do",
-      { samples: observations(30, () => ({ applications: 900, utilisation: 1.1 })) },
+      { samples: samplesOf(30, () => ({ applications: 900, utilisation: 1.1 })) },
       /all busy: what was seen is beyond/,
     ],
     [
       "something else took it",
       {
-        samples: observations(40, (index) => ({
+        samples: samplesOf(40, (index) => ({
           applications: growing(index),
           utilisation: 0.3 + (index % 2) * 0.3 + growing(index) / 10_000,
         })),
@@ -95,12 +95,12 @@ describe("what an instance bears", () => {
     ],
     [
       "it was overloaded",
-      { samples: observations(40, (index) => ({ applications: 300, utilisation: 0.5, queueWaitS: index < 30 ? 60 : 1 })) },
+      { samples: samplesOf(40, (index) => ({ applications: 300, utilisation: 0.5, queueWaitS: index < 30 ? 60 : 1 })) },
       /in 30 of 40 samples/,
     ],
     [
       "so many were too many for it",
-      { samples: observations(60, (index) => ({ applications: 35, utilisation: 0.25, queueWaitS: index < 57 ? 1 : 30 })) },
+      { samples: samplesOf(60, (index) => ({ applications: 35, utilisation: 0.25, queueWaitS: index < 57 ? 1 : 30 })) },
       /^35 applications were more than it can bear in 3 samples/,
     ],
   ])("is doubted where %s", (_what, over, doubt) => {
@@ -109,13 +109,13 @@ describe("what an instance bears", () => {
 
   it("is not doubted for a burst that was over at once, nor if it bears fewer applications than were too many", () => {
     const busy = (waiting: number, utilisation: number) =>
-      observations(60, (index) => ({ applications: 35, utilisation, queueWaitS: index < waiting ? 30 : 1 }));
+      samplesOf(60, (index) => ({ applications: 35, utilisation, queueWaitS: index < waiting ? 30 : 1 }));
     expect(calibrate(facts({ samples: busy(2, 0.25) })).doubts).toEqual([]);
     expect(calibrate(facts({ samples: busy(20, 0.75) })).doubts).toEqual([]);
   });
 
   it("is not doubted for waits while its parts restarted", () => {
-    const changed = observations(60, (index) => ({
+    const changed = samplesOf(60, (index) => ({
       ...{ applications: 35, utilisation: 0.25 },
       ...(index < 20 ? { queueWaitS: 30, isChanging: 1 } : { queueWaitS: 1 }),
     }));
@@ -130,7 +130,7 @@ describe("what an instance bears", () => {
     const noise = fc.array(fc.double({ min: -0.02, max: 0.02, noNaN: true }), { minLength: 40, maxLength: 40 });
     fc.assert(
       fc.property(cost, noise, ({ base, each }, errors) => {
-        const samples = observations(40, (index) => ({
+        const samples = samplesOf(40, (index) => ({
           applications: growing(index),
           utilisation: base + each * growing(index) + (errors[index] ?? 0),
         }));

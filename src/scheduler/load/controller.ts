@@ -53,9 +53,9 @@ export function createSampler(deps: SamplerDeps): Sampler {
     );
     serving = new Map(mine.map((instance) => [instance.id, instance]));
     for (const id of pages.keys()) if (!serving.has(id)) pages.delete(id);
-    for (const id of serving.keys()) observations.add(id);
+    for (const id of serving.keys()) samples.add(id);
   };
-  const observation = async (id: string, signal: AbortSignal): Promise<void> => {
+  const sampleOne = async (id: string, signal: AbortSignal): Promise<void> => {
     const instance = serving.get(id);
     if (instance === undefined) return;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(READ_MS)]);
@@ -68,23 +68,23 @@ export function createSampler(deps: SamplerDeps): Sampler {
   };
   const queueOf = (name: string, concurrency: number, work: (key: string, signal: AbortSignal) => Promise<void>) =>
     createKeyedQueue({ ...deps, name, concurrency, rng: rng.fork(name), work });
-  const observations = queueOf("load-samples", AT_ONCE, observation);
+  const samples = queueOf("load-samples", AT_ONCE, sampleOne);
   const surveys = queueOf("load-survey", 1, (_key, signal) => survey(signal));
   const surveySoon = (): void => surveys.add("instances");
   const stop = async (): Promise<void> => {
     ending.abort(new Error("the sampler stops"));
-    await Promise.all([surveys.stop(), observations.stop()]);
+    await Promise.all([surveys.stop(), samples.stop()]);
   };
   return {
     start(signal) {
       signal.addEventListener("abort", () => void stop(), { once: true });
       every({ clock, rng, log, ms: deps.periodMs, jitter: 0.1, run: surveySoon }, ending.signal);
       surveys.start();
-      observations.start();
+      samples.start();
       surveySoon();
     },
     stop,
-    idle: async () => void (await surveys.idle().then(() => observations.idle())),
+    idle: async () => void (await surveys.idle().then(() => samples.idle())),
   };
 }
 

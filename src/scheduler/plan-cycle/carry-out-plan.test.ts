@@ -18,7 +18,11 @@ import { createPlanRequests, type PlanRequests } from "./carry-out-plan.ts";
 const never = new AbortController().signal;
 
 /** Something of the unit is deployed on its instance. */
-async function deploy(store: MemoryStore, { applications }: Pick<PlannedFleet, "applications">, unitId: UnitId): Promise<void> {
+async function acknowledgeApplication(
+  store: MemoryStore,
+  { applications }: Pick<PlannedFleet, "applications">,
+  unitId: UnitId,
+): Promise<void> {
   const { owner, epoch } = (await store.placements.readUnit(unitId, never))!.unit;
   await store.shards.acknowledge([anObject({ instanceId: owner!, subject: applications.get(unitId)!, epoch })], never);
 }
@@ -53,7 +57,7 @@ describe("plan requests", () => {
   it("make the steps that are still valid, and say of the others why not", async () => {
     const plan = await drain();
     const deployed = fleet.units.get("shop-03")!;
-    await deploy(store, fleet, deployed);
+    await acknowledgeApplication(store, fleet, deployed);
     const pinned = fleet.units.get("shop-05")!;
     const { workspaceId } = (await store.placements.readUnit(pinned, never))!.unit;
     const pin = { kind: "instance", instance: fleet.full.id, actor: "vera", reason: "stay", at: clock.now() } as const;
@@ -94,7 +98,7 @@ describe("plan requests", () => {
   });
 
   it("keep to a live move while it goes on, and ask anew once it was given up", async () => {
-    for (const unit of fleet.units.values()) await deploy(store, fleet, unit);
+    for (const unit of fleet.units.values()) await acknowledgeApplication(store, fleet, unit);
     const plan = await drain();
     const first = await requests.apply(plan.id, { actor: "otto" }, never);
     expect(first.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 18 }, () => "asked"));
@@ -109,7 +113,7 @@ describe("plan requests", () => {
 
   it("leave a unit that needs a live move and cannot have one, and say why", async () => {
     const [unit] = fleet.units.values();
-    await deploy(store, fleet, unit!);
+    await acknowledgeApplication(store, fleet, unit!);
     const plan = await drain();
     const asked = {
       id: "by-hand" as MoveId,
@@ -174,7 +178,7 @@ describe("plan requests", () => {
     }
     const readUnit = async (name: string) => (await store.placements.readUnit(fleet.units.get(name)!, never))!.unit;
     const [out, gone, back] = [await readUnit("shop-00"), await readUnit("shop-01"), held[0]!];
-    for (const { id } of [out, gone, back]) await deploy(store, { applications }, id);
+    for (const { id } of [out, gone, back]) await acknowledgeApplication(store, { applications }, id);
     const swapOf = ({ id, epoch }: PlacementUnit, from: InstanceId, to: InstanceId) => ({
       unit: id,
       from,

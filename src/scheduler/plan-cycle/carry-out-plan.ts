@@ -7,17 +7,17 @@ import type { LiveMoves } from "../../mover/port.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import {
+  areStepsRecorded,
   type CarriedBefore,
   carriedStepOf,
   concerning,
   exchangeOf,
   followersOf,
-  homelessSteps,
-  isFollowed,
-  isStepSaid,
   leaving,
+  mayFollowUp,
   stepBefore,
-} from "../plan/carried.ts";
+  unplaceableSteps,
+} from "../plan/carried-steps.ts";
 import { type Goal, makePlan } from "../plan/make-plan.ts";
 import type { ApprovalLimits } from "../plan/planner-policy.ts";
 import { proposalOf, storedPlanOf } from "../plan/stored-plan.ts";
@@ -84,18 +84,18 @@ export function createPlanRequests(deps: PlanningDeps): PlanRequests {
       refuseStale(plan, at);
       const before = await readBefore(deps, id, signal);
       const steps = await makeSteps(deps, { plan, actor, before, at }, concerning(plan.moves, only), signal);
-      const all = [...steps, ...leaving(homelessSteps(plan), only)];
-      if (plan.appliedAt === undefined || !isStepSaid(before.steps, all))
+      const all = [...steps, ...leaving(unplaceableSteps(plan), only)];
+      if (plan.appliedAt === undefined || !areStepsRecorded(before.steps, all))
         await recordSteps(deps, { plan, actor, at, rule: "COMMAND" }, all, signal);
       return all;
     },
     async followUp(className, actor, signal) {
       const at = clock.now();
       const known = await plans.list({ class: className }, PLANS_FOLLOWED, signal);
-      for (const plan of known.filter((each) => isFollowed(each, at))) {
+      for (const plan of known.filter((each) => mayFollowUp(each, at))) {
         const before = await readBefore(deps, plan.id, signal);
         const steps = await makeSteps(deps, { plan, actor, before, at }, followersOf(plan, before), signal);
-        if (!isStepSaid(before.steps, steps)) await recordSteps(deps, { plan, actor, at, rule: "EXCHANGE" }, steps, signal);
+        if (!areStepsRecorded(before.steps, steps)) await recordSteps(deps, { plan, actor, at, rule: "EXCHANGE" }, steps, signal);
       }
     },
   };

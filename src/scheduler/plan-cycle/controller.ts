@@ -50,7 +50,7 @@ export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
     for (const name of await store.plans.listClasses(signal)) if (partition.isMine(`plan/${name}`)) classes.add(name);
   });
   const surveySoon = (): void => surveys.add("classes");
-  const freezes = watchFreezes({ ...deps, onTurn: surveySoon }, ending.signal);
+  const freezes = watchFreezes({ ...deps, onChange: surveySoon }, ending.signal);
 
   const mine = async (id: string, signal: AbortSignal) => {
     const instance = await store.fleet.readInstance(id as InstanceId, signal);

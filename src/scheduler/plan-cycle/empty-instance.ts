@@ -7,7 +7,7 @@ import type { CarriedStep, StoredPlan } from "../../domain/plan.ts";
 import type { LiveMoves } from "../../mover/port.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
-import { homelessSteps, leaving } from "../plan/carried.ts";
+import { leaving, unplaceableSteps } from "../plan/carried-steps.ts";
 import { drainDecision, drainReason, haltDecision, haltReason, mayHalt, whyLast, whyNotDrain } from "../plan/drain.ts";
 import { interruptedOf, proposalOf, standingOf } from "../plan/stored-plan.ts";
 import type { PlanRequests } from "./carry-out-plan.ts";
@@ -56,7 +56,7 @@ export function createDrainRequests({ store: { plans, fleet }, planning, moving,
 
   const left = (plan: StoredPlan, id: InstanceId): readonly Pick<CarriedStep, "unit">[] => [
     ...leaving(plan.moves, id),
-    ...leaving(homelessSteps(plan), id),
+    ...leaving(unplaceableSteps(plan), id),
   ];
 
   /** Stops the instance if its last units cannot leave while its controller runs. */
@@ -98,7 +98,7 @@ export function createDrainRequests({ store: { plans, fleet }, planning, moving,
 
   return {
     draft,
-    staying: (plan, { id }) => leaving(homelessSteps(plan), id),
+    staying: (plan, { id }) => leaving(unplaceableSteps(plan), id),
     whyLast: async (instance, signal) => whyLast(instance, await fleet.listInstances(signal)),
     carryOn,
     async handOver(instance, release, actor, signal) {

@@ -19,14 +19,14 @@ describe("the watch over freezes", () => {
   let watch: FreezeWatch;
   const watched = (startAt: number): FreezeWatch => {
     clock = createVirtualClock(startAt);
-    const onTurn = () => void turns.push(clock.now());
+    const onChange = () => void turns.push(clock.now());
     const start: typeof startCron = ({ schedule, run, log }, signal) => {
       const trigger = startCron({ schedule, run, log }, signal);
       timers.set(schedule, run);
       signal.addEventListener("abort", () => timers.delete(schedule));
       return trigger;
     };
-    return watchFreezes({ clock, log: silentLog, startCron: start, onTurn }, abort.signal);
+    return watchFreezes({ clock, log: silentLog, startCron: start, onChange }, abort.signal);
   };
   beforeEach(() => {
     abort = new AbortController();
@@ -75,7 +75,7 @@ describe("the watch over freezes", () => {
   });
 
   it("follows nothing if no timer is given", async () => {
-    watchFreezes({ clock, log: silentLog, onTurn: () => turns.push(0) }, abort.signal).follow([WEEKEND]);
+    watchFreezes({ clock, log: silentLog, onChange: () => turns.push(0) }, abort.signal).follow([WEEKEND]);
     await clock.advance(100 * HOUR_MS);
     expect(turns).toEqual([]);
   });

@@ -11,7 +11,7 @@ export interface FreezeWatchDeps {
   readonly log: Log;
   readonly startCron?: typeof startCron;
   /** Called when a freeze begins and when it ends: plans come out differently from now on. */
-  readonly onTurn: () => void;
+  readonly onChange: () => void;
 }
 
 export interface FreezeWatch {
@@ -43,18 +43,18 @@ export function watchFreezes(deps: FreezeWatchDeps, signal: AbortSignal): Freeze
   };
 }
 
-function followOne({ clock, log, startCron, onTurn }: FreezeWatchDeps, freeze: Freeze, signal: AbortSignal): void {
+function followOne({ clock, log, startCron, onChange }: FreezeWatchDeps, freeze: Freeze, signal: AbortSignal): void {
   if (startCron === undefined || signal.aborted) return;
   let cancel = (): void => undefined;
   signal.addEventListener("abort", () => cancel(), { once: true });
   const awaitEnd = (): void => {
     cancel();
     const until = freezeAt([freeze], clock.now())?.until;
-    if (until !== undefined) cancel = clock.after(until - clock.now(), onTurn);
+    if (until !== undefined) cancel = clock.after(until - clock.now(), onChange);
   };
   const begin = (): void => {
     awaitEnd();
-    onTurn();
+    onChange();
   };
   for (const schedule of freeze.schedule === undefined ? [] : cronExpressions(freeze.schedule)) {
     try {

@@ -78,7 +78,7 @@ export function assembleSnapshot(facts: PlanningFacts, at: Millis): PlanSnapshot
   return {
     class: facts.class,
     at,
-    candidates: facts.instances.map((instance) => hostOf(instance, facts, at)),
+    candidates: facts.instances.map((instance) => planCandidateOf(instance, facts, at)),
     units: facts.units.map((unit) => planUnitOf(unit, facts, at)),
     metrics: judgeMetrics({
       ...{ now: at, reports: reportsOf(facts), negligible: negligibleOf(facts) },
@@ -136,7 +136,7 @@ export function freezeAt(freezes: readonly Freeze[], at: Millis): PlanSnapshot["
   return holding.sort((a, b) => b.until - a.until || (a.reason < b.reason ? -1 : 1))[0];
 }
 
-function hostOf(instance: Instance, { state: known, floor, verdicts }: PlanningFacts, at: Millis): PlanCandidate {
+function planCandidateOf(instance: Instance, { state: known, floor, verdicts }: PlanningFacts, at: Millis): PlanCandidate {
   const { id, name, state, capacity, weight, stateSince } = instance;
   const health = unfitState(
     verdicts.find(({ instanceId }) => instanceId === id),
@@ -171,7 +171,7 @@ function planUnitOf(
 }
 
 /** How soon a unit that has to leave tries a target again to which a move failed, in ms: there may be no other one. */
-const HURRIED_MS = 10 * 60_000;
+const RETRY_TARGET_MS = 10 * 60_000;
 /** States of an instance whose units need not leave it. */
 const KEEPS: readonly (InstanceState | undefined)[] = ["ACTIVE", "CORDONED"];
 
@@ -182,6 +182,6 @@ function failedOf({ id, owner }: PlacementUnit, { instances, moves, failures }: 
   const [last] = own;
   if (last === undefined) return undefined;
   const mayStay = KEEPS.includes(instances.find((instance) => instance.id === owner)?.state);
-  if (!mayStay && at - last.at >= HURRIED_MS) return undefined;
+  if (!mayStay && at - last.at >= RETRY_TARGET_MS) return undefined;
   return { times: own.filter(({ to }) => to === last.to).length, at: last.at, to: last.to };
 }

@@ -24,9 +24,9 @@ export interface Book {
   /** Utilisation of an instance in its fullest dimension, ppm. */
   share(candidate: number): number;
   /** Where the group is now; NOWHERE also when its units are on several instances. */
-  hostOf(group: AffinityGroup): number;
+  placementOf(group: AffinityGroup): number;
   /** Where its units are, one for one. */
-  hostsOf(group: AffinityGroup): readonly number[];
+  placementsOf(group: AffinityGroup): readonly number[];
   groupsOn(candidate: number): readonly AffinityGroup[];
   /** The instances that this group can choose from; the one at `except` admits nothing. */
   candidatesFor(group: AffinityGroup, except?: number): CandidateSet;
@@ -46,34 +46,34 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
   const where = groups.map(({ units }) => units.map(({ owner }) => candidateIndex.get(owner ?? "") ?? NOWHERE));
   const capacities = candidates.map(({ capacity }) => amountsOf(capacity));
   const ledger = openLedger(capacities);
-  const crowd = crowdOf();
+  const apartMembers = createApartMembers();
   const residents: AffinityGroup[][] = candidates.map(() => []);
   /** Instances that a group left since their residents were last asked for. */
   const left = new Set<number>();
   const isOpen = candidates.map((candidate) => whyNotEligible(NO_CONSTRAINTS, candidate) === undefined);
-  const placesOf = (group: AffinityGroup): readonly number[] => where[group.index] as readonly number[];
+  const placementsOf = (group: AffinityGroup): readonly number[] => where[group.index] as readonly number[];
 
-  const settle = (group: AffinityGroup, sign: 1 | -1): void => {
-    const places = placesOf(group);
+  const addToLedger = (group: AffinityGroup, sign: 1 | -1): void => {
+    const places = placementsOf(group);
     if (places.length === 1) ledger.add(places[0] as number, group.load, sign);
     else for (const [each, unit] of group.units.entries()) ledger.add(places[each] as number, amountsOf(unit.load), sign);
-    crowd.change(group, places, sign);
+    apartMembers.change(group, places, sign);
   };
-  const arrive = (group: AffinityGroup): void => {
-    const places = placesOf(group);
+  const addToResidents = (group: AffinityGroup): void => {
+    const places = placementsOf(group);
     for (const [each, candidate] of places.entries()) if (places.indexOf(candidate) === each) residents[candidate]?.push(group);
   };
   for (const group of groups) {
-    settle(group, 1);
-    arrive(group);
+    addToLedger(group, 1);
+    addToResidents(group);
     for (const { movingTo, load } of group.units)
       if (movingTo !== undefined) ledger.add(candidateIndex.get(movingTo) ?? NOWHERE, amountsOf(load), 1);
   }
 
-  const missingOn = (group: AffinityGroup, candidate: number): readonly number[] => missing(group, placesOf(group), candidate);
+  const missingOn = (group: AffinityGroup, candidate: number): readonly number[] => missing(group, placementsOf(group), candidate);
   const offer = (candidate: number, group: AffinityGroup): Offer => {
     const { id, state, traits } = candidates[candidate] as PlanCandidate;
-    const occupied = crowd.occupied(group, candidate, placesOf(group));
+    const occupied = apartMembers.occupied(group, candidate, placementsOf(group));
     return traits === undefined ? { id, state, occupied } : { id, state, traits, occupied };
   };
   const isEligible = (group: AffinityGroup, candidate: number): boolean =>
@@ -87,11 +87,11 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
     surplus: ledger.surplus,
     capacityOf: ledger.capacityOf,
     share: (candidate) => ledger.shareWith(candidate, NOTHING),
-    hostsOf: placesOf,
-    hostOf: (group) => theOne(placesOf(group)),
+    placementsOf,
+    placementOf: (group) => onlyPlacement(placementsOf(group)),
     groupsOn: (candidate) => {
       if (left.delete(candidate))
-        residents[candidate] = (residents[candidate] ?? []).filter((group) => placesOf(group).includes(candidate));
+        residents[candidate] = (residents[candidate] ?? []).filter((group) => placementsOf(group).includes(candidate));
       return residents[candidate] ?? [];
     },
     offer,
@@ -108,10 +108,10 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
       tie: (candidate) => sha256(`${group.key}|${candidates[candidate]?.id}`),
     }),
     move: (group, to) => {
-      settle(group, -1);
-      for (const candidate of placesOf(group)) left.add(candidate);
+      addToLedger(group, -1);
+      for (const candidate of placementsOf(group)) left.add(candidate);
       where[group.index] = group.units.map(() => to);
-      settle(group, 1);
+      addToLedger(group, 1);
       if (residents[to]?.includes(group) !== true) residents[to]?.push(group);
     },
   };
@@ -144,14 +144,14 @@ function missing(group: AffinityGroup, places: readonly number[], candidate: num
   return here.reduce((rest, amounts) => rest.map((amount, d) => amount - (amounts[d] as number)), group.load);
 }
 
-function theOne(places: readonly number[]): number {
+function onlyPlacement(places: readonly number[]): number {
   const first = places[0] ?? NOWHERE;
   for (const candidate of places) if (candidate !== first) return NOWHERE;
   return first;
 }
 
 /** Where the groups that live apart have members. */
-interface Crowd {
+interface ApartMembers {
   /** The group's members came to (1) or left (-1) the instances of `places`, one for one. */
   change(group: AffinityGroup, places: readonly number[], sign: 1 | -1): void;
   /** The `apart` groups of the group that have a member on the instance besides its own, which are on `places`. */
@@ -160,7 +160,7 @@ interface Crowd {
 
 const NONE: readonly string[] = [];
 
-function crowdOf(): Crowd {
+function createApartMembers(): ApartMembers {
   /** By `apart` group and instance: how many affinity groups have members there. */
   const counts = new Map<string, Map<number, number>>();
   const countsOf = (group: string): Map<number, number> => {

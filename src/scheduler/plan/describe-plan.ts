@@ -34,7 +34,7 @@ export function describePlan(plan: StoredPlan): readonly string[] {
       "blocked by",
       document.blockedBy.map((blockedBy) => blockedByText(blockedBy, names.instance)),
     ),
-    ...section("no instance has room for", homelessOf(document, names)),
+    ...section("no instance has room for", notPlaced(document, names)),
     ...section(
       `considered and left (${document.left.count})`,
       document.left.shown.map((stay) => stayText(stay, names)),
@@ -100,7 +100,7 @@ function movesOf(
   });
 }
 
-function homelessOf({ unplaceable, withoutCandidate }: PlanDocument, names: Names): readonly string[] {
+function notPlaced({ unplaceable, withoutCandidate }: PlanDocument, names: Names): readonly string[] {
   return [...unplaceable, ...withoutCandidate].flatMap(({ units, cause, answer }) => [
     `${units.map(names.unit).join(", ")}: ${causeText(cause, names.instance)}`,
     ...answer.refusals.map((refusal) => `  refused ${names.instance(refusal.instance)}: ${refusalText(refusal, names.instance)}`),

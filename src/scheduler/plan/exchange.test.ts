@@ -5,7 +5,7 @@ import { MOVE_PHASES, type Move, type MovePhase } from "../../domain/move.ts";
 import type { PlannedMove, StoredPlan } from "../../domain/plan.ts";
 import { aFacts, aRow } from "../testing/facts.ts";
 import { NOON } from "../testing/snapshots.ts";
-import { carriedStepOf, concerning, exchangeOf, followersOf, isFollowed, partnersOf } from "./carried.ts";
+import { carriedStepOf, concerning, exchangeOf, followersOf, mayFollowUp, partnersOf } from "./carried-steps.ts";
 import { makePlan } from "./make-plan.ts";
 import { SCHEDULER, storedPlanOf } from "./stored-plan.ts";
 
@@ -65,10 +65,10 @@ describe("the other half of an exchange", () => {
 
   it("follows while its plan has been carried out and has not expired", () => {
     const applied = { ...PLAN, appliedAt: NOON };
-    expect(isFollowed(applied, NOON)).toBe(true);
-    expect(isFollowed(PLAN, NOON)).toBe(false);
-    expect(isFollowed(applied, applied.expiresAt)).toBe(false);
-    expect(isFollowed({ ...applied, moves: [SHED] }, NOON)).toBe(false);
-    expect(isFollowed(applied, millis(applied.expiresAt - 1))).toBe(true);
+    expect(mayFollowUp(applied, NOON)).toBe(true);
+    expect(mayFollowUp(PLAN, NOON)).toBe(false);
+    expect(mayFollowUp(applied, applied.expiresAt)).toBe(false);
+    expect(mayFollowUp({ ...applied, moves: [SHED] }, NOON)).toBe(false);
+    expect(mayFollowUp(applied, millis(applied.expiresAt - 1))).toBe(true);
   });
 });

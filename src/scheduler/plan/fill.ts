@@ -2,7 +2,7 @@ import type { InstanceId } from "../../domain/ids.ts";
 import { WHOLE } from "../policy.ts";
 import type { AffinityGroup } from "./affinity-groups.ts";
 import { NOWHERE } from "./ledger.ts";
-import { asVector, commit, movableOn, nameCandidate, noteBlockedBy, type Planning, preferredBy } from "./planning.ts";
+import { asVector, commit, movableOn, nameCandidate, noteBlockedBy, type Planning, preferredFor } from "./planning.ts";
 import type { Cause } from "./record.ts";
 
 interface Filling {
@@ -41,7 +41,7 @@ function takeNatural(planning: Planning, filling: Filling, stock: Map<number, re
     if (!isDonor(planning, filling, donor)) continue;
     const movable = movableOn(planning, donor, "voluntary");
     stock.set(donor, movable);
-    for (const group of movable) if (preferredBy(planning, group) === filling.candidate) natural.push(group);
+    for (const group of movable) if (preferredFor(planning, group) === filling.candidate) natural.push(group);
   }
   for (const group of bySize(planning, natural)) {
     if (book.share(filling.candidate) >= filling.goal) return;
@@ -82,7 +82,7 @@ function takeLargest(planning: Planning, filling: Filling, stock: ReadonlyMap<nu
 /** Moves one group if it is no larger than what is missing, and no larger than what its instance can give. */
 function take(planning: Planning, { candidate, goal, cause }: Filling, group: AffinityGroup): boolean {
   const { book } = planning;
-  const donor = book.hostOf(group);
+  const donor = book.placementOf(group);
   const size = group.load[book.limits.scarce] as number;
   if (size <= 0 || size > -surplus(planning, candidate, goal) || size > surplus(planning, donor, goal)) return false;
   const bounds = [book.limits.shedTo];

@@ -22,7 +22,7 @@ export function planForced(planning: Planning, forced: readonly AffinityGroup[])
     const cause = whyForced(planning, group);
     if (cause === undefined) continue;
     const search = { group, cause, reason: "FORCED", bounds: [...new Set([tight, bound, hard])], except: NOWHERE } as const;
-    const found = homecoming(planning, search) ?? findCandidate(planning, search);
+    const found = gatherGroup(planning, search) ?? findCandidate(planning, search);
     if (found !== undefined) commit(planning, found);
   }
 }
@@ -31,18 +31,18 @@ export function planForced(planning: Planning, forced: readonly AffinityGroup[])
 export function forcedOf(planning: Planning): readonly AffinityGroup[] {
   const { book } = planning;
   const keepsAnybody = book.candidates.map((candidate) => whyNotStay(NO_CONSTRAINTS, candidate) === undefined);
-  const mayStay = (group: AffinityGroup): boolean => group.isPlain && keepsAnybody[book.hostOf(group)] === true;
+  const mayStay = (group: AffinityGroup): boolean => group.isPlain && keepsAnybody[book.placementOf(group)] === true;
   return book.groups.filter((group) => !mayStay(group) && whyForced(planning, group) !== undefined);
 }
 
 /** Why a group may not stay as it is; `undefined` when it may, or when a move of it is under way and has to end first. */
 function whyForced({ book, snapshot }: Planning, group: AffinityGroup): Cause | undefined {
   if (group.units.some(({ movingTo }) => movingTo !== undefined)) return undefined;
-  if (group.units.length > 1 || book.hostOf(group) === NOWHERE) {
+  if (group.units.length > 1 || book.placementOf(group) === NOWHERE) {
     const cause = whyApart(snapshot, book.candidateIndex, group);
     if (cause !== undefined) return cause;
   }
-  const offer = book.offer(book.hostOf(group), group);
+  const offer = book.offer(book.placementOf(group), group);
   const ineligible = whyNotStay(group.constraints, offer);
   return ineligible === undefined ? undefined : { rule: "MAY_NOT_STAY", constraints: group.constraints, offer, ineligible };
 }
@@ -64,11 +64,11 @@ function whyApart(
 }
 
 /** Brings a group together where most of its units are already, if there is room for it: that moves the fewest units. */
-function homecoming(planning: Planning, search: Search): Found | undefined {
+function gatherGroup(planning: Planning, search: Search): Found | undefined {
   const { book } = planning;
   const { group, cause } = search;
   if (cause.rule !== "SPREAD" && cause.rule !== "UNPLACED") return undefined;
-  const places = book.hostsOf(group).filter((candidate) => candidate !== NOWHERE);
+  const places = book.placementsOf(group).filter((candidate) => candidate !== NOWHERE);
   const counts = [...new Set(places)].map((candidate) => ({ candidate, count: places.filter((each) => each === candidate).length }));
   const host = counts.sort((a, b) => b.count - a.count || a.candidate - b.candidate)[0]?.candidate;
   if (host === undefined || !book.candidatesFor(group).admits(host, book.limits.hard)) return undefined;

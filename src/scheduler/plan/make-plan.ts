@@ -44,7 +44,7 @@ interface PlanOptions {
 
 /** Makes the plan a goal asks for from rows as they were at one moment. */
 export function makePlan(facts: PlanningFacts, goal: Goal, options: PlanOptions): MadePlan {
-  const snapshot = snapshotFor(withHosts(assembleSnapshot(facts, options.at), facts, goal), goal);
+  const snapshot = snapshotFor(withoutOtherReleases(assembleSnapshot(facts, options.at), facts, goal), goal);
   const base = goal.kind === "add" ? UNHURRIED : DEFAULT_PLANNER_POLICY;
   const policy = { ...base, approval: options.approval ?? base.approval };
   const plan = planMoves(snapshot, options.ringOf === undefined ? { policy } : { policy, ringOf: options.ringOf });
@@ -71,7 +71,7 @@ function nameOf(bucket: number, namespace: string): string {
 }
 
 /** Cordons the instances that do not run the release to which drained units should go, or are about to leave it. */
-function withHosts(snapshot: PlanSnapshot, { instances }: PlanningFacts, { release }: Goal): PlanSnapshot {
+function withoutOtherReleases(snapshot: PlanSnapshot, { instances }: PlanningFacts, { release }: Goal): PlanSnapshot {
   if (release === undefined) return snapshot;
   const hosts = new Set(instances.filter((one) => one.version === release && one.desiredVersion === release).map(({ id }) => id));
   const candidates = snapshot.candidates.map((candidate) =>

@@ -4,7 +4,7 @@ import { LOAD_DIMENSIONS, type LoadVector, loadVector } from "../../domain/load.
 import type { MoveReason, PlannedMove } from "../../domain/plan.ts";
 import { type CandidateSet, type Choice, chooseCandidate } from "../choose-candidate.ts";
 import type { HashRing } from "../hash-ring.ts";
-import { type Held, ringNodes, whyNot } from "../place-unit.ts";
+import { type LoadedInstance, ringNodes, whyNot } from "../place-unit.ts";
 import type { RingSource } from "../ring-memo.ts";
 import { type AffinityGroup, failedUntil } from "./affinity-groups.ts";
 import { type Book, openBook } from "./book.ts";
@@ -25,7 +25,7 @@ export interface Planning {
   readonly records: MoveRecord[];
   readonly stays: Map<string, StayRecord>;
   /** Groups that should move and that no instance can take, by key. */
-  readonly homeless: Map<string, MoveRecord>;
+  readonly withoutInstance: Map<string, MoveRecord>;
   readonly blockedBy: Map<string, BlockedBy>;
   readonly moved: Set<AffinityGroup>;
 }
@@ -41,7 +41,7 @@ export function openPlanning(snapshot: PlanSnapshot, policy: PlannerPolicy, ring
     moves: [],
     records: [],
     stays: new Map(),
-    homeless: new Map(),
+    withoutInstance: new Map(),
     blockedBy: new Map(),
     moved: new Set(),
   };
@@ -52,7 +52,7 @@ function walkOf({ book, ring, policy }: Planning, group: AffinityGroup): readonl
   return ring.candidates(group.key, policy.placement.candidates).flatMap((id) => book.candidateIndex.get(id) ?? []);
 }
 
-export function preferredBy({ book, ring }: Planning, group: AffinityGroup): number {
+export function preferredFor({ book, ring }: Planning, group: AffinityGroup): number {
   return book.candidateIndex.get(ring.preferred(group.key) ?? "") ?? NOWHERE;
 }
 
@@ -61,7 +61,7 @@ export function movableOn(planning: Planning, candidate: number, urgency: Urgenc
   const { book, moved, stays, policy } = planning;
   const moment = { at: planning.snapshot.at, policy, urgency };
   return book.groupsOn(candidate).filter((group) => {
-    if (moved.has(group) || book.hostOf(group) === NOWHERE) return false;
+    if (moved.has(group) || book.placementOf(group) === NOWHERE) return false;
     const stay = whyStays(group, moment);
     if (stay !== undefined) stays.set(stay.unit, stay);
     return stay === undefined;
@@ -104,10 +104,10 @@ export function findCandidate(planning: Planning, search: Search): Found | undef
   const question = questionOf(planning, search, { candidates, walk: shownWalk, preferred });
   const record = recordOf(planning, search, { question, choice });
   if (choice === undefined) {
-    planning.homeless.set(group.key, record);
+    planning.withoutInstance.set(group.key, record);
     return undefined;
   }
-  planning.homeless.delete(group.key);
+  planning.withoutInstance.delete(group.key);
   return { search, to: choice.candidate, record };
 }
 
@@ -134,7 +134,7 @@ export const asVector = (amounts: readonly number[]): LoadVector =>
 /** Where nothing fits, and where the least loaded was taken, this many instances beyond the walk are recorded. */
 const OTHERS_SHOWN = 12;
 
-interface Shown {
+interface Choosing {
   readonly walk: readonly number[];
   readonly choice: Choice | undefined;
   readonly candidateSet: CandidateSet;
@@ -142,7 +142,7 @@ interface Shown {
   readonly except: number;
 }
 
-function candidatesToShow({ walk, choice, candidateSet, size, except }: Shown): readonly number[] {
+function candidatesToShow({ walk, choice, candidateSet, size, except }: Choosing): readonly number[] {
   if (choice !== undefined && choice.rank >= 0) return walk.slice(0, choice.rank + 1);
   const others = Array.from({ length: size }, (_, candidate) => candidate).filter(
     (candidate) => candidate !== except && !walk.includes(candidate),
@@ -155,15 +155,15 @@ function candidatesToShow({ walk, choice, candidateSet, size, except }: Shown): 
   return [...new Set([...walk, choice.candidate, ...nearest.map(({ candidate }) => candidate)])];
 }
 
-interface Observation {
+interface ShownCandidates {
   readonly candidates: readonly number[];
   readonly walk: number;
   readonly preferred: InstanceId | undefined;
 }
 
-function questionOf({ book }: Planning, { group, bounds }: Search, { candidates, walk, preferred }: Observation): CandidateQuestion {
+function questionOf({ book }: Planning, { group, bounds }: Search, { candidates, walk, preferred }: ShownCandidates): CandidateQuestion {
   const views = candidates.map(
-    (candidate): Held => ({
+    (candidate): LoadedInstance => ({
       ...book.offer(candidate, group),
       load: asVector(book.loadWithout(candidate, group)),
       capacity: asVector(book.capacityOf(candidate)),

@@ -81,11 +81,11 @@ export interface FleetBefore {
 }
 
 export function reportOf(planning: Planning, { balance, lowerBound }: FleetBefore): PlanReport {
-  const { snapshot, book, moves, homeless, policy } = planning;
+  const { snapshot, book, moves, withoutInstance, policy } = planning;
   const { mean, bound, shedTo, scarce } = book.limits;
   const total = book.groups.reduce((sum, group) => sum + (group.load[scarce] as number), 0);
   const after = balanceOf(book);
-  const records = [...homeless.values()];
+  const records = [...withoutInstance.values()];
   const limits = policy.approval;
   const moved = movedLoad(planning, scarce);
   const movedApplications = Math.ceil(movedLoad(planning, LOAD_DIMENSIONS.indexOf("applications")) / 1000);

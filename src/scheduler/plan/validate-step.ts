@@ -6,13 +6,13 @@ import { addLoad, type LoadVector, loadVector, ZERO_LOAD } from "../../domain/lo
 import type { MoveKind } from "../../domain/move.ts";
 import type { MoveReason, PlanGoal, PlannedMove, StoredPlan } from "../../domain/plan.ts";
 import { type Ineligible, NO_CONSTRAINTS, type PlacementConstraints, whyNotEligible } from "../eligibility.ts";
-import { type Held, type Refusal, whyNot } from "../place-unit.ts";
+import { type LoadedInstance, type Refusal, whyNot } from "../place-unit.ts";
 import { refusalText } from "../refusal-text.ts";
 import { ceilingOf } from "../utilisation.ts";
 import { failedAt } from "./affinity-groups.ts";
 import { assembleSnapshot, type PlanningFacts } from "./assemble.ts";
 import { type AskedMoves, openBudget, type Urgency } from "./budget.ts";
-import { partnersOf } from "./carried.ts";
+import { partnersOf } from "./carried-steps.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
 import { blockedByText } from "./reason-text.ts";
 import type { MoveRecord } from "./record.ts";
@@ -55,14 +55,14 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
   const { hardLimit } = policy.placement;
   const stateOf = (id: InstanceId): InstanceState | undefined => snapshot.candidates.find((candidate) => candidate.id === id)?.state;
   const nameOf = (id: string): string => facts.instances.find((instance) => instance.id === id)?.name ?? id;
-  const heldOf = (id: InstanceId): Held | undefined => {
+  const loadedInstance = (id: InstanceId): LoadedInstance | undefined => {
     const candidate = snapshot.candidates.find((each) => each.id === id);
     if (candidate === undefined) return undefined;
     const { state, traits, capacity } = candidate;
     return { id, state, ...(traits === undefined ? {} : { traits }), capacity, load: loads.get(id) ?? ZERO_LOAD };
   };
   const begun = new Set<string>();
-  const droppedBy = (move: PlannedMove, target: Held | undefined): Dropped | undefined => {
+  const droppedBy = (move: PlannedMove, target: LoadedInstance | undefined): Dropped | undefined => {
     const unit = units.get(move.unit);
     return whyDropped(move, {
       at,
@@ -79,13 +79,13 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
   const whyNoExchange = (move: PlannedMove, exchange: readonly PlannedMove[]): string | undefined => {
     if (move.reason === "SWAP" && partnersOf(move, exchange).length === 0) return "what should change places with it is not in the plan";
     const ahead = exchange.filter((each) => !hasBegun(each));
-    const dropped = whyNoPartner(move, ahead, { loadOf, heldOf, droppedBy });
+    const dropped = whyNoPartner(move, ahead, { loadOf, loadedInstance, droppedBy });
     return dropped && `what should change places with it cannot: ${dropText(dropped, nameOf)}`;
   };
   return {
     judge(move, exchange = []) {
       if (isThere(move)) return { kind: "there" };
-      const target = heldOf(move.to);
+      const target = loadedInstance(move.to);
       const dropped = droppedBy(move, target);
       if (dropped !== undefined) return { kind: "dropped", why: `${follows(move, exchange, dropped)}${dropText(dropped, nameOf)}` };
       const { from } = move;
@@ -134,20 +134,24 @@ export function kindOf(goal: PlanGoal, reason: MoveReason, source: InstanceState
 /** Where units of an exchange are, and would be. */
 interface ExchangeFacts {
   readonly loadOf: (unit: PlannedMove["unit"]) => LoadVector;
-  readonly heldOf: (instance: InstanceId) => Held | undefined;
-  readonly droppedBy: (move: PlannedMove, target: Held | undefined) => Dropped | undefined;
+  readonly loadedInstance: (instance: InstanceId) => LoadedInstance | undefined;
+  readonly droppedBy: (move: PlannedMove, target: LoadedInstance | undefined) => Dropped | undefined;
 }
 
 /**
  * Why the other half of an exchange could not follow once this half has left; `undefined`: it could. Half an exchange would only fill its
  * target. `ahead`: the steps of the exchange that were not begun.
  */
-function whyNoPartner(move: PlannedMove, ahead: readonly PlannedMove[], { loadOf, heldOf, droppedBy }: ExchangeFacts): Dropped | undefined {
+function whyNoPartner(
+  move: PlannedMove,
+  ahead: readonly PlannedMove[],
+  { loadOf, loadedInstance, droppedBy }: ExchangeFacts,
+): Dropped | undefined {
   const sum = (moves: readonly PlannedMove[]) => moves.reduce((total, { unit }) => addLoad(total, loadOf(unit)), ZERO_LOAD);
   const leaves = sum(ahead.filter(({ from }) => from === move.from));
   for (const partner of partnersOf(move, ahead)) {
     const others = sum(ahead.filter(({ unit, from }) => from === partner.from && unit !== partner.unit));
-    const target = heldOf(partner.to);
+    const target = loadedInstance(partner.to);
     const load = loadVector((dimension) => (target?.load[dimension] ?? 0) - leaves[dimension] + others[dimension]);
     const dropped = droppedBy(partner, target && { ...target, load });
     if (dropped !== undefined) return dropped;
@@ -205,7 +209,7 @@ export interface CurrentRows {
   readonly unit: PlanUnit | undefined;
   readonly constraints: PlacementConstraints;
   /** The instance it should go to, with what it carries now, moves towards it included. */
-  readonly target: Held | undefined;
+  readonly target: LoadedInstance | undefined;
   /** No instance is filled beyond this, ppm. */
   readonly hardLimit: number;
   readonly isFrozen: boolean;

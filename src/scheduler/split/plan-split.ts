@@ -104,7 +104,7 @@ function openPartOf({ openPart }: Splitting, buckets: readonly Bucket[], { parts
 }
 
 /** Whether a plan changes anything that is recorded. */
-export function isChange(plan: SplitPlan, { parts, openPart, roomySince, deal }: Splitting): boolean {
+export function differsFromRecorded(plan: SplitPlan, { parts, openPart, roomySince, deal }: Splitting): boolean {
   const keys = Object.keys(plan.deal);
   const isSameDeal = keys.length === Object.keys(deal).length && keys.every((key) => plan.deal[key] === deal[key]);
   return !(plan.parts === parts && plan.openPart === openPart && plan.roomySince === roomySince && isSameDeal);

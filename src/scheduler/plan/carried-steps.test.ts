@@ -4,7 +4,7 @@ import { MOVE_PHASES, type Move, type MovePhase } from "../../domain/move.ts";
 import type { CarriedStep } from "../../domain/plan.ts";
 import { aFacts, aRow, aUnitRow, unitRows } from "../testing/facts.ts";
 import { NOON } from "../testing/snapshots.ts";
-import { carriedStepOf, homelessSteps, isStepSaid, leaving, stepBefore } from "./carried.ts";
+import { areStepsRecorded, carriedStepOf, leaving, stepBefore, unplaceableSteps } from "./carried-steps.ts";
 import { makePlan } from "./make-plan.ts";
 import { SCHEDULER, storedPlanOf } from "./stored-plan.ts";
 
@@ -45,7 +45,7 @@ describe("a unit for which there is no other instance", () => {
   const row = aUnitRow("huge", "a", 5_000);
 
   it("is dropped with the refusal of each instance, if it has to leave its own", () => {
-    expect(homelessSteps(planOf(aFacts([A, B], [row])))).toEqual([
+    expect(unplaceableSteps(planOf(aFacts([A, B], [row])))).toEqual([
       {
         ...{ unit: row.unit.id, name: "huge", from: A.id, to: undefined, reason: "FORCED", outcome: "dropped", move: undefined },
         why: "no instance can take it; b: it would be at 500 % in applications, the bound was 90 %; a: it is DRAINING",
@@ -56,14 +56,16 @@ describe("a unit for which there is no other instance", () => {
   it("has its id for a name if the plan has none, and no refusals if there is no instance", () => {
     const { report } = planOf(aFacts([A, B], [row]));
     const nameless = { ...report, names: { units: {}, instances: {} } };
-    expect(homelessSteps({ report: nameless })).toMatchObject([{ name: row.unit.id, why: expect.stringContaining("i-a: it is DRAINING") }]);
+    expect(unplaceableSteps({ report: nameless })).toMatchObject([
+      { name: row.unit.id, why: expect.stringContaining("i-a: it is DRAINING") },
+    ]);
     const [one] = report["unplaceable"] as readonly [{ readonly answer: object }];
     const unrefused = { ...report, unplaceable: [{ ...one, answer: { ...one.answer, refusals: [] } }] };
-    expect(homelessSteps({ report: unrefused })).toMatchObject([{ why: "no instance can take it" }]);
+    expect(unplaceableSteps({ report: unrefused })).toMatchObject([{ why: "no instance can take it" }]);
   });
 
   it("is no step if it has no instance: the scheduler places it", () => {
-    expect(homelessSteps(planOf(aFacts([B], [aUnitRow("huge", undefined, 5_000)])))).toEqual([]);
+    expect(unplaceableSteps(planOf(aFacts([B], [aUnitRow("huge", undefined, 5_000)])))).toEqual([]);
   });
 });
 
@@ -77,20 +79,20 @@ describe("the outcome of carrying out a plan", () => {
   ];
 
   it("is recorded already if every step came to the same, whatever else was carried out", () => {
-    expect(isStepSaid([], [])).toBe(true);
-    expect(isStepSaid([MOVED, STEP], [STEP])).toBe(true);
-    expect(isStepSaid([], [STEP])).toBe(false);
-    expect(isStepSaid([STEP], [STEP, { ...STEP, unit: PLAN.moves[1]!.unit }])).toBe(false);
+    expect(areStepsRecorded([], [])).toBe(true);
+    expect(areStepsRecorded([MOVED, STEP], [STEP])).toBe(true);
+    expect(areStepsRecorded([], [STEP])).toBe(false);
+    expect(areStepsRecorded([STEP], [STEP, { ...STEP, unit: PLAN.moves[1]!.unit }])).toBe(false);
   });
 
   it.each(changed)("is new with %s", (_what, change) => {
-    expect(isStepSaid([STEP], [{ ...STEP, ...change }])).toBe(false);
-    expect(isStepSaid([{ ...STEP, ...change }], [{ ...STEP, ...change }])).toBe(true);
+    expect(areStepsRecorded([STEP], [{ ...STEP, ...change }])).toBe(false);
+    expect(areStepsRecorded([{ ...STEP, ...change }], [{ ...STEP, ...change }])).toBe(true);
   });
 
   it("is new with another live move", () => {
     const asked = { ...STEP, move: "m-1" as MoveId };
-    expect(isStepSaid([asked], [{ ...asked, move: "m-2" as MoveId }])).toBe(false);
+    expect(areStepsRecorded([asked], [{ ...asked, move: "m-2" as MoveId }])).toBe(false);
   });
 
   it("is limited to one instance if one is given", () => {

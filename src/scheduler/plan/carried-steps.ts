@@ -28,7 +28,7 @@ export function carriedStepOf({ unit, from, to, reason }: PlannedMove, plan: Sto
 }
 
 /** The units that must leave their instance and for which the plan found no other one. */
-export function homelessSteps({ report }: Pick<StoredPlan, "report">): readonly CarriedStep[] {
+export function unplaceableSteps({ report }: Pick<StoredPlan, "report">): readonly CarriedStep[] {
   const { unplaceable, names } = report as unknown as PlanDocument;
   const nameOf = (id: string): string => names.instances[id] ?? id;
   return unplaceable.flatMap(({ units, cause, answer }) => {
@@ -51,7 +51,7 @@ export function homelessSteps({ report }: Pick<StoredPlan, "report">): readonly 
 }
 
 /** Whether every step came to what is recorded of it already: then there is nothing new to record. */
-export function isStepSaid(before: readonly CarriedStep[], after: readonly CarriedStep[]): boolean {
+export function areStepsRecorded(before: readonly CarriedStep[], after: readonly CarriedStep[]): boolean {
   const known = new Map(before.map((step) => [step.unit, textOf(step)]));
   return after.every((step) => known.get(step.unit) === textOf(step));
 }
@@ -87,7 +87,7 @@ export function concerning(moves: readonly PlannedMove[], only: InstanceId | und
 }
 
 /** Whether a plan may still have steps to follow up: it was carried out, has not expired, and has exchanges. */
-export function isFollowed({ appliedAt, expiresAt, moves }: StoredPlan, at: Millis): boolean {
+export function mayFollowUp({ appliedAt, expiresAt, moves }: StoredPlan, at: Millis): boolean {
   return appliedAt !== undefined && expiresAt > at && moves.some(({ reason }) => reason === "SWAP");
 }
 
