@@ -64,7 +64,7 @@ export interface RunOutcome {
 const START_MS = 3_000;
 /** Time until a process that a failpoint killed is started again. */
 const RESTART_MS = 1_000;
-const OBSERVE_EVERY_MS = 5_000;
+const PHOTOGRAPH_EVERY_MS = 5_000;
 /** A run counts as good once it has been at rest for this long. */
 const REST_MS = 20_000;
 
@@ -121,13 +121,13 @@ function checkersFor({ budget }: Scenario): readonly Checker[] {
   const always = [oneAuthority(), ownerBindingsNameOwners(), epochsGrow(), nothingWantedIsDeleted(), nothingComesBack(), keptUntilGone()];
   const ofMoves = [copiesAreIdle(), nothingIsCutOff(), rightSyncsGoOn(), copiesKnowNoFailure(), requestsAreKept(), ownersKeepTheirs()];
   const inTime = (property: Property, find: (photograph: Photograph) => readonly string[]) =>
-    inTimeBut(property, find, budget.settleSeconds);
+    onceSettleTimeIsOver(property, find, budget.settleSeconds);
   const atLast = [inTime("I4", unfinished), inTime("I6", stale), inTime("settled", disagreements)];
   return [...always, ...ofMoves, quietAtRest(budget.writesAtRest), ...atLast];
 }
 
 /** Checks the photographs that are taken once the time to settle is over. */
-function inTimeBut(property: Property, find: (photograph: Photograph) => readonly string[], settleSeconds: number): Checker {
+function onceSettleTimeIsOver(property: Property, find: (photograph: Photograph) => readonly string[], settleSeconds: number): Checker {
   let calmAt = Number.POSITIVE_INFINITY;
   let isReported = false;
   return {
@@ -184,6 +184,6 @@ async function settle(fleet: Fleet, { budget }: Scenario, violations: readonly V
     if (isOver || (settledAt !== undefined && world.elapsedMs() > settledAt)) world.record({ kind: "photograph", photograph: last });
     const isRested = settledAt !== undefined && world.elapsedMs() - settledAt >= REST_MS;
     if (violations.length > 0 || isRested || (isOver && !isSettled)) return { settledAt, last };
-    await world.run(OBSERVE_EVERY_MS);
+    await world.run(PHOTOGRAPH_EVERY_MS);
   }
 }

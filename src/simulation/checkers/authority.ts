@@ -15,7 +15,7 @@ import { accountOf, createOwners } from "./owners.ts";
 export function oneAuthority(): Checker {
   const units = createUnits();
   const latest = new Map<string, string>();
-  const probeInstance = (namespace: string, accounts: readonly string[]): string | undefined => {
+  const judgeAccounts = (namespace: string, accounts: readonly string[]): string | undefined => {
     const [only] = accounts;
     if (only !== undefined && accounts.length === 1) latest.set(`${namespace} ${units.of(only)}`, only);
     const whose = new Set(accounts.map(units.of));
@@ -27,7 +27,7 @@ export function oneAuthority(): Checker {
     property: "I1",
     observe({ happening }) {
       units.learn(happening);
-      if (happening.kind === "authority") return probeInstance(happening.namespace, happening.accounts);
+      if (happening.kind === "authority") return judgeAccounts(happening.namespace, happening.accounts);
       if (happening.kind !== "engine-write" || !happening.taken) return undefined;
       const { namespace, account, instance } = happening;
       const now = latest.get(`${namespace} ${units.of(account)}`);

@@ -13,7 +13,7 @@ interface Made {
   readonly at: number;
 }
 
-interface Cherished {
+interface WantedObject {
   readonly application: string;
   readonly name: string;
   readonly made: Made;
@@ -35,21 +35,22 @@ export function nothingWantedIsDeleted(): Checker {
   const requests = createRequests();
   const sharing = createSharing();
   /** Objects that stand and were wanted ever since they were made, with the Application that made them. */
-  const cherished = new Map<string, Cherished>();
+  const wantedObjects = new Map<string, WantedObject>();
   const forgetUnwanted = (): void => {
-    for (const [key, { application, name }] of cherished) if (!requests.wants(application, name)) cherished.delete(key);
+    for (const [key, { application, name }] of wantedObjects) if (!requests.wants(application, name)) wantedObjects.delete(key);
   };
-  const isLate = ({ application, name, made }: Cherished, { at, by, askedAt }: Deleted): boolean =>
+  const isLate = ({ application, name, made }: WantedObject, { at, by, askedAt }: Deleted): boolean =>
     (made.by === by && askedAt < made.at) || at - (requests.wantedAgainAt(application, name) ?? Number.NEGATIVE_INFINITY) < HELD_UP_MS;
   const judge = (at: number, application: string, { namespace, name, change, by, askedAt }: ObjectHappening): string | undefined => {
     const key = `${namespace}/${name}`;
     const isShared = sharing.isShared(key, application);
-    if (change === "ADDED" && !isShared && requests.wants(application, name)) cherished.set(key, { application, name, made: { by, at } });
+    if (change === "ADDED" && !isShared && requests.wants(application, name))
+      wantedObjects.set(key, { application, name, made: { by, at } });
     // Another Application took it over, and decides about its end now.
-    if (change === "MODIFIED" && cherished.get(key)?.application !== application) cherished.delete(key);
-    const lost = change === "DELETED" ? cherished.get(key) : undefined;
+    if (change === "MODIFIED" && wantedObjects.get(key)?.application !== application) wantedObjects.delete(key);
+    const lost = change === "DELETED" ? wantedObjects.get(key) : undefined;
     if (lost === undefined) return undefined;
-    cherished.delete(key);
+    wantedObjects.delete(key);
     if (isLate(lost, { at, by, askedAt })) return undefined;
     return `${by} deleted ${key}, which its user and Git have wanted since it was made`;
   };

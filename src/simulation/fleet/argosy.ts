@@ -20,7 +20,7 @@ import { noEnvironments } from "../models/no-environments.ts";
 import type { Party } from "../world/party.ts";
 
 /** What one process of Argosy is connected to. */
-export interface SimulatedUnit {
+export interface SimulatedProcess {
   readonly party: Party;
   readonly store: Store;
   readonly api: KubeClient;
@@ -51,7 +51,7 @@ const LEASES = { ttlMs: 15_000, renewMs: 5_000 };
 const UNFINISHED_PER_UNIT = 16;
 
 /** Starts one process with all its roles, wired as the composition root wires them. It ends only with its party, or with the world. */
-export function startArgosy({ party, store, api, engines: engineClients, isSingleServer }: SimulatedUnit, breaker: Breaker): void {
+export function startArgosy({ party, store, api, engines: engineClients, isSingleServer }: SimulatedProcess, breaker: Breaker): void {
   const { clock, rng, ids, signal } = party;
   const common = { clock, ids, log: silentLog, metrics: noMetrics };
   const apiCluster = createApiCluster({

@@ -17,7 +17,7 @@ const isStanding = (each: JsonMap): boolean => metadataOf(each)["deletionTimesta
 const arrivalOf = (each: JsonMap): string => textAt(annotationsOf(each), ANNOTATION_ARRIVING);
 
 /** Somebody with kubectl puts Argo CD's resources finalizer on an Application. */
-export function layFinalizer({ world, engines: [engine], instances }: Fleet, rng: Rng): void {
+export function addCascadeFinalizer({ world, engines: [engine], instances }: Fleet, rng: Rng): void {
   if (engine === undefined) return;
   const found = instances.flatMap(({ namespace }) =>
     engine.objects.list(APPLICATIONS, namespace).filter((each) => isStanding(each) && arrivalOf(each) === ""),

@@ -37,7 +37,7 @@ export interface OverloadFleet {
   readonly models: readonly QueueModel[];
   start(): void;
   /** Probes the health of all instances once, and lets sampler and plan cycle finish what is due. */
-  observe(): Promise<void>;
+  probe(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export async function createOverloadFleet(options: OverloadFleetOptions): Promis
   const store = createMemoryStore({ clock });
   const { instances, units } = await fill(store, options, millis(clock.now() - 30 * DAY_MS));
   const models = instances.map(() => createQueueModel(millis(clock.now() - DAY_MS), clock.now()));
-  const processes = startable({ ...options, store, clock, instances, models });
+  const processes = createProcesses({ ...options, store, clock, instances, models });
   return { clock, store, instances, units, models, ...processes };
 }
 
@@ -77,7 +77,7 @@ async function fill(store: MemoryStore, { instances: many, workspaces }: Overloa
 type Parts = Pick<OverloadFleet, "clock" | "store" | "instances" | "models"> & Omit<OverloadFleetOptions, "instances">;
 
 /** Argosy's own sampler, plan cycle and health over the models. */
-function startable({ clock, store, instances, models, periodMs, relieves }: Parts): Pick<OverloadFleet, "start" | "observe" | "stop"> {
+function createProcesses({ clock, store, instances, models, periodMs, relieves }: Parts): Pick<OverloadFleet, "start" | "probe" | "stop"> {
   const parts = { store, clock, ids: createCountingIds(), log: silentLog, metrics: noMetrics, partition: MINE };
   const rng = createSeededRng("overload");
   const namespaces = models.map((model) => createCanaryModel(model, clock));
@@ -106,7 +106,7 @@ function startable({ clock, store, instances, models, periodMs, relieves }: Part
       sampler.start(never);
       cycle.start(never);
     },
-    async observe() {
+    async probe() {
       await health.probeAll(never);
       await sampler.idle();
       await cycle.idle();

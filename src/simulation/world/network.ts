@@ -69,8 +69,8 @@ export function createNetwork(world: World, failpoints: Failpoints, hopMs = HOP_
     if (verdict.kind === "die-before") return kill(from.name);
     if (verdict.kind === "before" || verdict.kind === "error") return lose();
     const delayMs = verdict.kind === "delay" ? verdict.ms : 0;
-    const bored = tell(`${name} timeout`, timeoutMs, () => ends.reject(call.broken("timeout")));
-    ends.onEnd(bored);
+    const cancelTimeout = tell(`${name} timeout`, timeoutMs, () => ends.reject(call.broken("timeout")));
+    ends.onEnd(cancelTimeout);
     world.schedule(hop(from.name) + delayMs, `${from.name} -> ${to} ${name}`, () => {
       if (isParted(from.name, to)) return lose();
       void carryOut(call, ends, (settle) => {

@@ -12,7 +12,7 @@ const ASKED = { [REFRESH_ANNOTATION]: "normal" };
 const annotate = (stage: Stage, annotations: object) => stage.patch({ metadata: { annotations } });
 const isGone = (stage: Stage) => async (): Promise<boolean> => (await stage.read()) === undefined;
 const phaseOf = (application: EngineApplication | undefined): string => application?.status?.operationState?.phase ?? "none";
-const hasObserved = (stage: Stage) => async (): Promise<boolean> =>
+const hasRefreshed = (stage: Stage) => async (): Promise<boolean> =>
   (await stage.read())?.metadata.annotations?.[REFRESH_ANNOTATION] === undefined;
 
 /** An Application and what it deployed, in words. */
@@ -60,9 +60,9 @@ async function settle(stage: Stage, files: Readonly<Record<string, string>> = ON
   await stage.idle();
 }
 
-async function observe(stage: Stage): Promise<void> {
+async function refreshNow(stage: Stage): Promise<void> {
   await annotate(stage, ASKED);
-  await stage.until("it has looked", hasObserved(stage));
+  await stage.until("it has refreshed", hasRefreshed(stage));
 }
 
 /** A sync of six waves of which the first has been applied. */
@@ -104,7 +104,7 @@ async function endPaused(stage: Stage): Promise<void> {
 }
 
 /** Makes one that follows Git and whose status says that a sync of the present revision failed; returns in words what comes of it. */
-async function tellFailed(stage: Stage): Promise<string> {
+async function playFailedSync(stage: Stage): Promise<string> {
   await stage.push(ONE);
   await stage.make({ annotations: SKIPPED });
   const revision = stage.head();
@@ -113,13 +113,13 @@ async function tellFailed(stage: Stage): Promise<string> {
   // Argo CD knows what was tried by revision and source.
   const operationState = { ...failed, operation: { sync: { revision } }, syncResult: { revision, source } };
   await stage.patch({ status: { operationState } });
-  await letLoose(stage);
-  await stage.until("it has looked", hasObserved(stage));
+  await activate(stage);
+  await stage.until("it has refreshed", hasRefreshed(stage));
   await stage.idle();
   return say(stage);
 }
 
-const letLoose = (stage: Stage) =>
+const activate = (stage: Stage) =>
   stage.patch({
     metadata: { annotations: { ...UNPAUSED, ...ASKED } },
     spec: { syncPolicy: { automated: { prune: true, selfHeal: true } } },
@@ -178,12 +178,12 @@ export const SCRIPTS: readonly Script[] = [
     async (stage) => {
       await settle(stage);
       await stage.setEntry(false);
-      await observe(stage);
+      await refreshNow(stage);
       await stage.until("its sync status Unknown", async () => (await stage.read())?.status?.sync?.status === "Unknown");
       await stage.idle();
       const without = await say(stage);
       await stage.setEntry(true);
-      await observe(stage);
+      await refreshNow(stage);
       await stage.until("Synced and Healthy", isSettled(stage));
       return [without, await say(stage)];
     },
@@ -206,8 +206,8 @@ export const SCRIPTS: readonly Script[] = [
     await settle(stage);
     const before = await remember(stage);
     await replace(stage, before.status);
-    await letLoose(stage);
-    await stage.until("it has looked", hasObserved(stage));
+    await activate(stage);
+    await stage.until("it has refreshed", hasRefreshed(stage));
     await stage.idle();
     return [await say(stage), await untouched(stage, before)];
   }),
@@ -215,20 +215,20 @@ export const SCRIPTS: readonly Script[] = [
     await settle(stage);
     const before = await remember(stage);
     await replace(stage);
-    await letLoose(stage);
+    await activate(stage);
     await stage.until("Synced and Healthy", isSettled(stage));
     await stage.idle();
     return [await say(stage), await untouched(stage, { ...before, startedAt: undefined })];
   }),
   script("its status says that its sync failed, then another commit", async (stage) => {
-    const reported = await tellFailed(stage);
+    const reported = await playFailedSync(stage);
     await stage.push({ a: "2" });
-    await observe(stage);
+    await refreshNow(stage);
     await stage.until("Synced and Healthy", isSettled(stage));
     return [reported, await say(stage)];
   }),
   script("its status says that its sync failed, then that is removed", async (stage) => {
-    const reported = await tellFailed(stage);
+    const reported = await playFailedSync(stage);
     await stage.patch({ metadata: { annotations: ASKED }, status: { operationState: null } });
     await stage.until("Synced and Healthy", isSettled(stage));
     return [reported, await say(stage)];
@@ -271,7 +271,7 @@ export const SCRIPTS: readonly Script[] = [
     await stage.idle();
     const paused = await say(stage);
     await annotate(stage, UNPAUSED);
-    await stage.until("it has looked", hasObserved(stage));
+    await stage.until("it has refreshed", hasRefreshed(stage));
     await stage.idle();
     return [paused, await say(stage), await untouched(stage, before)];
   }),
@@ -280,14 +280,14 @@ export const SCRIPTS: readonly Script[] = [
     const before = await remember(stage);
     await stage.push({ a: "2", b: "1" });
     await stage.patch({ metadata: { annotations: ASKED }, spec: { syncPolicy: { automated: null } } });
-    await stage.until("it has looked", hasObserved(stage));
+    await stage.until("it has refreshed", hasRefreshed(stage));
     await stage.idle();
     return [await say(stage), await untouched(stage, before)];
   }),
   script("terminated while nothing is under way", async (stage) => {
     await settle(stage);
     await stage.patch({ status: { operationState: { phase: "Terminating" } } });
-    await observe(stage);
+    await refreshNow(stage);
     await stage.idle();
     return [await say(stage)];
   }),
@@ -307,7 +307,7 @@ export const SCRIPTS: readonly Script[] = [
       await settle(stage);
       const before = await remember(stage);
       await stage.restart();
-      await observe(stage);
+      await refreshNow(stage);
       await stage.idle();
       return [await say(stage), await untouched(stage, before)];
     },
