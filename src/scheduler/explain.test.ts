@@ -270,7 +270,7 @@ describe("explaining a placement", () => {
       const pin = { ...{ actor: "otto", reason: "gpu", at }, kind: "instance" as const, instance: "i-a" as InstanceId };
       const directive = { pin, hold: undefined };
       const next = (over: Partial<Explained>) => explainUnit({ ...about, directive, decisions: [], ...over })[2];
-      expect(next({})).toBe("  next: it is to go to a, as ordered: `argosy plan` says how, within two minutes the scheduler does");
+      expect(next({})).toBe("  next: it is to go to a, as ordered: `argosy plan` says how; the scheduler proposes it within two minutes");
       expect(next({ owner: aRow("a") })).toBe(`  next: ${STAYS}`);
       const pool = { ...{ actor: "otto", reason: "gpu", at }, kind: "pool" as const, pool: "gpu" };
       expect(next({ directive: { pin: pool, hold: undefined } })).toContain("it is to go to pool gpu");

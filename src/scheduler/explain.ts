@@ -106,7 +106,7 @@ function nextText(about: Explained): string {
   if (proposed !== undefined) return proposed;
   const { pin } = directive;
   if (pin !== undefined && owner !== undefined && !isWherePinned(pin, owner))
-    return `it is to go to ${pinText(pin, instanceName)}, as ordered: \`argosy plan\` says how, within two minutes the scheduler does`;
+    return `it is to go to ${pinText(pin, instanceName)}, as ordered: \`argosy plan\` says how; the scheduler proposes it within two minutes`;
   if (owner === undefined) return "its instance is gone: `argosy plan` says where it goes";
   if (owner.state === "DRAINING") return `it leaves ${owner.name}, which is emptied: \`argosy drain ${owner.name}\` shows how far that is`;
   if (owner.state === "FAILED") return `${owner.name} has failed: \`argosy plan\` says where it could go`;

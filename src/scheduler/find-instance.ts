@@ -36,7 +36,7 @@ export async function placeFirst(placing: Placing, id: UnitId, signal: AbortSign
     const placement = placeUnit(question, ringsOf(unit.class));
     const decision = placementDecision(question, placement, clock.now());
     if (placement.kind === "unplaceable") {
-      log.warn({ unit: id, class: unit.class }, "Leaving a unit without an instance, none has room");
+      log.warn({ unit: id, class: unit.class }, "Leaving a unit without an instance: none has room");
       await store.placements.recordUnplaceable(id, { decision, reason: whyUnplaceable(placement.facts) }, signal);
       return {};
     }

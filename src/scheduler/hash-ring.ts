@@ -44,7 +44,7 @@ export function buildRing(nodes: readonly RingNode[], lettersOf: (key: string) =
   };
 }
 
-/** The version of the ring that these nodes would make, in whatever order they come; cheap beside building it. */
+/** The version of the ring that these nodes would make, whatever their order; cheap compared with building it. */
 export function ringVersion(nodes: readonly RingNode[]): string {
   return contentHash(sortedById(nodes).map(({ id, weight }) => [id, weight])).slice(0, 16);
 }

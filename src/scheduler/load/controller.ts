@@ -98,7 +98,7 @@ async function readAll({ readPages, clock, log }: SamplerDeps, instance: Instanc
       for await (const line of lines) if (!page.take(line)) break;
       const end = page.end();
       if (end.kind === "page") seen.set(pod, { of, sums: end.sums, atMs: clock.monotonicMs() });
-      else log.warn({ instance: instance.name, pod, rule: end.rule }, "Leaving out an instance's metrics that cannot be right");
+      else log.warn({ instance: instance.name, pod, rule: end.rule }, "Ignoring impossible metrics of an instance");
     }
   } catch (error) {
     log.debug({ error, instance: instance.name }, "Reading an instance's metrics");

@@ -168,7 +168,7 @@ async function makeStep(
   const asked =
     outcome.kind === "moved" ? undefined : await moving.askFor({ ...request, kind: kindOf(plan.goal, reason, source), actor }, signal);
   if (asked?.kind === "refused") return left(asked.why);
-  log.info({ unit: unitId, from, to, reason, plan: plan.id, move: asked?.id, actor }, "Moving a unit as a plan has it");
+  log.info({ unit: unitId, from, to, reason, plan: plan.id, move: asked?.id, actor }, "Making a step of a plan");
   validation.made(move, exchange);
   return { ...fresh, outcome: asked === undefined ? "moved" : "asked", move: asked?.id };
 }

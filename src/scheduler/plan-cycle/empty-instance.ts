@@ -74,7 +74,7 @@ export function createDrainRequests({ store: { plans, fleet }, planning, moving,
       { id, revision, state, reason: haltReason(instance), cause: undefined, attempt, halt: "wanted", decision },
       signal,
     );
-    log.warn({ instance: instance.name, units }, "Stopping an instance whose last units nothing else can fence");
+    log.warn({ instance: instance.name, units }, "Stopping an instance: only that takes the right to write from it for its last units");
   };
 
   /** Returns the plan that was carried out; `undefined`: nothing was left to be planned. */
@@ -88,7 +88,7 @@ export function createDrainRequests({ store: { plans, fleet }, planning, moving,
     if (standing === undefined) await plans.record(fresh, proposalOf(fresh), signal);
     const { id } = standing ?? fresh;
     const steps = await planning.apply(id, { actor, only: instance.id }, signal);
-    log.info({ instance: instance.name, plan: id, steps: steps.length }, "Carrying on with emptying an instance");
+    log.info({ instance: instance.name, plan: id, steps: steps.length }, "Carrying on with draining an instance");
     return fresh;
   };
   const carryOn: DrainRequests["carryOn"] = async (instance, actor, signal) => {

@@ -73,12 +73,12 @@ function balanceText({ worst, share, overMean, above }: Balance, names: Names): 
   return `fullest ${names.instance(worst)} at ${percent(share)}${ratio}, ${above} too full`;
 }
 
-function costLines({ moves }: StoredPlan, { moved, lowerBound, workspaces, moves: byReason }: PlanDocument): readonly string[] {
+function costLines({ moves }: StoredPlan, { moved, lowerBound, shedTo, workspaces, moves: byReason }: PlanDocument): readonly string[] {
   if (moves.length === 0) return ["  moves nothing"];
   const reasons = Object.entries(byReason).flatMap(([reason, count]) => (count === 0 ? [] : [`${count} ${reason}`]));
   return [
     `  ${countText(moves.length, "move")} (${reasons.join(", ")}) of ${percent(moved)} of the load and ${workspaces.moved} of ${workspaces.of} workspaces`,
-    `  at least ${countText(lowerBound.moves, "move")} of ${percent(lowerBound.load)} ${lowerBound.moves === 1 ? "was" : "were"} needed; to where it sheds to, ${percent(lowerBound.toTarget)}`,
+    `  needed at least: ${countText(lowerBound.moves, "move")} of ${percent(lowerBound.load)} of the load; ${percent(lowerBound.toTarget)} to shed down to ${percent(shedTo)}`,
   ];
 }
 
@@ -110,8 +110,8 @@ function notPlaced({ unplaceable, withoutCandidate }: PlanDocument, names: Names
 const STAYS: Readonly<Record<StayRecord["rule"], string>> = {
   MOVING: "it is being moved",
   DO_NOT_MOVE: "it is held",
-  COOL_DOWN: "it was moved not long ago",
-  FAILED_BEFORE: "a move of it failed not long ago",
+  COOL_DOWN: "it cools down after a move",
+  FAILED_BEFORE: "a move of it failed recently",
 };
 
 function stayText({ unit, instance, rule, until }: StayRecord, names: Names): string {

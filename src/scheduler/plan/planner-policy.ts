@@ -48,7 +48,7 @@ export interface PlannerPolicy {
   readonly approval: ApprovalLimits;
 }
 
-/** A plan that moves more than a share and more than the number beside it needs a person's approval. */
+/** A plan that moves more than a share, and also more than the number next to it, needs a person's approval. */
 export interface ApprovalLimits {
   /** Of the load, ppm, and applications. */
   readonly loadShare: number;

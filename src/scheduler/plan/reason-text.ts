@@ -14,15 +14,15 @@ export function causeText(cause: Cause, instanceName: (id: string) => string): s
     case "OWNER_GONE":
       return `${instanceName(cause.instance)} is gone`;
     case "SPREAD":
-      return `its group is on ${cause.instances.map(instanceName).join(", ")} and lives together`;
+      return `its group lives together and is on ${cause.instances.map(instanceName).join(", ")}`;
     case "MAY_NOT_STAY":
       return `it may not stay: ${refusalText(cause.ineligible, instanceName)}`;
     case "ABOVE":
       return `${instanceName(cause.instance)} was at ${percent(cause.share)}, above ${percent(cause.limit)} for ${minutes(cause.forMs)}`;
     case "OVERLOADED":
-      return `${instanceName(cause.instance)} is overloaded at ${percent(cause.share)} and comes down to ${percent(cause.limit)}`;
+      return `${instanceName(cause.instance)} is overloaded at ${percent(cause.share)} and should come down to ${percent(cause.limit)}`;
     case "BELOW":
-      return `${instanceName(cause.instance)} is new, at ${percent(cause.share)} of the ${percent(cause.limit)} it should take`;
+      return `${instanceName(cause.instance)} is new, at ${percent(cause.share)}, and should be filled to ${percent(cause.limit)}`;
   }
 }
 

@@ -92,7 +92,7 @@ function sumOf(amounts: readonly number[], indexes: readonly number[]): number {
   return indexes.reduce((sum, index) => sum + (amounts[index] as number), 0);
 }
 
-/** What each move costs beside the load that it moves, as a load in one dimension: the share `moveCost` of the mean unit's. */
+/** What each move costs besides the load that it moves, as a load in one dimension: the share `moveCost` of the mean unit's. */
 function fixedCostIn({ book, policy }: Planning, dimension: number): number {
   return Math.floor(((book.limits.meanUnit[dimension] as number) * policy.moveCost) / WHOLE);
 }
