@@ -17,7 +17,7 @@ import { partsApart, unitNeeds } from "./unit-needs.ts";
 /** How often a run chooses again because the instance it chose filled up meanwhile; after that the key is queued again. */
 const ATTEMPTS = 5;
 
-export interface Placing {
+export interface PlacingDeps {
   readonly store: Pick<Store, "placements">;
   readonly clock: Clock;
   readonly log: Log;
@@ -25,7 +25,7 @@ export interface Placing {
 }
 
 /** Gives a unit without an owner an instance, or records that none has room. */
-export async function placeFirst(placing: Placing, id: UnitId, signal: AbortSignal): Promise<{ readonly requeueAfterMs?: number }> {
+export async function placeFirst(placing: PlacingDeps, id: UnitId, signal: AbortSignal): Promise<{ readonly requeueAfterMs?: number }> {
   const { store, clock, log, ringsOf } = placing;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const found = await store.placements.readUnit(id, signal);
@@ -53,7 +53,7 @@ export async function placeFirst(placing: Placing, id: UnitId, signal: AbortSign
 
 /** Where a unit would go if it had to leave its instance; `undefined`: the unit is gone, has no instance, or no other one takes it. */
 export async function findOtherInstance(
-  { store, clock, ringsOf }: Omit<Placing, "log">,
+  { store, clock, ringsOf }: Omit<PlacingDeps, "log">,
   id: UnitId,
   signal: AbortSignal,
 ): Promise<{ readonly unit: PlacementUnit; readonly target: Instance } | undefined> {

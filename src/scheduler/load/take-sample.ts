@@ -23,7 +23,7 @@ export interface Measurement {
   readonly weights: CpuWeights;
 }
 
-export interface Taken {
+export interface SampledLoads {
   readonly units: readonly { readonly unitId: UnitId; readonly epoch: number; readonly load: UnitLoad; readonly whole: LoadVector }[];
   /** Sum of what was measured now; CPU that was not is as it was known. */
   readonly total: LoadVector;
@@ -38,7 +38,7 @@ const UNKNOWN_MS = 300_000;
  * left as it was. Git requests are derived from the number of applications: they can be measured only where pods can be reached, and a
  * load that is measured only sometimes would jump.
  */
-export function takeSample({ at, units, rates, environmentOf, weights }: Measurement): Taken {
+export function takeSample({ at, units, rates, environmentOf, weights }: Measurement): SampledLoads {
   const signals = units.map((unit) => ({ ...unit, unit: unit.unitId }));
   const dealt = attributeLoad(signals, signalsOf(rates, environmentOf), weights);
   let total = ZERO_LOAD;

@@ -81,7 +81,7 @@ export function createPlanRequests(deps: PlanningDeps): PlanRequests {
       const plan = await plans.read(id, signal);
       const at = clock.now();
       if (plan === undefined) throw new GoneError(`there is no plan ${id}; \`argosy plan\` makes one`, { code: "plan.unknown" });
-      refuseStale(plan, at);
+      refuseUnusable(plan, at);
       const before = await readBefore(deps, id, signal);
       const steps = await makeSteps(deps, { plan, actor, before, at }, concerning(plan.moves, only), signal);
       const all = [...steps, ...leaving(unplaceableSteps(plan), only)];
@@ -101,7 +101,7 @@ export function createPlanRequests(deps: PlanningDeps): PlanRequests {
   };
 }
 
-function refuseStale({ id, goal, expiresAt }: StoredPlan, at: Millis): void {
+function refuseUnusable({ id, goal, expiresAt }: StoredPlan, at: Millis): void {
   if (goal === "add" || goal === "remove")
     throw new RefusedError(`plan ${id} is about a fleet that is not there: change fleet.yaml, or \`argosy plan drain\``, {
       code: "plan.supposed",
@@ -144,7 +144,7 @@ async function makeSteps(
 }
 
 const DEPLOYED = { kind: "deployed" } as const;
-const LOST = { full: "the instance it should go to filled up, or takes nothing now", stale: "it was moved or changed at this moment" };
+const LOST_RACE = { full: "the instance it should go to filled up, or takes nothing now", stale: "it was moved or changed at this moment" };
 
 /** Makes one step: validates it by current rows, then changes the owner if nothing is deployed, or else requests a live move. */
 async function makeStep(
@@ -164,7 +164,7 @@ async function makeStep(
   const decision = moveDecision(plan, move, { at: clock.now(), actor });
   const request = { unitId, to, epoch, reason, ceiling, plan: plan.id };
   const outcome = verdict.isLive ? DEPLOYED : await plans.commitMove({ ...request, from, decision }, signal);
-  if (outcome.kind === "full" || outcome.kind === "stale") return left(LOST[outcome.kind]);
+  if (outcome.kind === "full" || outcome.kind === "stale") return left(LOST_RACE[outcome.kind]);
   const asked =
     outcome.kind === "moved" ? undefined : await moving.askFor({ ...request, kind: kindOf(plan.goal, reason, source), actor }, signal);
   if (asked?.kind === "refused") return left(asked.why);

@@ -38,9 +38,9 @@ export function groupsOf(units: readonly PlanUnit[], at: Millis, policy: Planner
     if (name !== undefined) groups.set(name, first);
     members.push(first);
   }
-  const when = { at, policy };
+  const moment = { at, policy };
   return members.map((each, index) => {
-    const constraints = constraintsOf(each, split, when);
+    const constraints = constraintsOf(each, split, moment);
     return { index, key: keyOf(each), units: each, load: sumOf(each), constraints, isPlain: constraints === NO_CONSTRAINTS };
   });
 }
@@ -66,20 +66,20 @@ function sumOf([first, ...others]: Members): readonly number[] {
   return rest.reduce((sum, amounts) => sum.map((amount, index) => amount + (amounts[index] as number)), amountsOf(first.load));
 }
 
-interface When {
+interface Moment {
   readonly at: Millis;
   readonly policy: PlannerPolicy;
 }
 
-function constraintsOf(units: readonly PlanUnit[], split: ReadonlySet<string>, when: When): PlacementConstraints {
+function constraintsOf(units: readonly PlanUnit[], split: ReadonlySet<string>, moment: Moment): PlacementConstraints {
   const isSplit = ({ workspaceId }: PlanUnit): boolean => split.has(workspaceId);
   if (units.every((unit) => unit.needs === undefined && unit.failed === undefined && !isSplit(unit))) return NO_CONSTRAINTS;
   const apart = units.flatMap((unit) => [unit.needs?.apart ?? [], isSplit(unit) ? partsApart(unit.workspaceId) : []].flat());
-  return { needs: units.flatMap(({ needs }) => needs ?? []), apart, failedAt: units.flatMap((unit) => failedAt(unit, when)) };
+  return { needs: units.flatMap(({ needs }) => needs ?? []), apart, failedAt: units.flatMap((unit) => failedAt(unit, moment)) };
 }
 
 /** Instances that a unit is not sent to now, because a move of it to there failed. */
-export function failedAt({ failed }: PlanUnit, { at, policy }: When): readonly InstanceId[] {
+export function failedAt({ failed }: PlanUnit, { at, policy }: Moment): readonly InstanceId[] {
   return failed !== undefined && at < failedUntil(failed, policy) ? [failed.to] : [];
 }
 

@@ -1,4 +1,4 @@
-export interface Terms {
+export interface CoverTerms {
   /** What each member costs besides its amount. */
   readonly fixedCost: number;
   /** How many may be taken; at least what `fewestFor` says. Absent: any number. */
@@ -18,7 +18,7 @@ export interface Terms {
 export function cover(
   amounts: readonly number[],
   excess: number,
-  { fixedCost, most = Number.POSITIVE_INFINITY }: Terms,
+  { fixedCost, most = Number.POSITIVE_INFINITY }: CoverTerms,
 ): readonly number[] {
   let best: Cover | undefined;
   const taken: number[] = [];
@@ -66,7 +66,7 @@ interface Cover {
   readonly cost: number;
 }
 
-interface Begun {
+interface CoverSoFar {
   readonly taken: readonly number[];
   readonly sum: number;
   readonly amounts: readonly number[];
@@ -76,7 +76,7 @@ interface Begun {
 function cheaper(
   best: Cover | undefined,
   last: readonly number[] | undefined,
-  { taken, sum, amounts, fixedCost }: Begun,
+  { taken, sum, amounts, fixedCost }: CoverSoFar,
 ): Cover | undefined {
   if (last === undefined) return best;
   const cost = last.reduce((total, index) => total + (amounts[index] as number) + fixedCost, sum + fixedCost * taken.length);

@@ -3,7 +3,7 @@ import { NO_CONSTRAINTS, whyNotStay } from "../eligibility.ts";
 import { shareOf } from "../utilisation.ts";
 import type { AffinityGroup } from "./affinity-groups.ts";
 import { NOTHING, NOWHERE } from "./ledger.ts";
-import { commit, type Found, findCandidate, nameCandidate, type Planning, type Search } from "./planning.ts";
+import { type CandidateSearch, commit, type FoundCandidate, findCandidate, nameCandidate, type Planning } from "./planning.ts";
 import type { Cause } from "./record.ts";
 
 /**
@@ -64,7 +64,7 @@ function whyApart(
 }
 
 /** Brings a group together where most of its units are already, if there is room for it: that moves the fewest units. */
-function gatherGroup(planning: Planning, search: Search): Found | undefined {
+function gatherGroup(planning: Planning, search: CandidateSearch): FoundCandidate | undefined {
   const { book } = planning;
   const { group, cause } = search;
   if (cause.rule !== "SPREAD" && cause.rule !== "UNPLACED") return undefined;

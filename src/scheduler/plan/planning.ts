@@ -75,7 +75,7 @@ export function noteBlockedBy(planning: Planning, found: BlockedBy): void {
   if (!planning.blockedBy.has(key)) planning.blockedBy.set(key, found);
 }
 
-export interface Search {
+export interface CandidateSearch {
   readonly group: AffinityGroup;
   readonly cause: Cause;
   readonly reason: MoveReason;
@@ -84,14 +84,14 @@ export interface Search {
   readonly except: number;
 }
 
-export interface Found {
-  readonly search: Search;
+export interface FoundCandidate {
+  readonly search: CandidateSearch;
   readonly to: number;
   readonly record: MoveRecord;
 }
 
 /** Finds an instance for a group by the rule of placement. If there is none, that is recorded. */
-export function findCandidate(planning: Planning, search: Search): Found | undefined {
+export function findCandidate(planning: Planning, search: CandidateSearch): FoundCandidate | undefined {
   const { book } = planning;
   const { group, bounds, except } = search;
   const full = walkOf(planning, group);
@@ -112,14 +112,14 @@ export function findCandidate(planning: Planning, search: Search): Found | undef
 }
 
 /** An instance that the planner names itself: the other side of an exchange, or the new instance that it fills. */
-export function nameCandidate(planning: Planning, search: Search, to: number): Found {
+export function nameCandidate(planning: Planning, search: CandidateSearch, to: number): FoundCandidate {
   const question = questionOf(planning, search, { candidates: [to], walk: 1, preferred: undefined });
   const choice = { candidate: to, bound: search.bounds[0] as number, rank: 0 };
   return { search, to, record: recordOf(planning, search, { question, choice }) };
 }
 
 /** Makes the move: in the book, in the list of moves, and among the records. */
-export function commit({ book, moves, records, moved }: Planning, { search, to, record }: Found): void {
+export function commit({ book, moves, records, moved }: Planning, { search, to, record }: FoundCandidate): void {
   const { group, reason } = search;
   const target = book.candidates[to]?.id as InstanceId;
   for (const { id, owner, epoch } of group.units) if (owner !== target) moves.push({ unit: id, from: owner, to: target, epoch, reason });
@@ -161,7 +161,11 @@ interface ShownCandidates {
   readonly preferred: InstanceId | undefined;
 }
 
-function questionOf({ book }: Planning, { group, bounds }: Search, { candidates, walk, preferred }: ShownCandidates): CandidateQuestion {
+function questionOf(
+  { book }: Planning,
+  { group, bounds }: CandidateSearch,
+  { candidates, walk, preferred }: ShownCandidates,
+): CandidateQuestion {
   const views = candidates.map(
     (candidate): LoadedInstance => ({
       ...book.offer(candidate, group),
@@ -177,7 +181,7 @@ interface Chosen {
   readonly choice: Choice | undefined;
 }
 
-function recordOf({ book }: Planning, { group, cause, reason }: Search, { question, choice }: Chosen): MoveRecord {
+function recordOf({ book }: Planning, { group, cause, reason }: CandidateSearch, { question, choice }: Chosen): MoveRecord {
   const units = group.units.map(({ id }) => id);
   const bound = choice?.bound ?? (question.bounds.at(-1) as number);
   const passed = choice === undefined ? question.views : question.views.slice(0, choice.rank < 0 ? question.walk : choice.rank);

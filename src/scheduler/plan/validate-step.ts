@@ -87,10 +87,10 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
       if (isThere(move)) return { kind: "there" };
       const target = loadedInstance(move.to);
       const dropped = droppedBy(move, target);
-      if (dropped !== undefined) return { kind: "dropped", why: `${follows(move, exchange, dropped)}${dropText(dropped, nameOf)}` };
+      if (dropped !== undefined) return { kind: "dropped", why: `${postponedPrefix(move, exchange, dropped)}${dropText(dropped, nameOf)}` };
       const { from } = move;
       if (from === undefined) return { kind: "dropped", why: "it has no instance: the scheduler places it as soon as one has room" };
-      const why = whyNoExchange(move, exchange) ?? blockedByOn(move, exchange.some(hasBegun) ? [] : asked(move, from, exchange));
+      const why = whyNoExchange(move, exchange) ?? whyBlocked(move, exchange.some(hasBegun) ? [] : asked(move, from, exchange));
       if (why !== undefined) return { kind: "dropped", why };
       const ceiling = ceilingOf(target?.capacity ?? ZERO_LOAD, hardLimit);
       return { kind: "go", from, ceiling, isLive: deployed.has(move.unit), source: stateOf(from) };
@@ -109,11 +109,11 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
     return exchange.flatMap((each) => (each.from === undefined ? [] : askedOf(units.get(each.unit), each, each.from)));
   }
 
-  function follows(move: PlannedMove, exchange: readonly PlannedMove[], { rule }: Dropped): string {
-    return rule === "REFUSED" && partnersOf(move, exchange).some((partner) => !isThere(partner)) ? FOLLOWS : "";
+  function postponedPrefix(move: PlannedMove, exchange: readonly PlannedMove[], { rule }: Dropped): string {
+    return rule === "REFUSED" && partnersOf(move, exchange).some((partner) => !isThere(partner)) ? POSTPONED : "";
   }
 
-  function blockedByOn({ reason }: PlannedMove, asked: readonly AskedMoves[]): string | undefined {
+  function whyBlocked({ reason }: PlannedMove, asked: readonly AskedMoves[]): string | undefined {
     if (reason === "FORCED") return undefined;
     const urgency: Urgency = reason === "HOT" ? "hot" : "voluntary";
     const blockedBy = budget.gate(urgency) ?? budget.whyNot(asked, urgency);
@@ -160,7 +160,7 @@ function whyNoPartner(
 }
 
 /** How the reason begins for a step that waits until the other half of its exchange has left. */
-const FOLLOWS = "it follows when what changes places with it has left: ";
+const POSTPONED = "it follows when what changes places with it has left: ";
 
 function askedOf(unit: PlanUnit | undefined, { to }: PlannedMove, from: InstanceId): readonly AskedMoves[] {
   return [{ units: unit === undefined ? [] : [unit], from, to }];

@@ -3,7 +3,7 @@ import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import { type LoadVector, loadVector } from "../../domain/load.ts";
 import type { MoveReason } from "../../domain/plan.ts";
 import { FIRST_WEIGHTS } from "../load/cpu-weights.ts";
-import { type CountedLoad, type Taken, takeSample } from "../load/take-sample.ts";
+import { type CountedLoad, type SampledLoads, takeSample } from "../load/take-sample.ts";
 import { assembleSnapshot, type ClassState, type PlanningFacts, type PlanningUnit, presentLoads } from "../plan/assemble.ts";
 import { makePlan } from "../plan/make-plan.ts";
 import { nextClassState } from "../plan/next-class-state.ts";
@@ -87,7 +87,7 @@ interface Moment extends Pick<PlanningFacts, "instances" | "state"> {
 
 /** Rows after one sample of every instance: what was measured of each unit, and of all together. */
 function measure(rows: readonly PlanningUnit[], { at, instances, state, applicationsOf }: Moment): PlanningFacts {
-  const taken = new Map<string, Taken["units"][number]>();
+  const taken = new Map<string, SampledLoads["units"][number]>();
   const instanceLoads = instances.map(({ id }) => {
     const units = rows.filter(({ unit }) => unit.owner === id).map((row) => countedOf(row, applicationsOf(row)));
     const applicationsIn = ({ destinations }: CountedLoad): number => destinations.reduce((sum, { applications }) => sum + applications, 0);
