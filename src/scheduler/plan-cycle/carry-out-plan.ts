@@ -43,7 +43,7 @@ export interface PlanRequests {
   /** Makes and keeps a plan. */
   plan(className: string, wanted: Wanted, signal: AbortSignal): Promise<StoredPlan>;
   /**
-   * Makes each step of a plan that is still valid, in order: at once if nothing is deployed, else by requesting a live move. If the plan
+   * Makes the steps of a plan that are still valid, in order: at once if nothing is deployed, else by requesting a live move. If the plan
    * was carried out before, steps that were made or are being made stay, and the others are tried again. With `only`, makes only the
    * steps that leave this instance. Throws `GoneError` for an unknown plan, `RefusedError` for one that has expired, or that supposes
    * a fleet that is not there.
