@@ -2,7 +2,7 @@ import { RefusedError } from "../domain/errors.ts";
 import type { EmptyInstance, PlaceElsewhere } from "../health/port.ts";
 import { HEALTH } from "../health/quarantine/entries.ts";
 import { createMoveRequests, type MoveRequests } from "../mover/request-moves.ts";
-import { elsewhere } from "../scheduler/find-instance.ts";
+import { findOtherInstance } from "../scheduler/find-instance.ts";
 import type { ApprovalLimits } from "../scheduler/plan/planner-policy.ts";
 import { createPlanRequests, type PlanRequests } from "../scheduler/plan-cycle/carry-out-plan.ts";
 import { createDrainRequests, type DrainRequests } from "../scheduler/plan-cycle/empty-instance.ts";
@@ -35,7 +35,7 @@ export function approvalLimits({ approval }: Context["config"]["moves"]): Approv
 export function placingElsewhere({ moving, store, clock }: Pick<RequestPorts, "moving"> & Pick<Parts, "store" | "clock">): PlaceElsewhere {
   const ringsOf = createRingMemo();
   return async (id, why, signal) => {
-    const found = await elsewhere({ store, clock, ringsOf }, id, signal);
+    const found = await findOtherInstance({ store, clock, ringsOf }, id, signal);
     if (found === undefined) return "no other instance takes it";
     return refusalOf(moving.ask({ ...found, kind: "evacuation", isFailOver: true, actor: HEALTH, words: why }, signal));
   };

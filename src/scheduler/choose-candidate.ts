@@ -1,4 +1,4 @@
-/** Instances as they are chosen from: by index, with one unit in mind. */
+/** The instances that one unit can choose from, each known by its index. */
 export interface CandidateSet {
   /** How many instances there are. */
   readonly size: number;
@@ -6,7 +6,7 @@ export interface CandidateSet {
   admits(candidate: number, bound: number): boolean;
   /** Utilisation of the instance in its fullest dimension with the unit on it, in parts per million. */
   shareWith(candidate: number): number;
-  /** Decides between instances that are equally loaded: a hash of unit and instance. */
+  /** Breaks ties between equally loaded instances: a hash of unit and instance. */
   tie(candidate: number): string;
 }
 
@@ -14,7 +14,7 @@ export interface Choice {
   readonly candidate: number;
   /** The bound it stays within. */
   readonly bound: number;
-  /** Its place in the walk, from 0; -1 when no candidate of the walk would do and the least loaded instance was taken. */
+  /** Its place in the walk, from 0; -1 if no candidate of the walk was within the bound and the least loaded instance was taken. */
   readonly rank: number;
 }
 

@@ -52,7 +52,7 @@ const aDecision = (subject: string): Decision => ({
   details: {},
 });
 
-/** An instance with room for `applications`, of which nine in ten are handed out. */
+/** An instance with capacity for `applications`, of which placements use nine in ten. */
 async function addInstance(name: string, applications: number, state: Instance["state"] = "ACTIVE"): Promise<void> {
   const instance: Instance = {
     id: name as InstanceId,
@@ -114,7 +114,7 @@ describe("a unit without owner", () => {
   /** More than one sweep tries. */
   const MANY = 1_001;
 
-  it("is found behind any number of others that are not ours", async () => {
+  it("is found behind any number of units of other processes' shares", async () => {
     await addInstance("a", 100);
     for (let index = 0; index < MANY; index += 1) await addUnit(`theirs ${index}`);
     const unit = await addUnit("anna");
@@ -122,7 +122,7 @@ describe("a unit without owner", () => {
     await eventually("it is placed", async () => (await ownerOf(unit)) === "a");
   });
 
-  it("has its turn behind any number of others that nothing takes", async () => {
+  it("has its turn behind any number of units that fit nowhere", async () => {
     await addInstance("a", 1);
     const units: UnitId[] = [];
     for (let index = 0; index < MANY; index += 1) units.push(await addUnit(`anna ${index}`));
@@ -131,7 +131,7 @@ describe("a unit without owner", () => {
     start();
     await eventually("the others were tried", async () => isTried(units[MANY - 2] as UnitId));
     await addInstance("b", 1, "CORDONED");
-    await eventually("the next sweep goes on behind them", async () => isTried(last));
+    await eventually("the next sweep continues after them", async () => isTried(last));
   });
 
   it("is placed as soon as it is recorded, with its decision in the journal", async () => {
@@ -148,7 +148,7 @@ describe("a unit without owner", () => {
     });
   });
 
-  it("that was recorded while nobody listened is found", async () => {
+  it("is found if it was recorded while nobody listened", async () => {
     await addInstance("a", 100);
     const unit = await addUnit("anna");
     start();
@@ -165,7 +165,7 @@ describe("a unit without owner", () => {
     await eventually("it is placed", async () => (await ownerOf(unit)) === "a");
   });
 
-  it("is journaled once for one reason, however often loads change", async () => {
+  it("is journaled once for each reason, however often loads change", async () => {
     await addInstance("a", 2);
     let asked = 0;
     start({
@@ -182,7 +182,7 @@ describe("a unit without owner", () => {
     const before = asked;
     await addUnit("anna", "second");
     await addInstance("gone", 1, "RETIRED");
-    await eventually("it was looked at again", async () => asked > before);
+    await eventually("it was tried again", async () => asked > before);
     expect(await verdictsOf(unit)).toEqual(["UNPLACEABLE"]);
     await addInstance("warming", 100, "WARMING");
     await eventually("another reason is another entry", async () => (await verdictsOf(unit)).length === 2);
@@ -247,8 +247,8 @@ describe("a unit without owner", () => {
   });
 });
 
-describe("an instance whose version is not safe any more", () => {
-  it("is given nobody, and the refusal says why", async () => {
+describe("an instance whose version is below the floor", () => {
+  it("gets no unit, and the refusal says why", async () => {
     await addInstance("a", 100);
     await store.fleet.applyFleet({ ...aFleet(), versions: { ...aFleet().versions, floor: "3.6.0" } }, "otto", never);
     start();
@@ -275,7 +275,7 @@ describe("a unit whose instances are judged", () => {
     return ownerOf(unit);
   };
 
-  it("goes to none that stands still or fails, waits where all do, and is placed when one works again", async () => {
+  it("goes to no instance that stands still or fails, waits if all do, and is placed when one works again", async () => {
     for (const [name, state] of [
       ["a", "stalled"],
       ["b", "failed"],
@@ -293,7 +293,7 @@ describe("a unit whose instances are judged", () => {
     await eventually("it is placed", async () => (await ownerOf(unit)) === "c");
   });
 
-  it("goes to one that nobody has judged yet, or not of late, before one that nobody can tell of", async () => {
+  it("goes to an instance without a fresh verdict before one whose health is unknown", async () => {
     await addInstance("a", 100);
     await judged("a", "unknown");
     await addInstance("b", 100);
@@ -302,7 +302,7 @@ describe("a unit whose instances are judged", () => {
     expect(await placed()).toBe("b");
   });
 
-  it("is placed where nobody can tell of any", async () => {
+  it("is placed if the health of every instance is unknown", async () => {
     await addInstance("a", 100);
     await judged("a", "unknown");
     start();
@@ -323,7 +323,7 @@ describe("schedulers that race", () => {
     for (const unit of units) await eventually("it is decided", async () => (await verdictsOf(unit)).length > 0);
   });
 
-  it("look again when the seat they chose filled up, or somebody else placed the unit", async () => {
+  it("choose again when the instance they chose filled up, and stop when somebody else placed the unit", async () => {
     await addInstance("a", 100);
     const outcomes = ["full", "stale"] as const;
     let asked = 0;
@@ -340,7 +340,7 @@ describe("schedulers that race", () => {
     expect(asked).toBe(3);
   });
 
-  it("do not give up a unit whose seats keep filling up", async () => {
+  it("do not give up a unit whose chosen instances keep filling up", async () => {
     await addInstance("a", 100);
     let isFilling = true;
     let asked = 0;

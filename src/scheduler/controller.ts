@@ -27,13 +27,13 @@ export interface Scheduler {
   idle(): Promise<void>;
 }
 
-/** How often units without owner are looked for, in ms: a lost notification costs no more than this. */
+/** Time between two sweeps for units without an owner, in ms: a lost notification costs no more than this. */
 const SWEEP_MS = 15_000;
-/** How many units of ours one sweep tries. The next one goes on behind them, so those that nothing takes keep no other one waiting for ever. */
+/** How many units of this process's share one sweep tries. The next sweep continues after them, so units that fit nowhere cannot block the rest. */
 const SWEEP_LIMIT = 1_000;
 const AT_ONCE = 8;
 
-/** Gives every unit without owner its first instance, at once and off any planning cycle. */
+/** Gives every unit without an owner its first instance, at once and outside the planning cycle. */
 export function createScheduler(deps: SchedulerDeps): Scheduler {
   const { store, partition, clock, rng, log } = deps;
   const ending = new AbortController();

@@ -78,7 +78,7 @@ describe("what a unit demands of an instance", () => {
     }
   });
 
-  it("is one that works: what stands still or fails takes nothing new, what nobody can tell of only where it has to do", () => {
+  it("is one that works: one that stands still or fails takes nothing new, one of unknown health only if that is allowed", () => {
     for (const health of ["stalled", "failed", "unknown"] as const) {
       const refusal = { instance: "a", rule: "HEALTH", health };
       expect(whyNotEligible(NO_CONSTRAINTS, { ...OFFER, health })).toEqual(refusal);
@@ -87,7 +87,7 @@ describe("what a unit demands of an instance", () => {
     }
   });
 
-  it("sends nobody away for an old version or a move that failed once, but for all other demands", () => {
+  it("sends no unit away for an old version or a failed move, but for every other demand", () => {
     expect(whyNotStay(NO_CONSTRAINTS, offer({ isBelowFloor: true }))).toBeUndefined();
     expect(whyNotStay({ ...NO_CONSTRAINTS, failedAt: [A] }, OFFER)).toBeUndefined();
     expect(whyNotStay(NO_CONSTRAINTS, offer({ dedication: "acme" }))).toMatchObject({ rule: "DEDICATION" });

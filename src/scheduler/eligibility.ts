@@ -3,29 +3,29 @@ import type { InstanceId } from "../domain/ids.ts";
 import type { InstanceState } from "../domain/instance.ts";
 import type { InstanceTraits, UnitNeeds } from "../domain/needs.ts";
 
-/** Everything a unit, or a group of units that live together, demands of an instance beside room. */
+/** What a unit, or a group of units that live together, demands of an instance apart from capacity. */
 export interface PlacementConstraints {
   readonly class?: string;
   readonly needs: readonly UnitNeeds[];
-  /** Names of groups of which an instance holds one member at most. One that stands here twice can be met nowhere. */
+  /** Names of groups of which an instance may hold only one member. A name that is listed twice cannot be met by any instance. */
   readonly apart: readonly string[];
   /** The instance where the rest of its group lives. */
   readonly joins?: InstanceId;
-  /** Instances to which a move of it failed not long ago. */
+  /** Instances to which a move of it failed recently. */
   readonly failedAt: readonly InstanceId[];
 }
 
 export const NO_CONSTRAINTS: PlacementConstraints = { needs: [], apart: [], failedAt: [] };
 
-/** An instance as far as eligibility goes. */
+/** The facts about one instance that decide whether it is eligible. */
 export interface Offer {
   readonly id: InstanceId;
   readonly state: InstanceState;
-  /** What its health says against new units; absent: nothing, or nobody judges it. */
+  /** Why its health speaks against new units; absent: it does not, or there is no verdict. */
   readonly health?: UnfitState;
-  /** Absent: nothing is known but the class it was found in, so it meets no demand. */
+  /** Absent: only its class is known, so it meets no other demand. */
   readonly traits?: InstanceTraits;
-  /** Groups of `Wish.apart` that have a member here already. */
+  /** Groups of `PlacementConstraints.apart` that have a member here already. */
   readonly occupied?: readonly string[];
 }
 
@@ -44,13 +44,13 @@ export const DEMANDS = [
 ] as const;
 export type Demand = (typeof DEMANDS)[number];
 
-/** An instance that does not offer what is demanded: `wants` is what was, `has` what there is. */
+/** Why an instance is not eligible. `wants`: what is demanded; `has`: what the instance offers. */
 export type Ineligible =
   | { readonly instance: InstanceId; readonly rule: "STATE"; readonly state: InstanceState }
   | { readonly instance: InstanceId; readonly rule: "HEALTH"; readonly health: UnfitState }
   | { readonly instance: InstanceId; readonly rule: Demand; readonly wants: string; readonly has: string };
 
-/** A demand that is not met: what was wanted and what there is. */
+/** A demand that is not met: what is demanded, and what the instance offers. */
 type Unmet = readonly [wants: string, has: string] | undefined;
 
 const UNKNOWN = "unknown";
@@ -67,8 +67,8 @@ const firstUnmet = (constraints: PlacementConstraints, demand: (needs: UnitNeeds
 };
 
 /**
- * Each demand with the question that refuses an instance. An instance that is dedicated takes nobody else's units, and a unit
- * that wants dedicated instances goes to no other. A unit without needs goes anywhere that is open to all.
+ * For each demand, the check that refuses an instance. A dedicated instance takes nobody else's units, and a unit that needs
+ * dedicated instances goes to no other. A unit without needs goes to any instance that is open to all.
  */
 const RULES: Readonly<Record<Demand, (constraints: PlacementConstraints, offer: Offer) => Unmet>> = {
   CLASS: (constraints, { traits }) => differs(constraints.class, traits === undefined ? constraints.class : traits.class),
@@ -93,13 +93,13 @@ const RULES: Readonly<Record<Demand, (constraints: PlacementConstraints, offer: 
   FAILED_BEFORE: ({ failedAt }, { id }) => (failedAt.includes(id) ? ["an instance it could be moved to", id] : undefined),
 };
 
-/** Demands that only bear on where a unit goes: one that is there already is not sent away for them. */
+/** Demands that count only when a unit arrives: a unit that is there already is not sent away because of them. */
 const ON_ARRIVAL: readonly Demand[] = ["FLOOR", "FAILED_BEFORE"];
 const TO_STAY = DEMANDS.filter((demand) => !ON_ARRIVAL.includes(demand));
 
 /**
- * Why a unit may not be put on an instance, leaving room aside; `undefined` when it may. One that stands still or fails takes nothing new, and
- * neither does one of which nobody can tell, unless it has to do (`takesUnknown`).
+ * Why a unit may not be put on an instance, capacity aside; `undefined` when it may. An instance that stands still or fails takes
+ * nothing new. Neither does one whose health is unknown, unless `takesUnknown` is set.
  */
 export function whyNotEligible(constraints: PlacementConstraints, offer: Offer, takesUnknown = false): Ineligible | undefined {
   const { id, state, health } = offer;

@@ -31,8 +31,8 @@ test("an instance is explained by its state, how full it is, since when too full
     "  20 milliCpu of 1000, 2 %",
     "  0 gitPerMinute of 1, 0 %",
     "  it was measured at 2023-11-14T22:13:20Z",
-    "  too full since 2023-11-14T22:13:20Z: plans let it shed once that lasts half a day, or an hour beyond 90 %",
-    "  overloaded since 2023-11-14T22:13:21Z: plans let it shed at once",
+    "  too full since 2023-11-14T22:13:20Z: plans move units away once that has lasted half a day, or an hour beyond 90 %",
+    "  overloaded since 2023-11-14T22:13:21Z: plans move units away at once",
     "  2023-11-14T22:13:20Z CORDONED (COMMAND): odd disk",
     "  2023-11-14T22:13:20Z CORDONED (COMMAND)",
   ]);

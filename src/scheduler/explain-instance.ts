@@ -15,7 +15,7 @@ export interface ExplainedInstance {
   readonly measured: { readonly at: Millis; readonly total: LoadVector } | undefined;
   readonly aboveSince: Millis | undefined;
   readonly overloadedSince: Millis | undefined;
-  /** About it, newest first. */
+  /** Decisions about it, newest first. */
   readonly decisions: readonly Decision[];
 }
 
@@ -43,8 +43,8 @@ export function explainInstance({
     measured === undefined ? "  it was never measured" : `  it was measured at ${rfc3339(measured.at)}`,
     ...(aboveSince === undefined
       ? []
-      : [`  too full since ${rfc3339(aboveSince)}: plans let it shed once that lasts half a day, or an hour beyond 90 %`]),
-    ...(overloadedSince === undefined ? [] : [`  overloaded since ${rfc3339(overloadedSince)}: plans let it shed at once`]),
+      : [`  too full since ${rfc3339(aboveSince)}: plans move units away once that has lasted half a day, or an hour beyond 90 %`]),
+    ...(overloadedSince === undefined ? [] : [`  overloaded since ${rfc3339(overloadedSince)}: plans move units away at once`]),
     ...decisions.slice(0, DECISIONS_SHOWN).map(lineOf),
   ];
 }

@@ -19,7 +19,7 @@ import { DEFAULT_POLICY } from "./policy.ts";
 import { aFacts, aRow, aUnitRow } from "./testing/facts.ts";
 import { NOON } from "./testing/snapshots.ts";
 
-/** Nothing is under way, and nobody proposes anything. */
+/** Nothing is under way, and no plan proposes anything. */
 const explainUnit = (about: Omit<Explained, "owner" | "move" | "plans" | "now"> & Partial<Explained>): readonly string[] => {
   const owner = about.unit.owner === undefined ? undefined : aRow(about.unit.owner.replace(/^i-/, ""));
   return explainAll({ owner, move: undefined, plans: [], now: NOON, ...about });
@@ -60,9 +60,9 @@ function explained(candidates: readonly Candidate[], owner?: string) {
 }
 
 describe("explaining a placement", () => {
-  it("says that somebody changed the register, beside why the unit lives there", () => {
+  it("says that somebody changed the owner binding, besides why the unit lives there", () => {
     const { stored } = explained([aCandidate("a", 2_000)], "a");
-    const reason = "the register was edited and put back";
+    const reason = "the owner binding was edited and put back";
     const repair = { ...stored, kind: "register", verdict: "REPAIRED", rule: "EDITED", details: { reason } } as const;
     const unit = { id: "u-1", workspaceId: "w-1", bucket: 0, class: "c", owner: "a", epoch: 7, phase: "IDLE" } as unknown as PlacementUnit;
     const about = { unit, namespace: "anna", directive: NO_DIRECTIVE, instanceName: (id: string) => id };
@@ -71,7 +71,7 @@ describe("explaining a placement", () => {
     expect(lines[4]).toContain("a was chosen");
   });
 
-  it("names the preferred instance, who was refused with numbers, and what would move the unit", () => {
+  it("names the preferred instance, the refused ones with numbers, and what would move the unit", () => {
     const { lines } = explained([aCandidate("a", 2_000), aCandidate("b", 2_000), aCandidate("c", 89_500)], "a");
     expect(lines).toEqual([
       "workspace anna lives on A (epoch 7, IDLE), class eu/shared/public",
@@ -96,7 +96,7 @@ describe("explaining a placement", () => {
     expect(lines[3]).toContain("no candidate of the ring stayed under 60 % (fleet mean 0 %), it was the least loaded that did");
   });
 
-  it("tells what people have ordered about it, and that a pin refused an instance", () => {
+  it("says what people have ordered about it, and that a pin refused an instance", () => {
     const { question } = explained([aCandidate("a", 0), aCandidate("b", 0)]);
     const constraints = { ...NO_CONSTRAINTS, needs: [{ pinnedTo: ["x" as InstanceId] }] };
     const pinned = { ...question, unit: { ...question.unit, constraints } };
@@ -112,7 +112,7 @@ describe("explaining a placement", () => {
     expect(lines).toContain("    refused: A, the workspace is pinned to X");
   });
 
-  it("tells the last move with its plan, its cause and who was passed over", () => {
+  it("shows the last move with its plan, its cause and the instances that were passed over", () => {
     const A = aRow("a");
     const facts = aFacts([A, aRow("b")], [aUnitRow("x", "a", 10)]);
     const made = makePlan(facts, { kind: "drain", instance: A }, { at: NOON });
@@ -135,7 +135,7 @@ describe("explaining a placement", () => {
     expect(lines({ ...decision.details, record: null })).toHaveLength(3);
   });
 
-  it("goes by the newest placement, whatever was decided since about other things", () => {
+  it("explains the newest placement, whatever else was decided since", () => {
     const { stored, question } = explained([aCandidate("c", 0)], "c");
     const unit = question.unit as PlacementUnit;
     const newest = { ...stored, kind: "instance" as const, details: {} };
@@ -191,7 +191,7 @@ describe("explaining a placement", () => {
     ]);
   });
 
-  it("gives the recorded verdict again when the recorded question is asked again (P5)", () => {
+  it("rests on records from which the recorded verdict follows again (P5)", () => {
     const { stored } = explained([aCandidate("a", 59_500), aCandidate("b", 10_000), aCandidate("c", 2_000)], "c");
     const details = stored.details as unknown as {
       readonly chosen: string;
@@ -223,7 +223,7 @@ describe("explaining a placement", () => {
     const placed = decided("CHOSEN", { chosen: "i-a" }, "PREFERRED");
     const moved = { move: "m-1", from: "i-a", to: "i-b", fromEpoch: 6, toEpoch: 7, moveKind: "voluntary", actor: "otto", phase: "COMMIT" };
 
-    it("tells a live move, which is recorded without what it rests on, and all that was before it", () => {
+    it("shows a live move, which is recorded without its basis, and everything before it", () => {
       const asked = decided("MOVE_REQUESTED", { move: "m-1", to: "i-b", actor: "otto" }, "COMMAND");
       expect(explainUnit({ ...about, decisions: [decided("MOVED", moved), asked, placed] }).slice(2)).toEqual([
         "  2023-11-14T22:13:20Z moved from a to b, asked for by otto",
@@ -232,7 +232,7 @@ describe("explaining a placement", () => {
       ]);
     });
 
-    it("takes what the move rests on from the plan whose step it was", () => {
+    it("takes the basis of a move from the plan whose step it was", () => {
       const A = aRow("a");
       const made = makePlan(aFacts([A, aRow("b")], [aUnitRow("x", "a", 10)]), { kind: "drain", instance: A }, { at: NOON });
       const plan = storedPlanOf(made, { id: "p-1" as PlanId, goal: "drain", subject: "a", actor: "otto", at: NOON });
@@ -245,7 +245,7 @@ describe("explaining a placement", () => {
       expect(explainUnit({ ...about, decisions, plans: [] })).toHaveLength(3);
     });
 
-    it("takes no request and no end of a move for what put it where it is", () => {
+    it("takes neither the request nor the end of a move for the decision that put it where it is", () => {
       const gaveUp = decided("MOVE_ABORTED", { ...moved, reason: "given up by anna" }, "COMMAND");
       const lines = explainUnit({ ...about, decisions: [gaveUp, placed] });
       expect(lines[2]).toBe("  2023-11-14T22:13:20Z the move to b was ended in COMMIT: given up by anna");
@@ -266,11 +266,11 @@ describe("explaining a placement", () => {
       expect(lines({ phase: "ABORT" })[1]).toBe("  next: it stays on a, once b is empty of it");
     });
 
-    it("says what an order waits for that is not followed yet, and who may follow it", () => {
+    it("says what an order that is not carried out yet waits for, and who may carry it out", () => {
       const pin = { ...{ actor: "otto", reason: "gpu", at }, kind: "instance" as const, instance: "i-a" as InstanceId };
       const directive = { pin, hold: undefined };
       const next = (over: Partial<Explained>) => explainUnit({ ...about, directive, decisions: [], ...over })[2];
-      expect(next({})).toBe("  next: it is to go to a, as ordered: `argosy plan` says how, within two minutes the scheduler does");
+      expect(next({})).toBe("  next: it is to go to a, as ordered: `argosy plan` says how; the scheduler proposes it within two minutes");
       expect(next({ owner: aRow("a") })).toBe(`  next: ${STAYS}`);
       const pool = { ...{ actor: "otto", reason: "gpu", at }, kind: "pool" as const, pool: "gpu" };
       expect(next({ directive: { pin: pool, hold: undefined } })).toContain("it is to go to pool gpu");
@@ -301,14 +301,14 @@ describe("explaining a placement", () => {
       expect(next(undefined)).toContain("its instance is gone");
     });
 
-    it("tells no more than a person reads, and always what put it where it is", () => {
+    it("shows no more entries than a person reads, and always the one that put it where it is", () => {
       const asked = Array.from({ length: 40 }, () => decided("MOVE_REQUESTED", { to: "i-b" }, "COMMAND"));
       const lines = explainUnit({ ...about, decisions: [...asked, placed] });
       expect(lines.at(-2)).toBe("  2023-11-14T22:13:20Z placed on a: the ring prefers it");
       expect(lines.at(-1)).toBe("  and 28 more: `argosy journal --workspace x`");
     });
 
-    it("tells whatever any version has written", () => {
+    it("shows entries of any version", () => {
       const kept = fc.dictionary(
         fc.constantFrom("record", "refusals", "bound", "mean", "chosen", "from", "to", "plan", "reason"),
         fc.jsonValue(),

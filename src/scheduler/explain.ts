@@ -18,7 +18,7 @@ export interface Explained {
   readonly unit: PlacementUnit;
   readonly namespace: string;
   readonly directive: Directive;
-  /** About the unit, and what people have ordered about its workspace; newest first. */
+  /** Decisions about the unit, and what people have ordered about its workspace; newest first. */
   readonly decisions: readonly Decision[];
   /** The instance that owns it. */
   readonly owner: Instance | undefined;
@@ -30,12 +30,12 @@ export interface Explained {
   readonly now: Millis;
 }
 
-/** Entries of the journal that are told; all of them are in `argosy journal`. */
+/** How many entries of the journal are shown; `argosy journal` shows all of them. */
 const REPORTED = 12;
 
 /**
  * The whole story of a unit, as lines for a person: where it lives, what people have ordered, what is under way, what happens next, and
- * what was decided about it, the newest first. The decision that put it where it lives is told with what it rests on.
+ * what was decided about it, the newest first. The decision that put it where it lives is shown with the facts it rests on.
  */
 export function explainUnit(about: Explained): readonly string[] {
   const { unit, namespace, directive, decisions, instanceName } = about;
@@ -106,7 +106,7 @@ function nextText(about: Explained): string {
   if (proposed !== undefined) return proposed;
   const { pin } = directive;
   if (pin !== undefined && owner !== undefined && !isWherePinned(pin, owner))
-    return `it is to go to ${pinText(pin, instanceName)}, as ordered: \`argosy plan\` says how, within two minutes the scheduler does`;
+    return `it is to go to ${pinText(pin, instanceName)}, as ordered: \`argosy plan\` says how; the scheduler proposes it within two minutes`;
   if (owner === undefined) return "its instance is gone: `argosy plan` says where it goes";
   if (owner.state === "DRAINING") return `it leaves ${owner.name}, which is emptied: \`argosy drain ${owner.name}\` shows how far that is`;
   if (owner.state === "FAILED") return `${owner.name} has failed: \`argosy plan\` says where it could go`;
@@ -172,7 +172,7 @@ function refused(refusals: readonly Refusal[], instanceName: InstanceNaming): re
   return refusals.map((refusal) => `refused: ${instanceName(refusal.instance)}, ${refusalText(refusal, instanceName)}`);
 }
 
-/** Where nothing fitted and not every instance is named: what there was. */
+/** Where nothing fitted and not every instance is listed: how many more there were, by state. */
 function leftOut({ chosen, refusals, class: summary }: RecordedPlacement): readonly string[] {
   if (chosen !== null || summary === undefined || summary.instances <= refusals.length) return [];
   const states = Object.entries(summary.byState).map(([state, count]) => `${count} ${state}`);

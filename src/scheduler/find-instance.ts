@@ -14,29 +14,29 @@ import { DEFAULT_POLICY } from "./policy.ts";
 import type { createRingMemo } from "./ring-memo.ts";
 import { partsApart, unitNeeds } from "./unit-needs.ts";
 
-/** How often a seat that filled up under our hands is looked for again before the key backs off. */
+/** How often a run chooses again because the instance it chose filled up meanwhile; after that the key is queued again. */
 const ATTEMPTS = 5;
 
-export interface Placing {
+export interface PlacingDeps {
   readonly store: Pick<Store, "placements">;
   readonly clock: Clock;
   readonly log: Log;
   readonly ringsOf: ReturnType<typeof createRingMemo>;
 }
 
-/** Gives a unit without owner an instance, or writes down that none has room. */
-export async function placeFirst(placing: Placing, id: UnitId, signal: AbortSignal): Promise<{ readonly requeueAfterMs?: number }> {
+/** Gives a unit without an owner an instance, or records that none has room. */
+export async function placeFirst(placing: PlacingDeps, id: UnitId, signal: AbortSignal): Promise<{ readonly requeueAfterMs?: number }> {
   const { store, clock, log, ringsOf } = placing;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const found = await store.placements.readUnit(id, signal);
     if (found === undefined || found.unit.owner !== undefined) return {};
     const fleet = await store.placements.readFleet(found.unit.class, signal);
     const unit = { ...found.unit, constraints: constraintsOf(found, fleet) };
-    const question = { unit, candidates: hostsOf(fleet, found, clock.now()), policy: DEFAULT_POLICY };
+    const question = { unit, candidates: candidatesOf(fleet, found, clock.now()), policy: DEFAULT_POLICY };
     const placement = placeUnit(question, ringsOf(unit.class));
     const decision = placementDecision(question, placement, clock.now());
     if (placement.kind === "unplaceable") {
-      log.warn({ unit: id, class: unit.class }, "Leaving a unit without an instance, none has room");
+      log.warn({ unit: id, class: unit.class }, "Leaving a unit without an instance: none has room");
       await store.placements.recordUnplaceable(id, { decision, reason: whyUnplaceable(placement.facts) }, signal);
       return {};
     }
@@ -51,9 +51,9 @@ export async function placeFirst(placing: Placing, id: UnitId, signal: AbortSign
   return { requeueAfterMs: 100 };
 }
 
-/** Where a unit that has an instance would go if that took nothing; `undefined`: it is gone, has none, or no other one takes it. */
-export async function elsewhere(
-  { store, clock, ringsOf }: Omit<Placing, "log">,
+/** Where a unit would go if it had to leave its instance; `undefined`: the unit is gone, has no instance, or no other one takes it. */
+export async function findOtherInstance(
+  { store, clock, ringsOf }: Omit<PlacingDeps, "log">,
   id: UnitId,
   signal: AbortSignal,
 ): Promise<{ readonly unit: PlacementUnit; readonly target: Instance } | undefined> {
@@ -61,7 +61,7 @@ export async function elsewhere(
   if (found?.unit.owner === undefined) return undefined;
   const { unit } = found;
   const fleet = await store.placements.readFleet(unit.class, signal);
-  const candidates = hostsOf(fleet, found, clock.now()).filter(({ id: candidate }) => candidate !== unit.owner);
+  const candidates = candidatesOf(fleet, found, clock.now()).filter(({ id: candidate }) => candidate !== unit.owner);
   const placement = placeUnit(
     { unit: { ...unit, constraints: constraintsOf(found, fleet) }, candidates, policy: DEFAULT_POLICY },
     ringsOf(unit.class),
@@ -83,7 +83,7 @@ function constraintsOf(found: UnitWithWorkspace, { instances }: FleetSnapshot): 
     : { ...NO_CONSTRAINTS, needs: needs === undefined ? [] : [needs], apart };
 }
 
-function hostsOf(fleet: FleetSnapshot, { workspace, siblings }: UnitWithWorkspace, now: Millis): readonly Candidate[] {
+function candidatesOf(fleet: FleetSnapshot, { workspace, siblings }: UnitWithWorkspace, now: Millis): readonly Candidate[] {
   return fleet.instances.map(({ instance, load, verdict }) => {
     const { id, name, state, capacity, weight } = instance;
     const health = unfitState(verdict, now);

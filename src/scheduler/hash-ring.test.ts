@@ -65,7 +65,7 @@ describe("the ring", () => {
     },
   );
 
-  it("moves no key between old nodes when the one that joins has a point of the ring in common with one of them", () => {
+  it("moves no key between old nodes when a node joins that shares a point of the ring with one of them", () => {
     const old = ["instance-75", ...Array.from({ length: 10 }, (_, index) => `other-${index}`)].map((id) => ({ id, weight: 1 }));
     const before = preferences(buildRing(old));
     const after = preferences(buildRing([...old, { id: "instance-215", weight: 1 }]));

@@ -29,8 +29,8 @@ const LETTERS = "@ABCDEFGHIJKLMNO";
  * processes disagree on nearly every key), its own key hash is weak, `remove` followed by `add` throws, and colliding points
  * depend on the order of insertion. So points are ours (SHA-256, prefix-stable: more weight only adds points), keys are
  * hashed before the package sees them, nodes are added in order of id, and a ring is never changed but built anew.
- * A point that two nodes share belongs to the one with the greater id: were it to look for another, a node that joins would
- * move keys between nodes that were there.
+ * A point that two nodes share belongs to the one with the greater id. If a node took another point instead, a node that joins
+ * would move keys between nodes that were there before.
  * `lettersOf` may remember what `spread` answers. Measured in the project's research: 50 → 51 nodes moves 1.8 % of the keys (ideal 1.96 %), none between old nodes.
  */
 export function buildRing(nodes: readonly RingNode[], lettersOf: (key: string) => string = spread): HashRing {
@@ -44,7 +44,7 @@ export function buildRing(nodes: readonly RingNode[], lettersOf: (key: string) =
   };
 }
 
-/** The version of the ring that these nodes would make, in whatever order they come; cheap beside building it. */
+/** The version of the ring that these nodes would make, whatever their order; cheap compared with building it. */
 export function ringVersion(nodes: readonly RingNode[]): string {
   return contentHash(sortedById(nodes).map(({ id, weight }) => [id, weight])).slice(0, 16);
 }

@@ -4,8 +4,8 @@ import type { InstanceTraits } from "../domain/needs.ts";
 import { isBelowFloor } from "../domain/version.ts";
 
 /**
- * What an instance offers beside room. Region, trust and version channel are its class's, which it keeps for life as its row says:
- * an instance whose pool was declared anew has the traits it was made with. Whether its version is safe follows from the `floor`
+ * What an instance offers apart from capacity. Region, trust and version channel are those of its class, which it keeps for life:
+ * if its pool is declared anew, the instance keeps the traits it was made with. Whether its version is safe follows from the `floor`
  * that is declared now; `undefined`: none is.
  */
 export function instanceTraits(instance: Pick<Instance, "class" | "engineCluster" | "version">, floor: string | undefined): InstanceTraits {

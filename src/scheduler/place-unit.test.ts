@@ -46,7 +46,7 @@ describe("placing a unit", () => {
     });
   });
 
-  it("passes over an instance that stands still or fails, also where no other has room", () => {
+  it("passes over an instance that stands still or fails, even if no other has room", () => {
     for (const health of ["stalled", "failed"] as const) {
       const placement = place([aCandidate(order[0], { health }), aCandidate(order[1]), aCandidate(order[2])]);
       expect(placement).toMatchObject({ kind: "chosen", instance: order[1], rule: "SPILL" });
@@ -58,7 +58,7 @@ describe("placing a unit", () => {
     }
   });
 
-  it("takes an instance of which nobody can tell how it is where no other would do, as if all were like that", () => {
+  it("takes an instance of unknown health if no other will do, chosen as if all were like that", () => {
     const unknown = { health: "unknown" } as const;
     expect(place([aCandidate(order[0], unknown), aCandidate(order[1], { load: apps(800) }), aCandidate(order[2], unknown)])).toMatchObject({
       kind: "chosen",

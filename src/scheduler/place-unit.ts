@@ -10,13 +10,13 @@ import type { RingSource } from "./ring-memo.ts";
 import { boundsOf, ceilingOf, dominantShare, meanShare, shareOf } from "./utilisation.ts";
 
 /** An instance with its present load and its capacity. */
-export interface Held extends Offer {
+export interface LoadedInstance extends Offer {
   readonly load: LoadVector;
   readonly capacity: LoadVector;
 }
 
 /** An instance of the unit's class, as a candidate for a placement. */
-export interface Candidate extends Held {
+export interface Candidate extends LoadedInstance {
   readonly name: string;
   readonly weight: number;
 }
@@ -154,7 +154,7 @@ export function ringNodes(candidates: readonly Pick<Candidate, "id" | "state" | 
  * unknown is let pass.
  */
 export function whyNot(
-  candidate: Held,
+  candidate: LoadedInstance,
   unit: Pick<PlacementQuestion["unit"], "load" | "constraints">,
   bound: number,
   takesUnknown = false,
@@ -170,7 +170,7 @@ export function whyNot(
 }
 
 /** Utilisation of an instance in its fullest dimension with `load` added, in parts per million. */
-export function shareWith(candidate: Held, load: LoadVector): number {
+export function shareWith(candidate: LoadedInstance, load: LoadVector): number {
   return dominantShare(addLoad(candidate.load, load), candidate.capacity);
 }
 

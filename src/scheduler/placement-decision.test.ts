@@ -28,7 +28,7 @@ function decided(applications: number) {
   return { question, placement, decision: placementDecision(question, placement, AT) };
 }
 
-describe("the journal's entry of a placement", () => {
+describe("the journal's entry for a placement", () => {
   it("says what was chosen by which rule, for which unit and when", () => {
     const { placement, decision } = decided(0);
     expect(placement).toMatchObject({ kind: "chosen", rule: "PREFERRED" });
@@ -53,7 +53,7 @@ describe("the journal's entry of a placement", () => {
     });
   });
 
-  it("comes down to the same while nothing but loads change", () => {
+  it("has the same short reason while nothing but loads change", () => {
     const words = (...applications: readonly number[]) => {
       const candidates = candidatesAt(0).map((candidate, index) => ({
         ...candidate,
@@ -104,7 +104,7 @@ describe("the entry of a large class", () => {
   });
   const loads = fc.array(fc.tuple(fc.integer({ min: 0, max: 100_000 }), fc.nat(20)), { minLength: 25, maxLength: 50 });
 
-  it("gives the recorded answer again when it is asked again under the recorded bound (P5)", () => {
+  it("gives the recorded answer again under the recorded bound (P5)", () => {
     fc.assert(
       fc.property(loads, (all) => {
         const question = { unit: UNIT, candidates: all.map((one, index) => aCandidate(index, one)), policy: DEFAULT_POLICY };

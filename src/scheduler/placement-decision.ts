@@ -6,22 +6,22 @@ import type { InstanceState } from "../domain/instance.ts";
 import { NO_CONSTRAINTS } from "./eligibility.ts";
 import type { Candidate, Placement, PlacementFacts, PlacementQuestion } from "./place-unit.ts";
 
-/** The instances of a class at the time of a decision, in few words whatever their number. */
+/** The instances of a class at the time of a decision, summed up in the same space however many there are. */
 export interface CandidateSummary {
   readonly instances: number;
   readonly byState: Readonly<Partial<Record<InstanceState, number>>>;
-  /** Of all seats with all their numbers, by id: two decisions with the same were taken on the same facts. */
+  /** Hash of all candidates with all their numbers, by id: two decisions with the same hash were taken on the same facts. */
   readonly hash: string;
 }
 
-/** Classes up to this size are recorded seat by seat. An entry has some ten kilobytes at most. */
+/** Classes of up to this size are recorded candidate by candidate. An entry has some ten kilobytes at most. */
 const CANDIDATES_KEPT = 24;
 
 /**
- * The journal's entry of a placement: what was chosen, and the question it answers, so that it can be asked again. Of a larger class
- * those seats are kept that the answer rests on: the candidates that were passed over, with the reason, and the chosen one.
- * Asked again with these and the recorded bound, the answer is the same: whoever was left out could only have lost. An entry thus
- * stays small however large the fleet is.
+ * The journal's entry for a placement: what was chosen, and the question that it answers, so that the decision can be reviewed. Of a
+ * larger class only those candidates are kept that the answer rests on: the ones that were passed over, with the reason, and the
+ * chosen one. Asked again with these and the recorded bound, the question has the same answer, because every candidate that was left
+ * out could only have lost. So an entry stays small however large the fleet is.
  */
 export function placementDecision({ unit, candidates, policy }: PlacementQuestion, placement: Placement, at: Millis): Decision {
   const subject: UnitId = unit.id;
@@ -41,8 +41,8 @@ export function placementDecision({ unit, candidates, policy }: PlacementQuestio
 }
 
 /**
- * What it comes down to that nothing fits: each rule that keeps the unit away, with what it is about, once. Loads change with every
- * deployment, and the instances that are named with every look; this is another one only when something else has to be done about it.
+ * Why nothing fits, in short: each rule that keeps the unit away, once, with what it is about. Loads change with every deployment and
+ * the listed instances with every attempt, so neither is part of it: the text changes only when something else has to be done.
  */
 export function whyUnplaceable({ refusals }: Pick<PlacementFacts, "refusals">): string {
   const words = refusals.map((refusal) => {

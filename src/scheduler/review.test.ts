@@ -30,10 +30,10 @@ const decide = (candidates: readonly Candidate[], pinnedTo?: readonly InstanceId
   return stored(placementDecision(question, placeUnit(question), NOON));
 };
 
-describe("a recorded decision that is asked again (P5)", () => {
+describe("the review of a recorded decision (P5)", () => {
   const candidates = fc.array(fc.tuple(fc.nat(1000), fc.constantFrom("ACTIVE", "ACTIVE", "CORDONED" as const)), { maxLength: 40 });
 
-  it("gives the recorded verdict, pins included, however many instances there were", () => {
+  it("confirms a verdict that follows from its record, pins included, however many instances there were", () => {
     fc.assert(
       fc.property(candidates, fc.option(fc.nat(39)), (all, pin) => {
         const each = all.map(([load, state], index) => aCandidate(`s${String(index).padStart(2, "0")}`, load, state));
@@ -43,7 +43,7 @@ describe("a recorded decision that is asked again (P5)", () => {
     );
   });
 
-  it("shows one whose facts say otherwise", () => {
+  it("contradicts a verdict that does not follow from its facts", () => {
     const decision = decide([aCandidate("a", 0), aCandidate("b", 0)]);
     expect(reviewDecision(decision)).toBe(true);
     expect(reviewDecision({ ...decision, details: { ...decision.details, chosen: "c" } })).toBe(false);
@@ -53,14 +53,14 @@ describe("a recorded decision that is asked again (P5)", () => {
     expect(reviewDecision(decide(full))).toBe(true);
   });
 
-  it("has nothing to say of a person's word, or of facts that are not there", () => {
+  it("does not judge a person's order, or an entry without facts", () => {
     const decision = decide([aCandidate("a", 0)]);
     expect(reviewDecision({ ...decision, kind: "directive" })).toBeUndefined();
     expect(reviewDecision({ ...decision, details: {} })).toBeUndefined();
     expect(reviewDecision({ ...decision, verdict: "MOVED", details: { record: null } })).toBeUndefined();
   });
 
-  it("is so for moves and whole plans", () => {
+  it("covers moves and whole plans", () => {
     const facts = aFacts(
       [aRow("a"), aRow("b")],
       [...unitRows("a", 18, 50), ...unitRows("b", 2, 50), aUnitRow("x", "gone", 5000)],

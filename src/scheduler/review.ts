@@ -11,8 +11,8 @@ import type { PlacementPolicy } from "./policy.ts";
 import { reviewSplit } from "./split/split-decision.ts";
 
 /**
- * Asks a recorded decision again, of what is recorded with it alone: whether that gives the recorded verdict. `undefined`: it was
- * a person's word, or an event, and there is nothing to ask.
+ * Whether a recorded verdict follows from what is recorded with it alone. `undefined`: the entry records a person's order or an event,
+ * so there is nothing to review.
  */
 export function reviewDecision(decision: Decision): boolean | undefined {
   if (decision.kind !== "placement") return undefined;
@@ -21,7 +21,7 @@ export function reviewDecision(decision: Decision): boolean | undefined {
   return isQuestion(decision.details) ? reviewPlacement(decision, decision.details) : undefined;
 }
 
-/** Whether every choice of a plan, every refusal and every brake follows from what was kept with it. */
+/** Whether every choice of a plan, every refusal and everything that blocked it follows from what was recorded with it. */
 export function reviewPlan({ records, report }: StoredPlan): boolean {
   const { unplaceable, withoutCandidate, blockedBy, left } = report as unknown as PlanDocument;
   return (
@@ -36,7 +36,7 @@ function reviewMove(details: Decision["details"]): boolean | undefined {
   return record === undefined || record === null ? undefined : reEvaluates(record);
 }
 
-/** What the journal keeps of a first placement: the seats its answer rests on, and the bound it was made under. */
+/** What the journal keeps of a first placement: the candidates that its answer rests on, and the bound it was made under. */
 interface Question {
   readonly load: LoadVector;
   readonly candidates: readonly Candidate[];

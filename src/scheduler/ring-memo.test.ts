@@ -6,7 +6,7 @@ const NODES: readonly RingNode[] = ["a", "b", "c"].map((id) => ({ id, weight: 1 
 const HEAVIER: readonly RingNode[] = NODES.map((node) => (node.id === "b" ? { ...node, weight: 2 } : node));
 
 describe("remembering rings", () => {
-  it("builds no second ring of the same nodes, in whatever order they come", () => {
+  it("does not build a second ring of the same nodes, whatever their order", () => {
     const ringOf = createRingMemo()("eu/shared/public");
     expect(ringOf([...NODES].reverse())).toBe(ringOf(NODES));
   });

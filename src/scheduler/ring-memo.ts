@@ -3,14 +3,14 @@ import { buildRing, type HashRing, type RingNode, ringVersion, spread } from "./
 /** What `placeUnit` and the planner get their ring from: `buildRing`, or something that answers like it. */
 export type RingSource = (nodes: readonly RingNode[]) => HashRing;
 
-/** Of this many keys the letters and preferences are remembered, some 30 MB; then all are forgotten, for that is simpler than ages. */
+/** For how many keys letters and preferences are remembered, some 30 MB. Beyond that all are forgotten: simpler than tracking their age. */
 const KEYS_KEPT = 200_000;
 
 /**
  * Gives, for each class, a ring source that builds a ring only when the nodes or weights of its class have changed. Building
  * one takes 7 to 17 ms for 50 instances, longer than the rest of a placement; asking for its version takes microseconds.
- * One ring is kept for a class, for nobody asks for an earlier one again, and with it which node it prefers for whom: while an
- * instance is filled, every plan asks that about every unit. Hashed keys outlive the rings, for hashing takes longest.
+ * One ring is kept for each class, because an earlier one is never needed again, and with it the node that it prefers for each key:
+ * while an instance is filled, every plan asks that for every unit. Hashed keys outlive the rings, because hashing takes longest.
  */
 export function createRingMemo(): (unitClass: string) => RingSource {
   const rings = new Map<string, HashRing>();

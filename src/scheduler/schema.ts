@@ -5,7 +5,7 @@ import type { Cause } from "./plan/record.ts";
 const text = z.string();
 const figure = z.number();
 
-/** What the sentence of a refusal is made of; which demands there are is nothing that is to be known here. */
+/** The fields that the sentence of a refusal needs; which demands there are is not checked here. */
 const refusal = z
   .looseObject({ instance: text, rule: text })
   .refine((raw) => raw.rule !== "BOUND" || z.looseObject({ dimension: text, would: figure, limit: figure }).safeParse(raw).success)
@@ -14,7 +14,7 @@ const refusal = z
 const refusals = z.array(z.unknown()).transform((all) => all.flatMap((one) => refusal.safeParse(one).data ?? []));
 
 const share = { instance: text, share: figure, limit: figure };
-/** As far as its sentence needs it. */
+/** The fields that the sentence of a cause needs. */
 const cause = z
   .discriminatedUnion("rule", [
     z.looseObject({ rule: z.literal("UNPLACED") }),
@@ -38,7 +38,7 @@ export const recordedPlacement = z.looseObject({
 });
 export type RecordedPlacement = z.infer<typeof recordedPlacement>;
 
-/** What a plan's choice rests on, as a plan and the journal keep it, as far as it is told. */
+/** What a plan's choice rests on, as a plan and the journal keep it; only the fields that are shown. */
 export const recordedMove = z.looseObject({
   units: z.array(text),
   cause,

@@ -27,7 +27,7 @@ describe("what an instance offers", () => {
     expect(instanceTraits({ ...ROW, version }, floor).isBelowFloor).toBe(isBelowFloor);
   });
 
-  it("keeps what it has and takes nothing new while its version is not safe", () => {
+  it("keeps its units and takes none while its version is not safe", () => {
     const offer = { id: "a" as InstanceId, state: "ACTIVE" as const, traits: instanceTraits(ROW, "3.6.0") };
     expect(whyNotEligible(NO_CONSTRAINTS, offer)).toMatchObject({ rule: "FLOOR" });
     expect(whyNotStay(NO_CONSTRAINTS, offer)).toBeUndefined();
@@ -43,11 +43,11 @@ describe("what a unit demands", () => {
     { id: "c" as InstanceId, pool: "other" },
   ];
 
-  it("is nothing as long as its workspace's trust is its class's", () => {
+  it("is nothing if its workspace has the trust of its class", () => {
     expect(unitNeeds(unit, candidates)).toBeUndefined();
   });
 
-  it("is its workspace's trust where the class has another, which no instance of the class then meets", () => {
+  it("is its workspace's trust if the class has another one; no instance of the class meets that", () => {
     const needs = unitNeeds({ ...unit, trustClass: "internal" }, candidates);
     expect(needs).toEqual({ trust: "internal" });
     const constraints = { ...NO_CONSTRAINTS, needs: [needs ?? {}] };
@@ -56,7 +56,7 @@ describe("what a unit demands", () => {
     expect(whyNotStay(constraints, offer)).toMatchObject({ rule: "TRUST" });
   });
 
-  it("is one of the instances a pin names, beside that", () => {
+  it("is one of the instances that a pin names, besides that", () => {
     const pool = { ...unit, directive: { ...NO_DIRECTIVE, pin: { kind: "pool", pool: "standard", ...said } as const } };
     expect(unitNeeds(pool, candidates)).toEqual({ pinnedTo: ["a", "b"] });
     expect(unitNeeds({ ...pool, trustClass: "internal" }, [])).toEqual({ pinnedTo: [], trust: "internal" });

@@ -3,20 +3,20 @@ import { readClass } from "../domain/fleet.ts";
 import type { InstanceId, WorkspaceId } from "../domain/ids.ts";
 import type { UnitNeeds } from "../domain/needs.ts";
 
-/** A unit with what bears on which instances it may live on, beside its class. */
+/** What decides which instances a unit may live on. */
 export interface Needing {
   readonly class: string;
-  /** What its workspace demands of whoever serves it. */
+  /** The trust that its workspace demands of its instance. */
   readonly trustClass: string;
   readonly directive: Directive;
 }
 
 /**
- * What a unit demands of its instance beside room; `undefined`: nothing. Trust is part of the class and demanded apart only where
- * a workspace's differs from its class's: such a unit waits, for a class is no reason to lower it.
+ * What a unit demands of its instance apart from capacity; `undefined`: nothing. Trust is part of the class. It is demanded separately
+ * only if a workspace's trust differs from that of its class: such a unit waits, because its class is no reason to lower its trust.
  *
- * A pin's pool stands for the instances it has now. One that has none, like an instance that is gone, can be met by none: the
- * unit waits, and the refusals say what for.
+ * A pin to a pool means the instances that the pool has now. If it has none, or if the instance of a pin is gone, no instance meets
+ * the demand: the unit waits, and the refusals say what for.
  */
 export function unitNeeds(unit: Needing, candidates: readonly { readonly id: InstanceId; readonly pool: string }[]): UnitNeeds | undefined {
   const pinnedTo = pinnedInstances(unit.directive, candidates);
@@ -34,7 +34,7 @@ function pinnedInstances(
   return candidates.flatMap(({ id, pool }) => (pool === pin.pool ? [id] : [])).sort();
 }
 
-/** The group by which parts of one workspace live apart: what fails one instance must not stop all of it. */
+/** Name of the group that keeps the parts of one workspace on different instances: if one fails, not all of the workspace stops. */
 export function partsApart(workspace: WorkspaceId): string {
   return `workspace ${workspace}`;
 }

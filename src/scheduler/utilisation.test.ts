@@ -18,21 +18,21 @@ describe("how full something is", () => {
     expect(shareOf(load, capacity)).toBe(share);
   });
 
-  it.each(LOAD_DIMENSIONS)("goes by the dimension that is fullest, %s too", (dimension) => {
+  it.each(LOAD_DIMENSIONS)("is decided by the fullest dimension, %s too", (dimension) => {
     const load = { ...loadVector(() => 1), [dimension]: 7 };
     const capacity = loadVector(() => 10);
     expect(dominantShare(load, capacity)).toBe(700_000);
     expect(meanShare([load, load, ZERO_LOAD], [capacity, loadVector(() => 18)])).toBe(500_000);
   });
 
-  it("is nothing where there is nothing, and beyond all where something is on nothing", () => {
+  it("is zero without load, and beyond every bound with load on no capacity", () => {
     expect([meanShare([], []), dominantShare(ZERO_LOAD, ZERO_LOAD)]).toEqual([0, 0]);
     expect(meanShare([{ ...ZERO_LOAD, milliCpu: 1 }], [])).toBe(Number.MAX_SAFE_INTEGER);
   });
 });
 
 describe("the bounds of placement", () => {
-  it("are whole, and nothing of a capacity that cannot be", () => {
+  it("are whole numbers, and zero of an impossible capacity", () => {
     expect(ceilingOf({ ...loadVector(() => 15), milliCpu: -3 }, 900_000)).toEqual({ ...loadVector(() => 13), milliCpu: 0 });
   });
 

@@ -1,7 +1,7 @@
 import { LOAD_DIMENSIONS, type LoadDimension, type LoadVector, loadVector } from "../domain/load.ts";
 import { type PlacementPolicy, WHOLE } from "./policy.ts";
 
-/** Load as parts per million of capacity, rounded up; something on nothing is beyond every bound. */
+/** Load as parts per million of capacity, rounded up; any load on no capacity is beyond every bound. */
 export function shareOf(load: number, capacity: number): number {
   if (load <= 0) return 0;
   return capacity <= 0 ? Number.MAX_SAFE_INTEGER : Math.ceil((load * WHOLE) / capacity);

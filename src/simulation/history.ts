@@ -1,7 +1,7 @@
 import type { MovePhase } from "../domain/move.ts";
 import type { JsonMap } from "../runtime/kube/testing/json.ts";
 
-/** One thing that happened, as somebody who sees everything would write it down. */
+/** One thing that happened, as an observer who sees everything records it. */
 export type Happening =
   | {
       readonly kind: "object";
@@ -15,10 +15,10 @@ export type Happening =
       readonly before: JsonMap | undefined;
       /** Who asked for it. */
       readonly by: string;
-      /** When that reached the API server, in milliseconds since the world began: one that stands still carries it out when it wakes. */
+      /** When the request reached the API server, in milliseconds since the world began: a server that stands still carries it out later, when it wakes. */
       readonly askedAt: number;
     }
-  /** Who may write in a namespace of the managed cluster by a register, as its authoriser sees it now. */
+  /** Whom an owner binding lets write in a namespace of the managed cluster, as its authoriser sees it now. */
   | { readonly kind: "authority"; readonly namespace: string; readonly accounts: readonly string[] }
   /** A write of an engine that the managed cluster took or refused. */
   | {
@@ -49,21 +49,21 @@ export type Happening =
       readonly path: string;
     }
   | { readonly kind: "push"; readonly path: string; readonly files: readonly string[]; readonly revision: string }
-  /** `isWrite`: it is due only when somebody wants something else. */
+  /** `isWrite`: at rest there should be no such call. */
   | { readonly kind: "call"; readonly by: string; readonly name: string; readonly isWrite: boolean }
   | { readonly kind: "fault"; readonly name: string; readonly from: string; readonly verdict: string }
   | { readonly kind: "chaos"; readonly trouble: string; readonly what: string }
   /** Faults have ended and everybody is back. */
   | { readonly kind: "calm" }
-  /** Everything as it stands, taken while all is calm. */
+  /** The state of everything, taken while all is calm. */
   | { readonly kind: "photograph"; readonly photograph: Photograph };
 
 export type ObjectHappening = Extract<Happening, { readonly kind: "object" }>;
 
-/** What stands where, at one moment. */
+/** The state of everything at one moment. */
 export interface Photograph {
   readonly deployments: readonly DeployedStanding[];
-  /** Namespaces of users that are there. */
+  /** Users' namespaces that exist. */
   readonly namespaces: readonly string[];
   readonly rows: readonly {
     readonly uid: string;
@@ -89,7 +89,7 @@ export interface DeployedStanding {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** The folder it is to deploy. */
+  /** The folder it should deploy. */
   readonly path: string;
   readonly isDeleting: boolean;
   readonly isReady: boolean;
@@ -106,11 +106,11 @@ export interface Entry {
 export interface History {
   add(at: number, happening: Happening): void;
   entries(): readonly Entry[];
-  /** Is told each entry as it is added. */
+  /** Calls the follower with each entry that is added from now on. */
   follow(follower: (entry: Entry) => void): void;
 }
 
-/** One that keeps no entries tells its followers alone. */
+/** Without `keepsEntries` entries go to the followers and are forgotten. */
 export function createHistory(keepsEntries = true): History {
   const entries: Entry[] = [];
   const followers: ((entry: Entry) => void)[] = [];

@@ -36,7 +36,7 @@ function render({ output }: SimulateOptions, outcome: RunOutcome): string {
   return JSON.stringify({ ...rest, troubles: history.entries().filter(({ happening }) => happening.kind === "chaos"), fleet: last });
 }
 
-/** Says how far it is after each tenth run: it may take hours, and whoever ends it hears what was done. */
+/** Prints how far it is after each tenth run, because it may take hours, and what was done if it is ended early. */
 async function goOn({ scenario, seed, output }: SimulateOptions, moves: number): Promise<number> {
   const onRun = (soFar: Part): void => {
     if (soFar.runs % 10 === 0) process.stderr.write(`${renderSum(addUp([soFar]))}\n`);

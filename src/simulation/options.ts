@@ -6,9 +6,9 @@ export interface SimulateOptions {
   readonly seed: number;
   /** How many seeds, from `seed` on. */
   readonly seeds: number;
-  /** Instead of a number of runs: so many moves, from that seed on. */
+  /** Instead of a number of runs: the number of moves, from that seed on. */
   readonly moves: number | undefined;
-  /** A file with parts of a long run, to be added up instead of anything else. */
+  /** A file with parts of a long run; they are added up, and nothing is run. */
   readonly addUp: string | undefined;
   readonly output: "text" | "json";
   readonly isHunt: boolean;
@@ -18,11 +18,11 @@ export interface SimulateOptions {
 export interface ScenarioInfo {
   readonly name: string;
   readonly about: string;
-  /** What some of its seeds still find. */
+  /** The finding that is still open under some of its seeds. */
   readonly open?: string | undefined;
 }
 
-/** Hand-overs of a long run that says no number. */
+/** How many hand-overs a long run makes by default. */
 const MARATHON = 1_000;
 
 export function renderHelp(scenarios: readonly ScenarioInfo[]): string {

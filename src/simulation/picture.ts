@@ -5,7 +5,7 @@ import { movesOfRun } from "./summary.ts";
 /** Longest bar, in characters. */
 const WIDTH = 40;
 
-/** A run for people: what went wrong on purpose, where everything stands in the end, and what did not hold. */
+/** A run for people: the troubles it had, where everything stands in the end, and which properties did not hold. */
 export function drawOutcome(outcome: RunOutcome): string {
   const { scenario, seed, traceHash, events, simulatedMs, settledAfterMs, violations, history, last } = outcome;
   const troubles = history
@@ -26,7 +26,7 @@ export function drawOutcome(outcome: RunOutcome): string {
   ].join("\n");
 }
 
-/** One line for each instance, with a block for each application, and whose they are. */
+/** One line for each instance, with a block for each application, and the workspaces that they belong to. */
 function drawFleet({ applications, rows, deployments }: Photograph): readonly string[] {
   const instances = [...new Set([...applications.map(({ instance }) => instance), ...rows.map(({ owner }) => owner ?? "nowhere")])].sort();
   const most = Math.max(1, ...instances.map((name) => applications.filter(({ instance }) => instance === name).length));

@@ -31,41 +31,41 @@ import { createWorld } from "./world/world.ts";
 export interface RunOptions {
   readonly scenario: Scenario;
   readonly seed: string | number;
-  /** Calls to break beside those the scenario's rates break. */
+  /** Calls to break, besides those that the scenario's rates break. */
   readonly failpoints?: readonly Failpoint[];
-  /** Is told of every call as it is made. */
+  /** Called with every call as it is made. */
   readonly onCall?: (call: CallMade) => void;
-  /** Is told of each phase that a move goes into. */
+  /** Called with each phase that a move goes into. */
   readonly onMoved?: (phase: MovePhase) => void;
-  /** Is told of everything that happens. */
+  /** Called with everything that happens. */
   readonly onHappening?: (happening: Happening) => void;
-  /** Default: yes. Whoever counts while it runs needs none afterwards, and they are most of the memory. */
+  /** Default: yes. Entries are most of the memory, and a caller that counts while it runs needs none afterwards. */
   readonly keepsEntries?: boolean;
-  /** Breaks a port of Argosy's, to show that the checkers see it. */
+  /** Breaks a port of Argosy's, to show that the checkers notice. */
   readonly breaker?: Breaker;
 }
 
 export interface RunOutcome {
   readonly scenario: string;
   readonly seed: string | number;
-  /** Of everything that happened: the same for the same seed. */
+  /** Hash of everything that happened: the same for the same seed. */
   readonly traceHash: string;
   readonly events: number;
   readonly simulatedMs: number;
-  /** Between the last trouble and the moment everything agreed; absent when it never did. */
+  /** Time from the last trouble until everything agreed; absent if it never did. */
   readonly settledAfterMs: number | undefined;
-  /** The first ones; a run ends soon after one. */
+  /** The first ones: a run ends soon after the first. */
   readonly violations: readonly Violation[];
   readonly history: History;
   readonly last: Photograph;
 }
 
-/** Before the users come every process has listed what is there. */
+/** Time in which every process lists what is there, before the users come. */
 const START_MS = 3_000;
-/** After which a process that a failpoint killed is started again. */
+/** Time until a process that a failpoint killed is started again. */
 const RESTART_MS = 1_000;
-const OBSERVE_EVERY_MS = 5_000;
-/** At rest for that long before a run counts as good. */
+const PHOTOGRAPH_EVERY_MS = 5_000;
+/** A run counts as good once it has been at rest for this long. */
 const REST_MS = 20_000;
 
 /** Runs one scenario with one seed to its end, or to the first property that does not hold. */
@@ -86,7 +86,7 @@ export async function runSeed(options: RunOptions): Promise<RunOutcome> {
   network.onDeath((name) => fleet.crash(name, RESTART_MS));
   await world.run(START_MS);
   const { faults } = scenario;
-  // Argosy's calls alone: what Argo CD does about its own lost calls is its own business, and some of it leaves things behind.
+  // Argosy's calls alone: what Argo CD does about lost calls is not under test, and some of it leaves objects behind.
   if (faults !== undefined) {
     const { which, longestDelaySeconds, ...rates } = faults;
     failpoints.setRates({ ...rates, whose: "argosy-", ...(which && { which }), longestDelayMs: longestDelaySeconds * 1_000 });
@@ -121,13 +121,13 @@ function checkersFor({ budget }: Scenario): readonly Checker[] {
   const always = [oneAuthority(), ownerBindingsNameOwners(), epochsGrow(), nothingWantedIsDeleted(), nothingComesBack(), keptUntilGone()];
   const ofMoves = [copiesAreIdle(), nothingIsCutOff(), rightSyncsGoOn(), copiesKnowNoFailure(), requestsAreKept(), ownersKeepTheirs()];
   const inTime = (property: Property, find: (photograph: Photograph) => readonly string[]) =>
-    inTimeBut(property, find, budget.settleSeconds);
+    onceSettleTimeIsOver(property, find, budget.settleSeconds);
   const atLast = [inTime("I4", unfinished), inTime("I6", stale), inTime("settled", disagreements)];
   return [...always, ...ofMoves, quietAtRest(budget.writesAtRest), ...atLast];
 }
 
-/** Looks at the photographs that are taken when the time is over. */
-function inTimeBut(property: Property, find: (photograph: Photograph) => readonly string[], settleSeconds: number): Checker {
+/** Checks the photographs that are taken once the time to settle is over. */
+function onceSettleTimeIsOver(property: Property, find: (photograph: Photograph) => readonly string[], settleSeconds: number): Checker {
   let calmAt = Number.POSITIVE_INFINITY;
   let isReported = false;
   return {
@@ -142,7 +142,7 @@ function inTimeBut(property: Property, find: (photograph: Photograph) => readonl
   };
 }
 
-/** What was begun in the active time is over then: nobody is parted, away or down any more, and no call is still on its way. */
+/** After this long every trouble of the active time is over: nobody is cut off, away or down any more, and no call is on its way. */
 function longestTroubleMs({ troubles, faults }: Scenario): number {
   return 1_000 * Math.max(0, faults?.longestDelaySeconds ?? 0, ...troubles.map(({ longestSeconds }) => longestSeconds));
 }
@@ -170,7 +170,7 @@ function planMoves(fleet: Fleet, { moves, activeSeconds }: Scenario): void {
       world.schedule((0.1 + 0.9 * rng.next()) * activeSeconds * 1_000, `somebody asks for a ${act}`, () => void movers[act]());
 }
 
-/** Lets time pass until everything has agreed for a while, or the time for it is over, or something is wrong. */
+/** Lets time pass until everything has agreed for a while, or the time for that is over, or a property did not hold. */
 async function settle(fleet: Fleet, { budget }: Scenario, violations: readonly Violation[]) {
   const { world } = fleet;
   const calmAt = world.elapsedMs();
@@ -180,10 +180,10 @@ async function settle(fleet: Fleet, { budget }: Scenario, violations: readonly V
     const isSettled = disagreements(last).length === 0;
     settledAt = isSettled ? (settledAt ?? world.elapsedMs()) : undefined;
     const isOver = world.elapsedMs() - calmAt >= budget.settleSeconds * 1_000;
-    // The rest is watched from the second look on: what was under way at the first may still end.
+    // Photographs are recorded from the second one that agrees: what is under way at the first may still end.
     if (isOver || (settledAt !== undefined && world.elapsedMs() > settledAt)) world.record({ kind: "photograph", photograph: last });
     const isRested = settledAt !== undefined && world.elapsedMs() - settledAt >= REST_MS;
     if (violations.length > 0 || isRested || (isOver && !isSettled)) return { settledAt, last };
-    await world.run(OBSERVE_EVERY_MS);
+    await world.run(PHOTOGRAPH_EVERY_MS);
   }
 }

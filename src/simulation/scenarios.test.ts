@@ -13,11 +13,11 @@ const SEED = 7;
 const never = new AbortController().signal;
 
 describe("the scenarios", () => {
-  it(`give the same trace twice under seed ${SEED}, to the byte, and what golden.txt says comes of it`, async () => {
+  it(`give the same trace twice under seed ${SEED}, to the byte, and the summaries of golden.txt`, async () => {
     const summaries: string[] = [];
     for (const name of scenarioNames()) {
       const scenario = loadScenario(name);
-      // What no commit runs is for long runs: too long to be run twice here.
+      // A scenario that no commit runs is for long runs: too long to be run twice here.
       if (scenario.commitRuns === 0) continue;
       const [first, second] = [await runSeed({ scenario, seed: SEED }), await runSeed({ scenario, seed: SEED })];
       expect({ name, hash: second.traceHash, entries: second.history.entries().length }).toEqual({
@@ -31,7 +31,7 @@ describe("the scenarios", () => {
     expect(text).toBe(readFileSync(GOLDEN, "utf8"));
   });
 
-  it("give the same long run of hand-overs twice, whatever else they are run with", async () => {
+  it("give the same long run of hand-overs twice", async () => {
     const options = { scenario: "move-one", seed: 3, moves: 3 };
     const [first, second] = [await runMarathon(options, never), await runMarathon(options, never)];
     expect(first).toMatchObject({ runs: 3, ends: { DONE: 3 }, failed: [], trace: second.trace, code: second.code });
@@ -39,7 +39,7 @@ describe("the scenarios", () => {
     expect((await runMarathon({ ...options, seed: 4 }, never)).trace).not.toBe(first.trace);
   });
 
-  it("end a long run after the present one when they are asked to, and say what was done", async () => {
+  it("end a marathon after its present run when they are asked to, and report what was done", async () => {
     const ending = new AbortController();
     const part = await runMarathon({ scenario: "move-one", seed: 3, moves: 1_000, onRun: () => ending.abort() }, ending.signal);
     expect(part).toMatchObject({ runs: 1, ends: { DONE: 1 } });
@@ -51,7 +51,7 @@ describe("the scenarios", () => {
     expect(one.traceHash).not.toBe(other.traceHash);
   });
 
-  it("are refused with a remedy where there is none of that name", () => {
+  it("are refused with a remedy if there is none of that name", () => {
     expect(() => loadScenario("nonsense")).toThrow(
       expect.objectContaining({ code: "simulation.scenario", remedy: expect.stringContaining("steady") }),
     );

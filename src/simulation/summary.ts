@@ -1,7 +1,7 @@
 import type { Entry, History } from "./history.ts";
 import type { RunOutcome } from "./run.ts";
 
-/** What came of a run, without what every change of the code changes: how many calls it took and when. */
+/** What came of a run, without what every change of the code would change: how many calls it took, and when. */
 export function summarize({ scenario, seed, history, last, settledAfterMs, violations }: RunOutcome): readonly string[] {
   const acts = counted(history.entries(), ({ happening }) =>
     happening.kind === "user" ? happening.act : happening.kind === "push" ? "push" : undefined,
@@ -12,12 +12,12 @@ export function summarize({ scenario, seed, history, last, settledAfterMs, viola
     `${scenario}, seed ${seed}`,
     `  users: ${acts.join(", ") || "nobody"}; troubles: ${troubles}`,
     ...(ends.length === 0 ? [] : [`  moves: ${ends.join(", ")}`]),
-    `  stand: ${last.deployments.length} deployments, ${last.rows.length} rows, ${last.applications.length} applications, ${last.objects.length} objects, ${last.ownerBindings.length} registers`,
-    `  ${settledAfterMs === undefined ? "never at one with itself" : "at one with itself in time"}; ${violations.length} properties broken`,
+    `  stand: ${last.deployments.length} deployments, ${last.rows.length} rows, ${last.applications.length} applications, ${last.objects.length} objects, ${last.ownerBindings.length} owner bindings`,
+    `  ${settledAfterMs === undefined ? "never settled" : "settled in time"}; ${violations.length} properties broken`,
   ];
 }
 
-/** How many live moves ended how, and how many have not. */
+/** How many live moves are in which phase at the end. */
 export function movesOfRun(history: History): readonly string[] {
   const phases = new Map<string, string>();
   for (const { happening } of history.entries()) if (happening.kind === "move") phases.set(happening.id, happening.phase);

@@ -12,12 +12,12 @@ const DECLARED = loadVector(
   (dimension) =>
     ({ applications: 1_000_000, clusterEntries: 60, cachedResources: 250_000, milliCpu: 2_000, gitPerMinute: 600_000 })[dimension],
 );
-/** Looks every 15 s under a load that grows, as it would be for this instance. */
-const observations = (count: number, of: (index: number) => Signals): readonly HealthSample[] =>
+/** Samples every 15 s under a growing load, as this instance would give them. */
+const samplesOf = (count: number, of: (index: number) => Signals): readonly HealthSample[] =>
   Array.from({ length: count }, (_, index) => ({ at: millis(AT + index * 15_000), signals: of(index) }));
 const growing = (index: number) => 100 + 10 * index;
 const facts = (over: Partial<CalibrationFacts> = {}): CalibrationFacts => ({
-  samples: observations(40, (index) => ({
+  samples: samplesOf(40, (index) => ({
     applications: growing(index),
     utilisation: 0.05 + growing(index) / 1_000,
     controllerMemory: 0.1 + growing(index) / 2_000,
@@ -42,12 +42,12 @@ describe("what an instance bears", () => {
       fit: expect.closeTo(1),
       applications: [100, 490],
     });
-    // What workers do grows with their bound, what is kept in memory with the other.
+    // Dimensions of the workers grow with the workers' bound, those of the memory with the other one.
     expect(fitted).toEqual({ applications: 650_000, clusterEntries: 26, cachedResources: 13_071, milliCpu: 1_193, gitPerMinute: 265_000 });
   });
 
-  it("is taken in proportion where the load was the same throughout, and keeps what was declared of what was not there", () => {
-    const samples = observations(30, () => ({ applications: 200, utilisation: 0.35, controllerMemory: 0.5 }));
+  it("is taken in proportion if the load never changed, and keeps what was declared in dimensions without load", () => {
+    const samples = samplesOf(30, () => ({ applications: 200, utilisation: 0.35, controllerMemory: 0.5 }));
     const { readings, fitted, doubts } = calibrate(facts({ samples, load: { ...facts().load, clusterEntries: 0 } }));
     expect(doubts).toEqual([]);
     expect(readings.map(({ bears, fit }) => [bears, fit])).toEqual([
@@ -57,36 +57,36 @@ describe("what an instance bears", () => {
     expect(fitted).toMatchObject({ applications: 296_000, clusterEntries: DECLARED.clusterEntries });
   });
 
-  it("is never nothing: what is hardly used keeps one, and what is used up without any application is a doubt", () => {
+  it("is never zero: a dimension that is hardly used keeps one, and a bound that is reached without any application is a doubt", () => {
     const little = calibrate(facts({ load: { ...facts().load, clusterEntries: 1, gitPerMinute: 3 } }));
     expect(little.fitted).toMatchObject({ clusterEntries: 2, gitPerMinute: 1_000 });
-    const samples = observations(40, (index) => ({ applications: growing(index), controllerMemory: 0.8 + growing(index) / 10_000 }));
+    const samples = samplesOf(40, (index) => ({ applications: growing(index), controllerMemory: 0.8 + growing(index) / 10_000 }));
     const { fitted, doubts } = calibrate(facts({ samples }));
     expect(fitted?.applications).toBe(1_000);
     expect(doubts[0]).toContain("without any application 80 % of its memory would be in use, and 74 % is the most");
   });
 
   it.each<readonly [string, Partial<CalibrationFacts>, RegExp]>([
-    ["there were no looks", { samples: [] }, /no look told both/],
+    ["there were no samples", { samples: [] }, /no sample shows both/],
     [
-      "there were few looks",
+      "there were few samples",
       { samples: facts().samples.slice(-5) },
-      new RegExp(`5 looks are too few: wait until there are ${LEAST_OBSERVATIONS}`),
+      new RegExp(`5 samples are too few: wait until there are ${LEAST_OBSERVATIONS}`),
     ],
     [
       "it had little to do",
-      { samples: observations(30, () => ({ applications: 10, utilisation: 0.01 })) },
+      { samples: samplesOf(30, () => ({ applications: 10, utilisation: 0.01 })) },
       /seen at 1 % at most, of 70 %: load it to 23 %/,
     ],
     [
       "it had too much to do",
-      { samples: observations(30, () => ({ applications: 900, utilisation: 1.1 })) },
+      { samples: samplesOf(30, () => ({ applications: 900, utilisation: 1.1 })) },
       /all busy: what was seen is beyond/,
     ],
     [
       "something else took it",
       {
-        samples: observations(40, (index) => ({
+        samples: samplesOf(40, (index) => ({
           applications: growing(index),
           utilisation: 0.3 + (index % 2) * 0.3 + growing(index) / 10_000,
         })),
@@ -95,34 +95,34 @@ describe("what an instance bears", () => {
     ],
     [
       "it was overloaded",
-      { samples: observations(40, (index) => ({ applications: 300, utilisation: 0.5, queueWaitS: index < 30 ? 60 : 1 })) },
-      /in 30 of 40 looks/,
+      { samples: samplesOf(40, (index) => ({ applications: 300, utilisation: 0.5, queueWaitS: index < 30 ? 60 : 1 })) },
+      /in 30 of 40 samples/,
     ],
     [
       "so many were too many for it",
-      { samples: observations(60, (index) => ({ applications: 35, utilisation: 0.25, queueWaitS: index < 57 ? 1 : 30 })) },
-      /^35 applications were more than it can in 3 looks/,
+      { samples: samplesOf(60, (index) => ({ applications: 35, utilisation: 0.25, queueWaitS: index < 57 ? 1 : 30 })) },
+      /^35 applications were more than it can bear in 3 samples/,
     ],
   ])("is doubted where %s", (_what, over, doubt) => {
     expect(calibrate(facts(over)).doubts).toEqual(expect.arrayContaining([expect.stringMatching(doubt)]));
   });
 
-  it("is not doubted for a burst that was over at once, nor where it bears no more than were too many", () => {
+  it("is not doubted for a burst that was over at once, nor if it bears fewer applications than were too many", () => {
     const busy = (waiting: number, utilisation: number) =>
-      observations(60, (index) => ({ applications: 35, utilisation, queueWaitS: index < waiting ? 30 : 1 }));
+      samplesOf(60, (index) => ({ applications: 35, utilisation, queueWaitS: index < waiting ? 30 : 1 }));
     expect(calibrate(facts({ samples: busy(2, 0.25) })).doubts).toEqual([]);
     expect(calibrate(facts({ samples: busy(20, 0.75) })).doubts).toEqual([]);
   });
 
-  it("is not doubted for what waited while its parts began anew", () => {
-    const changed = observations(60, (index) => ({
+  it("is not doubted for waits while its parts restarted", () => {
+    const changed = samplesOf(60, (index) => ({
       ...{ applications: 35, utilisation: 0.25 },
       ...(index < 20 ? { queueWaitS: 30, isChanging: 1 } : { queueWaitS: 1 }),
     }));
     expect(calibrate(facts({ samples: changed })).doubts).toEqual([]);
   });
 
-  it("is found again from looks at an instance whose cost is known, however noisy they are", () => {
+  it("is found from samples of an instance whose cost is known, however noisy they are", () => {
     const cost = fc.record({
       base: fc.double({ min: 0, max: 0.1, noNaN: true }),
       each: fc.double({ min: 0.0005, max: 0.0014, noNaN: true }),
@@ -130,7 +130,7 @@ describe("what an instance bears", () => {
     const noise = fc.array(fc.double({ min: -0.02, max: 0.02, noNaN: true }), { minLength: 40, maxLength: 40 });
     fc.assert(
       fc.property(cost, noise, ({ base, each }, errors) => {
-        const samples = observations(40, (index) => ({
+        const samples = samplesOf(40, (index) => ({
           applications: growing(index),
           utilisation: base + each * growing(index) + (errors[index] ?? 0),
         }));
@@ -144,7 +144,7 @@ describe("what an instance bears", () => {
 });
 
 describe("a line through points", () => {
-  it("goes through the origin where it would otherwise say nonsense, and nowhere without points", () => {
+  it("goes through the origin where it would otherwise make no sense, and does not exist without points", () => {
     expect(fitLine([])).toBeUndefined();
     expect(fitLine([{ x: 0, y: 1 }])).toBeUndefined();
     expect(

@@ -3,14 +3,14 @@ import type { HealthSample, SignalName } from "../../domain/health.ts";
 import { type LoadDimension, type LoadVector, leastInDocuments, loadVector } from "../../domain/load.ts";
 import { fitLine } from "./fit-line.ts";
 
-/** Signals that say how much of a bound is used, and up to where that may go. */
+/** The signal that shows how much of a bound is used, and up to where that may go. */
 const BOUNDS: Readonly<Record<CalibrationBound, { readonly signal: SignalName; readonly limit: number }>> = {
   // Beyond it waits grow faster than load does: at 0.7 a comparison waits about twice as long as it takes.
   workers: { signal: "utilisation", limit: 0.7 },
-  // A controller that begins anew takes 1.35 times what it takes later, which has to fit too (default-capacity.ts).
+  // A controller that restarts takes 1.35 times what it takes later, which has to fit too (default-capacity.ts).
   memory: { signal: "controllerMemory", limit: 1 / 1.35 },
 };
-/** Of which bound each dimension takes. */
+/** The bounds that each dimension uses up. */
 const TAKES: Readonly<Record<LoadDimension, readonly CalibrationBound[]>> = {
   applications: ["workers", "memory"],
   clusterEntries: ["memory"],
@@ -19,20 +19,20 @@ const TAKES: Readonly<Record<LoadDimension, readonly CalibrationBound[]>> = {
   gitPerMinute: ["workers"],
 };
 
-/** Five minutes of looks: two resyncs of Argo CD, each with its wave of comparisons. */
+/** Five minutes of samples: two resyncs of Argo CD, each with its wave of comparisons. */
 export const LEAST_OBSERVATIONS = 20;
-/** A line is believed up to three times as far as it was seen. */
+/** A line is believed up to three times as far as there are samples. */
 const LEAST_SHARE = 1 / 3;
 const LEAST_FIT = 0.5;
-/** Comparisons that wait so long are too many: what more load does then does not show in the workers any more. In s. */
+/** Comparisons that wait this long are too many, in s: more load would not show in the workers any more. */
 const SATURATED_S = 10;
-/** A burst that is over within fewer looks says little of what it bears. */
+/** A burst that is over within fewer samples says little about what the instance bears. */
 const OVERLOADED_SAMPLES = 3;
 
 /**
- * Learns what an instance bears from looks at it under load: how much of its workers' time and of its controller's memory its applications took,
- * as a line, and how many like them there may be until the first of the two is used up. Other dimensions grow in proportion to their bound;
- * one of which nothing was there keeps what was declared, and CPU is never more than was given.
+ * Learns what an instance bears from samples under load. It fits a line to how much of its workers' time and of its controller's memory
+ * the applications took, and finds how many like them there may be until the first of the two bounds is reached. Other dimensions grow
+ * in proportion to their bound. A dimension of which there was nothing keeps its declared capacity, and CPU is never more than was given.
  */
 export function calibrate({ samples, load, capacity }: CalibrationFacts): Calibration {
   const readings = (Object.keys(BOUNDS) as CalibrationBound[]).flatMap((bound) => readBound(bound, samples) ?? []);
@@ -65,7 +65,7 @@ function isSaturated(signals: HealthSample["signals"]): boolean {
   return signals.isChanging === 1 || isOverloaded(signals);
 }
 
-/** What waits while its parts begin anew says nothing of how many applications are too many. */
+/** A wait while parts of the instance restart does not show that its applications are too many. */
 function isOverloaded({ queueWaitS = 0, isChanging }: HealthSample["signals"]): boolean {
   return queueWaitS > SATURATED_S && isChanging !== 1;
 }
@@ -81,7 +81,7 @@ function fittedCapacity({ load, capacity, readings, applications }: Fitting): Lo
     if (bears.length === 0 || (load[dimension] === 0 && dimension !== "applications")) return capacity[dimension];
     const unit = leastInDocuments(dimension);
     const held = dimension === "applications" ? applications * unit : load[dimension];
-    // No capacity is declared as 0: nothing would ever fit there.
+    // A capacity is never 0: nothing would ever fit there.
     const whole = Math.max(1, Math.floor((held * Math.min(...bears)) / applications / unit)) * unit;
     return dimension === "milliCpu" ? Math.min(whole, capacity.milliCpu) : whole;
   });
@@ -89,7 +89,7 @@ function fittedCapacity({ load, capacity, readings, applications }: Fitting): Lo
 
 function doubtsOf(samples: readonly HealthSample[], first: BoundReading | undefined): readonly string[] {
   if (first === undefined)
-    return ["no look told both how many applications there were and what they took: is the health role on, and is it loaded?"];
+    return ["no sample shows both how many applications there were and what they took: is the health role on, and is the instance loaded?"];
   const { bound, observations, highest, limit, base, fit, bears } = first;
   const percent = (share: number): string => `${Math.round(share * 100)} %`;
   const tooMany = samples.flatMap(({ signals }) => (isOverloaded(signals) ? (signals.applications ?? []) : []));
@@ -98,14 +98,15 @@ function doubtsOf(samples: readonly HealthSample[], first: BoundReading | undefi
   return [
     bears < 1 &&
       `without any application ${percent(base)} of its ${bound} would be in use, and ${percent(limit)} is the most: give it more`,
-    observations < LEAST_OBSERVATIONS && `${observations} looks are too few: wait until there are ${LEAST_OBSERVATIONS}`,
+    observations < LEAST_OBSERVATIONS && `${observations} samples are too few: wait until there are ${LEAST_OBSERVATIONS}`,
     highest < limit * LEAST_SHARE &&
       `${bound} were seen at ${percent(highest)} at most, of ${percent(limit)}: load it to ${percent(limit * LEAST_SHARE)} at least`,
     fit !== undefined && fit < LEAST_FIT && `applications explain ${percent(fit)} of how ${bound} varied: something else took them`,
     bound === "workers" && highest > 1 && "its workers were all busy: what was seen is beyond what it bears",
     tooMany.length >= OVERLOADED_SAMPLES &&
       fewestTooMany < bears &&
-      `${fewestTooMany} applications were more than it can in ${tooMany.length} looks: what they do varies more than how many there are`,
-    saturated > samples.length / 2 && `in ${saturated} of ${samples.length} looks it was being changed, or overloaded, which tells nothing`,
+      `${fewestTooMany} applications were more than it can bear in ${tooMany.length} samples: what they do varies more than how many there are`,
+    saturated > samples.length / 2 &&
+      `in ${saturated} of ${samples.length} samples it was being changed, or overloaded, which shows nothing`,
   ].filter((doubt) => doubt !== false);
 }

@@ -6,7 +6,7 @@ export interface Point {
 export interface FittedLine {
   readonly base: number;
   readonly slope: number;
-  /** Part of the variance of y that the line explains; absent: x is too much the same to say, and the line goes through the origin. */
+  /** Share of the variance of y that the line explains; absent: x varies too little to tell, and the line goes through the origin. */
   readonly fit: number | undefined;
 }
 
@@ -14,8 +14,8 @@ export interface FittedLine {
 const SPREAD = 0.2;
 
 /**
- * Least squares. Where x hardly varies, or the line would say that something takes less than nothing, y is taken to be in proportion to x: that
- * puts what is there in any case down to x too, so it errs on the safe side. `undefined`: there is nothing to divide by.
+ * Least squares. If x hardly varies, or if the line would begin below zero, y is taken to be proportional to x: that blames x for a
+ * constant part of y too, so it errs on the safe side. `undefined`: there is nothing to divide by.
  */
 export function fitLine(points: readonly Point[]): FittedLine | undefined {
   const mean = (of: (point: Point) => number): number => points.reduce((sum, point) => sum + of(point), 0) / points.length;

@@ -1,6 +1,6 @@
 /**
  * Deals a whole number in proportion to weights, in whole numbers that add up to it (largest remainders; among equal ones the
- * earlier). Where nobody has any weight nobody gets anything: what belongs to nobody is not made anybody's.
+ * earlier). If all weights are zero, so are all shares: what belongs to nobody is given to nobody.
  */
 export function apportion(total: number, weights: readonly number[]): readonly number[] {
   const sum = weights.reduce((a, b) => a + b, 0);

@@ -6,17 +6,17 @@ import { dealComparisons } from "./deal-comparisons.ts";
 import { isPlausible } from "./judge-metrics.ts";
 import type { GitRates, PerMinute } from "./rates.ts";
 
-/** What of a unit goes to one destination. */
+/** What a unit deploys to one destination. */
 export interface DestinationSignals {
   /** Its own namespace, through the cluster entry all units share. */
   readonly isOwn: boolean;
-  /** Environments whose cluster entries lead there, if it is another. */
+  /** Environments whose cluster entries lead there, if it is not its own namespace. */
   readonly environments: readonly EnvironmentId[];
   readonly applications: number;
   readonly resources: number;
 }
 
-/** What is known of one unit on an instance when its load is measured. Project and repositories are its own names for itself. */
+/** What is known of one unit on an instance when its load is measured. Project and repositories are named as in the instance's metrics. */
 export interface UnitSignals {
   readonly unit: UnitId;
   /** Its AppProject: the label by which the controller's metrics tell workspaces apart. */
@@ -32,30 +32,30 @@ export interface InstanceSignals {
   readonly milliCpu: number;
   /** Calls to Kubernetes a minute, by project (`argocd_app_k8s_request_total`). */
   readonly requestsPerMinute: PerMinute;
-  /** Comparisons (`argocd_app_reconcile`) through the entry all share, and through those of environments. */
+  /** Comparisons (`argocd_app_reconcile`) through the cluster entry that all units share, and through those of environments. */
   readonly shared: ComparisonRate;
   readonly environments: ReadonlyMap<EnvironmentId, ComparisonRate>;
-  /** What repositories were asked for (`argocd_git_request_total`); absent: not known. */
+  /** How often repositories were asked (`argocd_git_request_total`); absent: not known. */
   readonly git: GitRates | undefined;
 }
 
-/** How often a minute, and how many thousandths of a second that took. */
+/** How often in a minute, and how many ms that took. */
 export interface ComparisonRate {
   readonly count: number;
   readonly ms: number;
 }
 
-/** Comparisons of an application a minute for which weights are meant: one in two to three minutes. */
+/** Comparisons of an application per minute that the weights assume: one in two to three minutes. */
 const USUAL_PACE = 0.4;
 
 /**
  * Deals an instance's measured load to the units it holds, in whole numbers that add up to what was measured.
  *
  * Counts are each unit's own. CPU beyond what an empty instance takes is dealt in proportion to the time that was spent on comparing
- * a unit's applications. An environment's entry tells its time exactly. Of the time of the entry that all share, what Git took is theirs
- * whose repositories were asked; the rest is dealt by how often each was compared (see `dealComparisons`) and by what the fitted weights
- * say that a comparison of its applications and resources, and its requests, cost; so is CPU where no time was measured. What cannot be
- * measured, or belongs to nobody here, is dealt to nobody.
+ * each unit's applications. For the cluster entry of an environment this time is known. Of the time of the entry that all units share,
+ * what Git took goes to the units whose repositories were asked. The rest is dealt by how often each unit was compared (see
+ * `dealComparisons`), and by what a comparison of its applications and resources, and its requests, cost by the fitted weights. So is
+ * all CPU if no time was measured. What cannot be measured, or belongs to no unit here, is dealt to nobody.
  */
 export function attributeLoad(
   units: readonly UnitSignals[],
@@ -77,7 +77,7 @@ export function attributeLoad(
   );
 }
 
-/** What each unit's comparisons took, in any measure, and behind the last unit what was nobody's here. */
+/** How much work each unit's comparisons were, in a measure of no meaning; after the last unit, the work that belongs to no unit here. */
 function workOf(units: readonly UnitSignals[], signals: InstanceSignals, weights: CpuWeights): readonly number[] {
   const work = new Array<number>(units.length + 1).fill(0);
   const give = (index: number, amount: number): void => {
@@ -95,7 +95,7 @@ function workOf(units: readonly UnitSignals[], signals: InstanceSignals, weights
 
 /** A unit's share of what was measured, for one of its destinations. */
 interface Part extends DestinationSignals {
-  /** Place of the unit. */
+  /** Index of the unit. */
   readonly index: number;
   readonly requests: number;
   readonly repositories: number;
@@ -120,7 +120,7 @@ function partsOf(units: readonly UnitSignals[], { requestsPerMinute, git }: Inst
   });
 }
 
-/** What was measured of repositories, for each unit, by how many of its applications read them. */
+/** Deals what was measured for each repository to the units, by how many of their applications read it. */
 function byReader(units: readonly UnitSignals[], rates: PerMinute): readonly number[] {
   const sums = units.map(() => 0);
   for (const [repository, rate] of Object.entries(rates)) {
@@ -136,7 +136,7 @@ interface Entry {
   readonly isThrough: (destination: DestinationSignals) => boolean;
 }
 
-/** Cluster entries with what was spent through each; all as one where no time was measured. */
+/** Cluster entries with the time spent through each; all as one if no time was measured. */
 function entriesOf({ shared, environments }: InstanceSignals): readonly Entry[] {
   const possibly = ({ count, ms }: ComparisonRate): ComparisonRate => ({ count: possible(count), ms: possible(ms) });
   const entries: readonly Entry[] = [
@@ -168,12 +168,12 @@ function sumOf(destinations: readonly DestinationSignals[], of: "applications" |
   return destinations.reduce((sum, destination) => sum + measured(destination[of]), 0);
 }
 
-/** A number that can be a load; anything else was not measured. */
+/** A whole number that can be a load; anything else counts as not measured. */
 function measured(value: number): number {
   return isPlausible(Math.round(value)) ? Math.round(value) : 0;
 }
 
-/** A rate as it was measured, with its fraction; anything that cannot be one was not. */
+/** A rate with its fraction; anything that cannot be a rate counts as not measured. */
 function possible(rate: number): number {
   return isPlausible(Math.floor(rate)) ? rate : 0;
 }

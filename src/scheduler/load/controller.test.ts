@@ -78,7 +78,7 @@ describe("sampling instances", () => {
     expect(fleet.instances[0]?.load).toMatchObject({ applications: 1000, gitPerMinute: 500 });
   });
 
-  it("charges two units of one instance by what Git was asked for, as far as repo-servers can be read", async () => {
+  it("deals CPU to two units by their requests to Git, if repo-servers can be read", async () => {
     const other = { ...aSpec(), source: { ...aSpec().source, repoUrl: "https://git.example/other.git" } };
     const { id: otherId } = await world.unit((await world.record({ namespace: "other", spec: other })).applicationId);
     await world.place(otherId, deployed.instanceId);
@@ -109,7 +109,7 @@ describe("sampling instances", () => {
 
   it.each([
     ["nothing", () => []],
-    ["what is no page", () => ["<html>"]],
+    ["something that is not a page", () => ["<html>"]],
     [
       "an error",
       () => {
@@ -125,7 +125,7 @@ describe("sampling instances", () => {
     await vi.waitFor(async () => expect(await loads()).toHaveLength(1));
   });
 
-  it("asks instances that hold units, of its own share, and no others", async () => {
+  it("reads only instances of its own share that can hold units", async () => {
     const mine = await world.addInstance({ state: "CORDONED" });
     await world.addInstance({ state: "WARMING" });
     await world.addInstance({ state: "RETIRED" });

@@ -21,7 +21,7 @@ export interface SamplerDeps {
   readonly projectOf: (unit: UnitId) => string;
   /** The environment whose cluster entry has this server; `undefined` for the entry all units share. */
   readonly environmentOf: (server: string) => EnvironmentId | undefined;
-  /** Time between two looks at an instance. */
+  /** Time between two samples of an instance. */
   readonly periodMs: number;
   /** By `load/<instance id>`. */
   readonly partition: Partition;
@@ -41,7 +41,7 @@ const READ_MS = 30_000;
 const AT_ONCE = 4;
 const MEASURED: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
 
-/** Measures what every instance of this process's share takes, and deals it to the units it holds. */
+/** Measures the load of every instance of this process's share, and deals it to the units that the instance holds. */
 export function createSampler(deps: SamplerDeps): Sampler {
   const { store, partition, clock, rng, log } = deps;
   const ending = new AbortController();
@@ -53,9 +53,9 @@ export function createSampler(deps: SamplerDeps): Sampler {
     );
     serving = new Map(mine.map((instance) => [instance.id, instance]));
     for (const id of pages.keys()) if (!serving.has(id)) pages.delete(id);
-    for (const id of serving.keys()) observations.add(id);
+    for (const id of serving.keys()) samples.add(id);
   };
-  const observation = async (id: string, signal: AbortSignal): Promise<void> => {
+  const sampleOne = async (id: string, signal: AbortSignal): Promise<void> => {
     const instance = serving.get(id);
     if (instance === undefined) return;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(READ_MS)]);
@@ -68,27 +68,27 @@ export function createSampler(deps: SamplerDeps): Sampler {
   };
   const queueOf = (name: string, concurrency: number, work: (key: string, signal: AbortSignal) => Promise<void>) =>
     createKeyedQueue({ ...deps, name, concurrency, rng: rng.fork(name), work });
-  const observations = queueOf("load-samples", AT_ONCE, observation);
+  const samples = queueOf("load-samples", AT_ONCE, sampleOne);
   const surveys = queueOf("load-survey", 1, (_key, signal) => survey(signal));
   const surveySoon = (): void => surveys.add("instances");
   const stop = async (): Promise<void> => {
     ending.abort(new Error("the sampler stops"));
-    await Promise.all([surveys.stop(), observations.stop()]);
+    await Promise.all([surveys.stop(), samples.stop()]);
   };
   return {
     start(signal) {
       signal.addEventListener("abort", () => void stop(), { once: true });
       every({ clock, rng, log, ms: deps.periodMs, jitter: 0.1, run: surveySoon }, ending.signal);
       surveys.start();
-      observations.start();
+      samples.start();
       surveySoon();
     },
     stop,
-    idle: async () => void (await surveys.idle().then(() => observations.idle())),
+    idle: async () => void (await surveys.idle().then(() => samples.idle())),
   };
 }
 
-/** A page that cannot be read or believed is one that is missing: what is known ages until plans do not trust it any more. */
+/** A page that cannot be read or believed counts as missing: the last known load ages until plans no longer trust it. */
 async function readAll({ readPages, clock, log }: SamplerDeps, instance: Instance, signal: AbortSignal): Promise<PagesAt> {
   const seen = new Map<string, PageAt>();
   try {
@@ -98,7 +98,7 @@ async function readAll({ readPages, clock, log }: SamplerDeps, instance: Instanc
       for await (const line of lines) if (!page.take(line)) break;
       const end = page.end();
       if (end.kind === "page") seen.set(pod, { of, sums: end.sums, atMs: clock.monotonicMs() });
-      else log.warn({ instance: instance.name, pod, rule: end.rule }, "Leaving out an instance's metrics that cannot be right");
+      else log.warn({ instance: instance.name, pod, rule: end.rule }, "Ignoring impossible metrics of an instance");
     }
   } catch (error) {
     log.debug({ error, instance: instance.name }, "Reading an instance's metrics");

@@ -1,7 +1,7 @@
-/** What CPU is made of: thousandths of a core for an empty instance, and for one of each. Argo CD measures none of them. */
+/** What CPU is made of, in thousandths of a core: an empty instance, and each request, resource and application. Argo CD measures none of these. */
 export interface CpuWeights {
   readonly base: number;
-  /** For a call to Kubernetes a minute. */
+  /** For one call to Kubernetes per minute. */
   readonly request: number;
   readonly resource: number;
   readonly application: number;
@@ -17,10 +17,10 @@ export interface CpuObservation {
 }
 
 /**
- * Before anything was fitted. Measured on Argo CD 3.5.7 with 700 small applications: 8 ms of CPU for a comparison, one in two
- * to three minutes; the rest is of that order and is replaced by the first fit. What is left of the CPU of three instances with ten
- * applications each, compared every six seconds, once 8 to 11 ms are taken off for each comparison, is 3 to 9: a base that is too
- * high would charge the units of a small instance nothing.
+ * The weights before the first fit. Measured on Argo CD 3.5.7 with 700 small applications: a comparison takes 8 ms of CPU, and there is
+ * one in two to three minutes. The base was measured on three instances with ten applications each, compared every six seconds: without
+ * 8 to 11 ms for each comparison, 3 to 9 thousandths of a core are left. A base that is too high would charge the units of a small
+ * instance nothing. The other weights are of the same order, and the first fit replaces them.
  */
 export const FIRST_WEIGHTS: CpuWeights = { base: 5, request: 0.05, resource: 0.002, application: 0.06 };
 

@@ -11,17 +11,17 @@ const rounded = (total: number, ...parts: readonly ComparedPart[]) => dealCompar
 
 describe("dealing comparisons", () => {
   it.each([
-    ["by number where each asks Git", 48, [part(12, 1, 36), part(12, 3, 12)], [36, 12]],
-    ["by number where one of a repository asks for all", 24, [part(12, 1, 1), part(12, 12, 12)], [12, 12]],
-    ["with pokes beyond the common pace where one asks for all", 48, [part(12, 1, 25), part(12, 1, 1)], [36, 12]],
-    ["by applications where Git cannot be asked about", 30, [part(2, 1, 0), part(4, 2, 0)], [10, 20]],
-    ["by requests where there are more of them", 30, [part(2, 1, 40), part(40, 2, 20)], [20, 10]],
-    ["to nobody where nothing was compared", 0, [part(2, 1, 0), part(4, 2, 5)], [0, 0]],
-    ["to nobody who is not there", 9, [], []],
-    ["to nobody without applications", 9, [part(0, 0, 0), part(3, 1, 0)], [0, 9]],
+    ["by number if each application asks Git", 48, [part(12, 1, 36), part(12, 3, 12)], [36, 12]],
+    ["by number if one application of each repository asks for all", 24, [part(12, 1, 1), part(12, 12, 12)], [12, 12]],
+    ["with requested refreshes beyond the common pace, if one asks for all", 48, [part(12, 1, 25), part(12, 1, 1)], [36, 12]],
+    ["by applications if requests to Git are not known", 30, [part(2, 1, 0), part(4, 2, 0)], [10, 20]],
+    ["by requests if there are more of them than comparisons", 30, [part(2, 1, 40), part(40, 2, 20)], [20, 10]],
+    ["to nobody if nothing was compared", 0, [part(2, 1, 0), part(4, 2, 5)], [0, 0]],
+    ["to nobody if there is no part", 9, [], []],
+    ["nothing to a part without applications", 9, [part(0, 0, 0), part(3, 1, 0)], [0, 9]],
   ] as const)("goes %s", (_what, total, parts, expected) => expect(rounded(total, ...parts)).toEqual(expected));
 
-  it("adds up, in whatever order parts come, and gives who is asked for more often no less", () => {
+  it("adds up, whatever the order of parts, and gives a part with more requests no less", () => {
     const anyPart = fc
       .record({ repositories: fc.integer({ min: 1, max: 20 }), more: fc.nat({ max: 50 }), gitRequests: fc.nat({ max: 500 }) })
       .map(({ repositories, more, gitRequests }) => part(repositories + more, repositories, gitRequests));

@@ -1,4 +1,4 @@
-/** What is known of how often a part of an instance's applications is compared. Rates are all of the same length of time. */
+/** What is known of how often a part of an instance's applications is compared. All counts are for the same length of time. */
 export interface ComparedPart {
   readonly applications: number;
   /** How many repositories they read, and how often these were asked what their newest revision is. */
@@ -6,17 +6,16 @@ export interface ComparedPart {
   readonly gitRequests: number;
 }
 
-/** Halvings of an interval: as exact as numbers are. */
+/** How often the interval is halved: enough for the precision of a number. */
 const HALVINGS = 60;
 
 /**
- * Deals a number of comparisons, which controllers count for all together, to those whose applications were compared.
+ * Deals a number of comparisons, of which controllers count only the sum, to the parts whose applications were compared.
  *
- * Every application is compared again and again at a pace all have in common; what is compared beyond that (somebody pushed, poked or
- * synced) asks Git first. Of those that follow the common pace either each asks too, or one for each repository and the others take
- * its answer. So a part has `pace × applications` comparisons, and as many more as its requests exceed `pace × repositories`; the pace
- * is the one at which all parts together have what was counted. Where Git was asked more often than anything was compared the requests
- * alone say who it was.
+ * Every application is compared regularly, at a pace that all have in common. A comparison beyond that (after a push, a refresh or a
+ * sync) asks Git first. Of the regular ones either each asks Git too, or one for each repository does and the others use its answer. So
+ * a part has `pace × applications` comparisons, and as many more as its requests exceed `pace × repositories`. The pace is the one at
+ * which all parts together have what was counted. If Git was asked more often than anything was compared, the requests alone decide.
  */
 export function dealComparisons(total: number, parts: readonly ComparedPart[]): readonly number[] {
   const at = (pace: number): readonly number[] =>

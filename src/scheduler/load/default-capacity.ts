@@ -13,7 +13,7 @@ export interface InstanceSize {
  */
 const COST_MIB = { empty: 97, entry: 39.5, resource: 0.02, application: 0.06 };
 const RESTART_PEAK = 1.35;
-/** Comparing an application every two to three minutes takes 8 ms each: with room for syncs, so many for each core. */
+/** A comparison takes 8 ms, and each application has one in two to three minutes: so many for each core leave room for syncs. */
 const APPLICATIONS_PER_CORE = 2_000;
 const GIT_PER_CORE = 600_000;
 

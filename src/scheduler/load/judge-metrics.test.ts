@@ -52,7 +52,7 @@ describe("judging what was measured", () => {
     expect(judge([...reports].reverse())).toEqual(judge(reports));
   });
 
-  it("names the first instance, and its first dimension, that cannot be", () => {
+  it("names the first instance with an impossible load, and its first such dimension", () => {
     const bad = withFirst({ total: { ...LOAD, cachedResources: -1, milliCpu: -1 } }, 3);
     for (const reports of [bad, bad.toReversed()]) expect(judge(reports)).toMatchObject({ subject: "i0", dimension: "cachedResources" });
   });
@@ -72,7 +72,7 @@ describe("judging what was measured", () => {
     expect(judge(FLEET, { ...REFERENCE, gitPerMinute: 0 })).toEqual({ kind: "trusted" });
   });
 
-  it("lets a small fleet grow: what is little beside what one instance bears is no jump, up or down", () => {
+  it("lets a small fleet grow: a change that is small compared with one instance's capacity is no jump, up or down", () => {
     const bears = asLoadVector({
       applications: 1_000_000,
       clusterEntries: 60,
@@ -95,7 +95,7 @@ describe("judging what was measured", () => {
     expect(grown(80, 400)).toMatchObject({ rule: "JUMP", dimension: "milliCpu", was: 400, is: 2_000 });
   });
 
-  it("believes more of what is counted, however much, and less of it not", () => {
+  it("believes any rise in counted dimensions, but not a fall", () => {
     const counted = { ...REFERENCE, applications: 20_000, clusterEntries: 20_000, gitPerMinute: 20_000 };
     expect(judge([report("a", { total: counted })])).toEqual({ kind: "trusted" });
     expect(judge([report("a", { total: { ...REFERENCE, applications: 1_000 } })])).toMatchObject({
@@ -104,7 +104,7 @@ describe("judging what was measured", () => {
     });
   });
 
-  it("says when a jump is believed: a day after the totals came to be near what they are", () => {
+  it("says when a jump is believed: a day after the totals reached their present level", () => {
     const total = loadVector((d) => REFERENCE[d] * 2);
     const rival = { total, since: millis(NOON - 20 * 60 * MINUTE) };
     const untilWith = (near: LoadVector) =>
@@ -116,7 +116,7 @@ describe("judging what was measured", () => {
     });
   });
 
-  it("has nothing to compare the first totals with, and calls no first load a jump", () => {
+  it("compares the first totals with nothing, and calls no first load a jump", () => {
     expect(judgeMetrics({ now: NOON, reports: scaled(10) })).toEqual({ kind: "trusted" });
     expect(judge(FLEET, ZERO_LOAD)).toEqual({ kind: "trusted" });
   });
@@ -132,7 +132,7 @@ describe("judging what was measured", () => {
   });
 });
 
-describe("what the next totals are held against", () => {
+describe("the totals that the next ones are compared with", () => {
   const DAY = 24 * 60 * MINUTE;
   const double = loadVector((d) => REFERENCE[d] * 2);
 
@@ -156,7 +156,7 @@ describe("what the next totals are held against", () => {
     expect(nextReference(first, jumped, later)).toEqual({ total: REFERENCE, rival: { total: later.total, since: later.at } });
   });
 
-  it("are not a level that is left by more than 30 % in one dimension, up or down", () => {
+  it("are not a level from which one dimension moves away by more than 30 %, up or down", () => {
     const first = nextReference({ total: REFERENCE }, jumped, { total: double, at: NOON });
     const following = (change: number) => {
       const total = { ...double, gitPerMinute: Math.round(double.gitPerMinute * change) };
@@ -166,7 +166,7 @@ describe("what the next totals are held against", () => {
     for (const far of [0.69, 1.31]) expect(following(far)?.rival?.since).toBe(NOON + DAY);
   });
 
-  it("are not changed by what is missing or impossible", () => {
+  it("are not changed by missing or impossible reports", () => {
     const stale = { kind: "distrusted", rule: "NONE" } as const;
     expect(nextReference({ total: REFERENCE }, stale, { total: double, at: NOON })).toEqual({ total: REFERENCE });
     expect(nextReference(undefined, jumped, { total: double, at: NOON })).toBeUndefined();

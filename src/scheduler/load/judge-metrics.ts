@@ -2,7 +2,7 @@ import { type Millis, millis } from "../../domain/clock.ts";
 import { LOAD_DIMENSIONS, type LoadDimension, type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { WHOLE } from "../policy.ts";
 
-/** Whether measured load may move anybody. Distrust stops what is voluntary, says why, and is never an error. */
+/** Whether measured load may move units. Distrust stops voluntary moves, says why, and is never an error. */
 export type MetricsVerdict =
   | { readonly kind: "trusted" }
   | { readonly kind: "distrusted"; readonly rule: "NONE" }
@@ -37,7 +37,7 @@ export interface MetricsQuestion {
   readonly reference?: LoadVector | undefined;
   /** A total that was not believed, and since when every total has been near it. */
   readonly rival?: { readonly total: LoadVector; readonly since: Millis } | undefined;
-  /** A change of up to this much is no jump, however little there was; absent: none. */
+  /** A change of up to this much is no jump, however small the total was; absent: zero. */
   readonly negligible?: LoadVector | undefined;
 }
 
@@ -57,13 +57,13 @@ export const METRICS_LIMITS = {
 
 const TRUSTED: MetricsVerdict = { kind: "trusted" };
 
-/** What is counted in Argosy's own rows, and not measured: more of it is what users made. Less may be rows that are missing. */
+/** Counted in Argosy's own rows, not measured. More of it is what users made, and is believed; less of it may be missing rows. */
 const COUNTED: readonly LoadDimension[] = ["applications", "clusterEntries", "gitPerMinute"];
 
 /**
- * Decides whether the loads may move anybody who need not be moved. Rules, first that bites: a value that cannot be; nothing
+ * Decides whether the loads may move units that need not be moved. The first of these rules that applies: an impossible value; nothing
  * reported, or the newest report older than ten minutes; fewer than 95 % of the instances with a fresh report; a total that
- * differs by more than 30 %, and by more than is negligible, from the one last trusted (all zero and ten times as much are such).
+ * differs by more than 30 %, and by more than is negligible, from the one last trusted (such as all zero, or ten times as much).
  */
 export function judgeMetrics(question: MetricsQuestion): MetricsVerdict {
   const { now, reports } = question;
@@ -72,8 +72,8 @@ export function judgeMetrics(question: MetricsQuestion): MetricsVerdict {
 }
 
 /**
- * What is negligible for instances that bear this much each: a quarter of what one of them bears on average. A few applications are many
- * times what a new fleet had, and nothing voluntary moves for so little; in a fleet that is used it is less than 30 % anyway.
+ * The change that is negligible for instances with these capacities: a quarter of what one of them bears on average. In a new fleet a few
+ * applications are many times the total, and no voluntary move follows from so few. In a fleet in use this is less than 30 % anyway.
  */
 export function negligibleFor(capacities: readonly LoadVector[]): LoadVector {
   if (capacities.length === 0) return ZERO_LOAD;
@@ -113,7 +113,7 @@ function byInstance(reports: readonly InstanceReport[]): readonly InstanceReport
 }
 
 function isFresh(now: Millis, { at }: InstanceReport): boolean {
-  // A report from the future is a clock that is wrong, and tells nothing about how old it is.
+  // A report from the future comes from a wrong clock, and does not show how old it is.
   return at !== undefined && Math.abs(now - at) <= METRICS_LIMITS.staleMs;
 }
 
@@ -136,7 +136,7 @@ function jump({ now, reference, rival, negligible }: MetricsQuestion, total: Loa
   if (reference === undefined) return undefined;
   const believed = loadVector((dimension) => {
     const [was, is] = [reference[dimension], total[dimension]];
-    // What was nothing yet may become anything: a first application is no jump.
+    // From zero every change is believed: a first application is no jump.
     return was === 0 || (is > was && COUNTED.includes(dimension)) ? was : is;
   });
   const dimension = farFrom(reference, believed, negligible);

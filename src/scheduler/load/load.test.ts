@@ -45,13 +45,13 @@ describe("a unit's load", () => {
     expect(wholeLoad(load.planning).milliCpu).toBe(50);
   });
 
-  it("of the moment rises with a sample and falls over ten minutes", () => {
+  it("as it is now rises with a sample and falls over ten minutes", () => {
     expect(later(1, 900).recent.milliCpu).toBe(900);
     expect(later(10, 0).recent.milliCpu).toBeCloseTo(100 / Math.E);
     expect(presentLoad(100, 100, MINUTE)).toBe(100);
   });
 
-  it("stays as it was where nothing, or nothing possible, was measured", () => {
+  it("stays as it was in dimensions that were not measured, or whose value is impossible", () => {
     for (const value of [Number.NaN, -1, Number.POSITIVE_INFINITY, 1e12, 0.5])
       expect(nextLoad(known, { at: millis(NOON + MINUTE), load: { milliCpu: value, applications: value } })).toEqual({
         ...known,
@@ -60,7 +60,7 @@ describe("a unit's load", () => {
     expect(nextLoad(known, { at: millis(NOON + MINUTE), load: {} }).planning).toEqual(known.planning);
   });
 
-  it("ignores a sample that is no newer than the last, or of no time", () => {
+  it("ignores a sample that is no newer than the last, or that has no time", () => {
     for (const at of [NOON, millis(NOON - MINUTE), millis(Number.NaN)]) expect(nextLoad(known, { at, load: { milliCpu: 9 } })).toBe(known);
   });
 
@@ -71,7 +71,7 @@ describe("a unit's load", () => {
 });
 
 describe("dealing a whole number", () => {
-  it("adds up, gives nobody more than a unit beyond its share, and nothing to who weighs nothing", () => {
+  it("adds up, gives nobody more than one beyond its share, and nothing to a weight of zero", () => {
     fc.assert(
       fc.property(fc.nat({ max: 100_000 }), fc.array(fc.nat({ max: 1_000 }), { minLength: 1 }), (total, weights) => {
         const dealt = apportion(total, weights);
@@ -122,7 +122,7 @@ describe("dealing an instance's load to its units", () => {
     expect(dealt.get("b" as UnitId)).toEqual({ applications: 2_000, clusterEntries: 0, cachedResources: 30, milliCpu: 20 });
   });
 
-  it("deals the same in whatever order units come, and CPU without rest", () => {
+  it("deals the same whatever the order of units, and all of the CPU", () => {
     const units = ["c", "a", "b"].map((name) => unit(name));
     const signals = { ...SIGNALS, milliCpu: 121, requestsPerMinute: {} };
     const dealt = attributeLoad(units, signals, WEIGHTS);
@@ -130,7 +130,7 @@ describe("dealing an instance's load to its units", () => {
     expect([...dealt.values()].reduce((sum, { milliCpu }) => sum + milliCpu, 0)).toBe(101);
   });
 
-  it("takes what cannot be for not measured", () => {
+  it("takes impossible values for not measured", () => {
     const bad = {
       ...{ milliCpu: Number.NaN, requestsPerMinute: { "p-a": -5 }, ...times(at(Number.NaN, -4), { e: at(-7) }) },
       git: { requests: { x: Number.POSITIVE_INFINITY }, ms: { x: -1 } },
@@ -141,12 +141,12 @@ describe("dealing an instance's load to its units", () => {
     expect(cpuOf([unit("b"), unit("c")], { ...bad, milliCpu: 120 })).toEqual({ b: 50, c: 50 });
   });
 
-  it("gives who deploys through an environment the time that was spent there, whatever else it has", () => {
+  it("gives a unit that deploys to an environment the time that was spent there, whatever else it has", () => {
     const units = [unit("a", { destinations: [through("e", 1, 0)] }), unit("b"), unit("c")];
     expect(cpuOf(units, times(at(300), { e: at(700) }))).toEqual({ a: 70, b: 15, c: 15 });
   });
 
-  it("deals what went through the entry all share by what goes through that, and not by what goes elsewhere", () => {
+  it("deals the time of the shared entry only by what goes through that entry", () => {
     const units = [unit("b"), unit("c", { destinations: [own(), through("e", 50, 900)] })];
     expect(cpuOf(units, times(at(1_000)))).toEqual({ b: 50, c: 50 });
     expect(attributeLoad(units, SIGNALS, WEIGHTS).get("c" as UnitId)).toMatchObject({ applications: 52_000, clusterEntries: 1 });
@@ -157,14 +157,14 @@ describe("dealing an instance's load to its units", () => {
     expect(cpuOf(units, times(at(0), { e: at(10) }))).toEqual({ b: 75, c: 25 });
   });
 
-  it("gives who is compared more often more of the time, by what Git was asked for", () => {
+  it("gives a unit that is compared more often more of the time, by requests to Git", () => {
     const units = [unit("b", { repositories: { x: 2 } }), unit("c", { repositories: { y: 2 } })];
     const git = { requests: { x: 60, y: 20 }, ms: {} };
     expect(cpuOf(units, { ...times(at(1_000, 80)), git })).toEqual({ b: 75, c: 25 });
     expect(cpuOf(units, times(at(1_000, 80)))).toEqual({ b: 50, c: 50 });
   });
 
-  it("gives the time that Git took to who reads the repository, and no more than there was", () => {
+  it("gives the time that Git took to the readers of the repository, and no more than there was", () => {
     const units = [unit("b", { repositories: { slow: 2, both: 1 } }), unit("c", { repositories: { fast: 2, both: 1 } })];
     const requests = { slow: 10, fast: 10 };
     expect(cpuOf(units, { ...times(at(1_000, 20)), git: { requests, ms: { slow: 400, fast: 0, both: 200 } } })).toEqual({ b: 70, c: 30 });
@@ -172,15 +172,15 @@ describe("dealing an instance's load to its units", () => {
     expect(cpuOf(units, { ...times(at(100, 20)), git: { requests, ms: { slow: 40, orphan: 90 } } })).toEqual({ b: 70, c: 30 });
   });
 
-  it("gives each destination its share, by applications, of what was asked for all of a unit's", () => {
+  it("gives each destination of a unit its share of the unit's requests, by applications", () => {
     const units = [unit("b", { destinations: [own(), through("e")], repositories: { x: 4 } }), unit("c", { repositories: { y: 2 } })];
-    // Eight comparisons a minute for each repository: of b, half of one and of its requests go through the entry that all share.
+    // Eight comparisons a minute for each repository; half of one and of its requests, of b, goes through the shared entry.
     const requests = { x: 80, y: 40 };
     expect(cpuOf(units, { ...times(at(1_000, 100)), requestsPerMinute: {}, git: { requests, ms: {} } })).toEqual({ b: 52, c: 48 });
     expect(cpuOf(units, { ...times(at(1_000, 100)), requestsPerMinute: {}, git: { requests, ms: { x: 400 } } })).toEqual({ b: 62, c: 38 });
   });
 
-  it("weighs comparisons at the usual pace as the weights say, and more often ones more, beside requests", () => {
+  it("weighs comparisons by the weights at the usual pace, and by more at a faster pace, besides requests", () => {
     const units = [unit("b"), unit("c")];
     const requestsPerMinute = { "p-b": 60 };
     expect(cpuOf(units, { ...times(at(1_000, 1.6)), requestsPerMinute })).toEqual({ b: 80, c: 20 });
@@ -188,17 +188,17 @@ describe("dealing an instance's load to its units", () => {
     expect(cpuOf([unit("b"), unit("c", { destinations: [own(0, 0)] })], times(at(1_000, 1.6)))).toEqual({ b: 100, c: 0 });
   });
 
-  it("weighs what is cached, too", () => {
+  it("weighs cached resources, too", () => {
     const units = [unit("b", { destinations: [own(2, 30)] }), unit("c", { destinations: [own(2, 0)] })];
     const dealt = attributeLoad(units, { ...SIGNALS, requestsPerMinute: {} }, { ...WEIGHTS, resource: 1 });
     expect([...dealt.values()].map(({ milliCpu }) => milliCpu)).toEqual([71, 29]);
   });
 
-  it("gives all to an environment through which alone time was spent", () => {
+  it("gives everything to an environment if time was spent on it alone", () => {
     expect(cpuOf([unit("b", { destinations: [through("e")] }), unit("c")], times(at(0), { e: at(10) }))).toEqual({ b: 100, c: 0 });
   });
 
-  it("makes nobody's what went through an entry that nobody here has any more", () => {
+  it("gives the time of an entry that no unit uses any more to nobody", () => {
     expect(cpuOf([unit("b")], times(at(250), { gone: at(750) }))).toEqual({ b: 25 });
   });
 });
@@ -243,7 +243,7 @@ describe("what CPU is made of", () => {
     expect(nextCpuWeights(FIRST_WEIGHTS, [...DAYS, ...bad])).toEqual(nextCpuWeights(FIRST_WEIGHTS, DAYS));
   });
 
-  it("keeps the weight of what no instance has", () => {
+  it("keeps the weight of a feature that no instance has", () => {
     const none = DAYS.map((day) => ({ ...day, resources: 0 }));
     expect(nextCpuWeights(FIRST_WEIGHTS, none).resource).toBe(FIRST_WEIGHTS.resource);
   });
@@ -261,7 +261,7 @@ describe("capacity that nobody declared", () => {
     expect(defaultCapacity({ controllerMiB: 1_024, milliCpu: 2_000 }).applications).toBe(1_102_000);
   });
 
-  it("is nothing where there is nothing, and grows with both", () => {
+  it("is zero without memory or CPU, and grows with both", () => {
     expect(defaultCapacity({ controllerMiB: 64, milliCpu: 0 })).toEqual(ZERO_LOAD);
     const [small, large] = [1_024, 8_192].map((controllerMiB) => defaultCapacity({ controllerMiB, milliCpu: 16_000 }));
     for (const dimension of LOAD_DIMENSIONS) expect(large?.[dimension] as number).toBeGreaterThanOrEqual(small?.[dimension] as number);

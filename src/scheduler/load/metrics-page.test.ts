@@ -19,7 +19,7 @@ const reconciled = (server: string, value: string | number, more = "") =>
   `argocd_app_reconcile_sum{dest_server="${server}"${more},namespace="n"} ${value}`;
 
 describe("a controller's metrics page", () => {
-  it("is summed up by project, whatever else stands in it", () => {
+  it("is summed up by project, whatever else it contains", () => {
     const sums = sumsOf([
       "# HELP process_cpu_seconds_total Total user and system CPU time spent in seconds.",
       "process_cpu_seconds_total 1.6",
@@ -55,14 +55,14 @@ describe("a controller's metrics page", () => {
     });
   });
 
-  it.each(["NaN", "-1", "+Inf", "-Inf", "1e999", "0x10", "", "1 2 3", "abc", "1,5"])("takes %j for no value", (value) => {
+  it.each(["NaN", "-1", "+Inf", "-Inf", "1e999", "0x10", "", "1 2 3", "abc", "1,5"])("ignores the value %j", (value) => {
     expect(sumsOf([request("ws-a", value), `process_cpu_seconds_total ${value}`])).toMatchObject({
       cpuSeconds: undefined,
       requests: new Map(),
     });
   });
 
-  it("is not led astray by a label that looks like another one", () => {
+  it("is not fooled by the content of labels", () => {
     const sums = sumsOf([
       `argocd_app_k8s_request_total{name="x\\",project=\\"ws-victim",project="ws-a"} 3`,
       `argocd_app_k8s_request_total{name="} 9",project="ws-a"} 4`,
@@ -90,7 +90,7 @@ describe("a controller's metrics page", () => {
     expect(page.end()).toEqual({ kind: "refused", rule });
   });
 
-  it("may have as much as its limits say, and no more", () => {
+  it("may be as large as its limits, and no larger", () => {
     const limits = { ...PAGE_LIMITS, characters: 20, projects: 2, servers: 2, repositories: 2 };
     const nine = "# comment";
     const cpu = "process_cpu_seconds_total 1";
@@ -104,7 +104,7 @@ describe("a controller's metrics page", () => {
     }
   });
 
-  it("has labels and lines of any length that can be, and is read past longer ones", () => {
+  it("may have labels and lines up to their limits, and is read past longer ones", () => {
     const sums = sumsOf([
       request("p".repeat(253), 1),
       request("q".repeat(254), 1),
@@ -117,19 +117,19 @@ describe("a controller's metrics page", () => {
     expect(sumsOf([cpu.padEnd(65_537)]).cpuSeconds).toBeUndefined();
   });
 
-  it("says what its process took as it stands, and whatever has no label without one", () => {
+  it("has the counters of its process unchanged, and sums metrics without a label without one", () => {
     expect(sumsOf(["process_cpu_seconds_total 1", "process_cpu_seconds_total 2"]).cpuSeconds).toBe(2);
     expect(sumsOf(["process_cpu_seconds_total{} 1.5"]).cpuSeconds).toBe(1.5);
     expect(sumsOf(["process_cpu_seconds_total{}1.5", "process_cpu_seconds_total{ 1.5"]).cpuSeconds).toBeUndefined();
     expect(sumsOf(['argocd_cluster_api_resource_objects{server=""} 4']).cachedObjects).toBe(4);
   });
 
-  it("that has none of what is looked for is none", () => {
+  it("is not a page if it has none of the metrics", () => {
     expect(read(["<html>", request("ws-a", 1)])).toEqual({ kind: "refused", rule: "NOT_A_PAGE" });
     expect(read([])).toEqual({ kind: "refused", rule: "NOT_A_PAGE" });
   });
 
-  it("passes over lines that are too long, and takes any text without harm", () => {
+  it("skips lines that are too long, and reads any text without an error", () => {
     expect(sumsOf([request("w".repeat(70_000), 1)]).requests.size).toBe(0);
     fc.assert(
       fc.property(

@@ -1,6 +1,9 @@
 import { type MetricsSample, readMetricsLine } from "../../domain/metrics-line.ts";
 
-/** What is kept of the metrics page of a controller or a repo-server, which have no metric but the process's in common: sums, no label of an application or resource. Counters are as they stand. */
+/**
+ * What is kept of the metrics page of a controller or a repo-server, which have only the process's metrics in common: sums, without labels
+ * of applications or resources. Counters are as the page has them.
+ */
 export interface PageSums {
   /** When the process began, seconds since the epoch; absent: it did not say. */
   readonly startedAt: number | undefined;
@@ -11,7 +14,7 @@ export interface PageSums {
   readonly reconcileSeconds: ReadonlyMap<string, number>;
   /** How many comparisons that were. */
   readonly reconciliations: ReadonlyMap<string, number>;
-  /** Questions for the newest revision, and the seconds that all Git requests took, by repository. */
+  /** Requests for the newest revision, and the seconds that all Git requests took, by repository. */
   readonly gitRequests: ReadonlyMap<string, number>;
   readonly gitSeconds: ReadonlyMap<string, number>;
   /** Objects in its caches; absent: it did not say. */
@@ -20,7 +23,7 @@ export interface PageSums {
 
 export type LoadPage =
   | { readonly kind: "page"; readonly sums: PageSums }
-  /** It is not what a controller says of itself, or more than anybody can have. */
+  /** It is not a page of metrics, or larger than one can be. */
   | { readonly kind: "refused"; readonly rule: Refusal };
 
 type Refusal = "TOO_LARGE" | "TOO_MANY_PROJECTS" | "TOO_MANY_SERVERS" | "TOO_MANY_REPOSITORIES" | "NOT_A_PAGE";
@@ -56,7 +59,7 @@ const NAMES: ReadonlySet<string> = new Set([CPU, STARTED, REQUESTS, RECONCILE_TI
 
 /**
  * Sums up a page of the Prometheus text format while it comes, in memory that depends on the number of projects, servers and
- * repositories alone. What is not one of eight metrics is passed over; a value that cannot be one (not a number, negative, endless) is as if it were not there.
+ * repositories alone. Other metrics than these eight are skipped; an impossible value (not a number, negative, infinite) is ignored.
  *
  * Source of the names: Argo CD 3.5 controller/metrics.
  */
@@ -79,7 +82,7 @@ export function parseLoadPage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageRea
   const count = (sample: MetricsSample): void => {
     const { name, value } = sample;
     const sums = summed.get(name);
-    // Of what else is asked of Git (fetches) only the time is of interest.
+    // Of other Git requests (fetches) only the time counts.
     if (name === GIT && sample.labels.get("request_type") !== "ls-remote") return;
     if (sums !== undefined) refused = sums.add(sample);
     else gauges.set(name, name === CACHED ? (gauges.get(name) ?? 0) + value : value);
@@ -105,11 +108,11 @@ export function parseLoadPage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageRea
 
 interface SumsBy {
   readonly sums: ReadonlyMap<string, number>;
-  /** Returns why the page is not read on. */
+  /** Returns why the rest of the page is not read. */
   add(sample: MetricsSample): Refusal | undefined;
 }
 
-/** Sums of a metric by one of its labels; what has no such label, or one that cannot be, belongs to nobody. */
+/** Sums of a metric by one of its labels; a sample without the label, or with an impossible one, is left out. */
 function sumsBy(label: string, { longest, most, rule }: { longest: number; most: number; rule: Refusal }): SumsBy {
   const sums = new Map<string, number>();
   return {

@@ -22,7 +22,7 @@ test("an overload is believed after four minutes", () => {
   expect(isOverloaded(undefined, NOON)).toBe(false);
 });
 
-test("an overload that the health of an instance tells of is believed at once, and no other verdict is one", () => {
+test("an overload by a health verdict is believed at once, and no other verdict counts as one", () => {
   const verdict = (instanceId: string, state: "overloaded" | "stalled") => ({ instanceId: instanceId as InstanceId, state, since: NOON });
   const reported = withVerdicts({ b: SINCE, c: millis(5) }, [
     verdict("a", "overloaded"),
@@ -33,7 +33,7 @@ test("an overload that the health of an instance tells of is believed at once, a
   expect(isOverloaded(reported["a"], NOON)).toBe(true);
 });
 
-test("an instance that something leaves, or has left a moment ago, is not relieved once more before it could show that this was enough", () => {
+test("an instance that units are leaving, or left a moment ago, is not relieved again before the effect can show", () => {
   const [a, b, c, d, other] = ["a", "b", "c", "d", "other"] as unknown as readonly [
     InstanceId,
     InstanceId,
@@ -53,6 +53,6 @@ test("an instance that something leaves, or has left a moment ago, is not reliev
   };
   const verdicts = (agoMs: number) => [a, b, c, d, other].map((instanceId) => ({ instanceId, at: millis(NOON - agoMs) }));
   expect(unrelieved(verdicts(300_000), seen, NOON).map(({ instanceId }) => instanceId)).toEqual([c, d]);
-  // Nobody has looked since.
+  // There was no verdict since.
   expect(unrelieved(verdicts(300_001), seen, NOON)).toEqual([]);
 });

@@ -13,15 +13,15 @@ export interface PresentLoad {
   readonly since: Millis | undefined;
 }
 
-/** Present use at which an overload begins, and below which it has ended; ppm. The gap is what keeps one from flickering. */
+/** Present use at which an overload begins, and below which it has ended; ppm. The gap keeps the state from flickering. */
 const OVERLOAD = {
   begins: 900_000,
   ends: 800_000,
-  /** How long it must last before anybody moves for it: two samples, so that one odd page opens no gate. */
+  /** How long it must last before units move because of it: two samples, so that one odd page moves nothing. */
   persistMs: 240_000,
 };
 
-/** Since when each instance has been overloaded, after one more look; those that are not are left out. */
+/** Since when each instance has been overloaded, after one more measurement; those that are not are left out. */
 export function nextOverloaded(instances: readonly PresentLoad[], at: Millis): Readonly<Record<string, Millis>> {
   const over = instances.filter(({ load, capacity, since }) => {
     const share = dominantShare(load, capacity);
@@ -31,8 +31,8 @@ export function nextOverloaded(instances: readonly PresentLoad[], at: Millis): R
 }
 
 /**
- * The same with what the health of instances says: who waits for comparisons all the time is overloaded, whatever share of its capacity its units are
- * said to take. Such a verdict had to last before it was given, and is believed at once.
+ * Adds the instances with the verdict overloaded: one whose comparisons always wait is overloaded, however little of its capacity its
+ * units are measured to take. Such a verdict is given only after the overload has lasted, so it is believed at once.
  */
 export function withVerdicts(
   since: Readonly<Record<string, Millis>>,
@@ -47,12 +47,12 @@ export function withVerdicts(
 }
 
 /**
- * Whoever took over has to look first, and a verdict stands a minute longer than its reason: one of a real instance ended 106 s after COMMIT of the move
- * that relieved it. So long after a move nobody knows what it has helped. In ms.
+ * How long after a move nobody knows yet whether it has helped, in ms. The new owner has to compare first, and a verdict lasts a minute
+ * longer than its reason: on a real instance it ended 106 s after the COMMIT of the move that relieved it.
  */
 const SETTLE_MS = 150_000;
 
-/** What moves of a class tell of relief that is under way, or has been given a moment ago. */
+/** What shows which instances of a class are being relieved, or were a moment ago. */
 export interface Relieving {
   readonly instances: readonly { readonly id: InstanceId }[];
   readonly units: readonly { readonly unit: { readonly owner?: InstanceId | undefined }; readonly movingTo: InstanceId | undefined }[];
@@ -60,8 +60,8 @@ export interface Relieving {
 }
 
 /**
- * The verdicts of these instances that speak of them as they are. While something leaves an overloaded one, and until it could have shown that this was
- * enough, it would be relieved twice for one overload.
+ * The verdicts on these instances that still hold. Left out are old ones, and those on an instance that units are leaving, or left so
+ * short a time ago that the effect cannot show yet: it would be relieved twice for one overload.
  */
 export function unrelieved<Verdict extends Pick<InstanceVerdict, "instanceId" | "at">>(
   verdicts: readonly Verdict[],
@@ -77,7 +77,7 @@ export function unrelieved<Verdict extends Pick<InstanceVerdict, "instanceId" | 
   );
 }
 
-/** Instances whose health says that they are overloaded and that a plan relieves for that. */
+/** The instances with the verdict overloaded that a plan relieves because of it. */
 export function relievedBy(
   { moves }: { readonly moves: readonly { readonly from: InstanceId | undefined; readonly reason: string }[] },
   verdicts: readonly Pick<InstanceVerdict, "instanceId" | "state">[],

@@ -2,7 +2,7 @@ import type { Millis } from "../../domain/clock.ts";
 import type { LoadVector } from "../../domain/load.ts";
 import { farFrom, METRICS_LIMITS, type MetricsVerdict } from "./judge-metrics.ts";
 
-/** The fleet's totals that a new measurement is held against. */
+/** The fleet's totals that a new measurement is compared with. */
 export interface Reference {
   readonly total: LoadVector;
   /** A total that was not believed, and since when every total has been near it. */
@@ -10,8 +10,8 @@ export interface Reference {
 }
 
 /**
- * What the next totals are held against. Totals that were trusted, so that slow growth is followed. A jump is remembered: when
- * the totals stay near their new level for a day, it becomes the reference, for a fleet that really doubled must not be held up
+ * What the next totals are compared with. Trusted totals become the reference, so slow growth is followed. A jump is remembered: when
+ * the totals stay near their new level for a day, that becomes the reference, because a fleet that really doubled must not be held up
  * for ever. Any other distrust changes nothing.
  */
 export function nextReference(

@@ -25,7 +25,7 @@ const MINUTE_MS = 60_000;
 const PLANNING_MS = 24 * 60 * MINUTE_MS;
 const RECENT_MS = 10 * MINUTE_MS;
 
-/** What is counted, not measured: it is as it is, and a mean of it would be wrong for a day. */
+/** Counted, not measured: taken as they are, because a mean would be wrong for a day. */
 const COUNTED: readonly LoadDimension[] = ["applications", "clusterEntries", "cachedResources"];
 
 /**
@@ -34,7 +34,7 @@ const COUNTED: readonly LoadDimension[] = ["applications", "clusterEntries", "ca
  * they are. The present load is the sample while it rises, for a mean of ten minutes shows a tenth of a flood after one.
  *
  * A value that cannot be a load, or was not measured, leaves its dimension as it was: load ages, it does not vanish with its
- * sample. So does a sample that is no newer than the last.
+ * sample. A sample that is no newer than the last one changes nothing.
  */
 export function nextLoad(known: UnitLoad, sample: PlanningSample): UnitLoad {
   const elapsedMs = sample.at - known.at;

@@ -4,7 +4,7 @@ import type { Instance } from "../../domain/instance.ts";
 export interface InstancePage {
   readonly of: "controller" | "repo-server";
   readonly pod: string;
-  /** As they come; whoever stops reading ends the request. */
+  /** Streamed; a reader that stops ends the request. */
   readonly lines: AsyncIterable<string>;
 }
 

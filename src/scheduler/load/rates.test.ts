@@ -30,8 +30,8 @@ const repoServer = (pod: string, atMs: number, git: readonly [number, number] | 
 const observe = (...pages: readonly (readonly [string, PageAt])[]): PagesAt => new Map(pages);
 const BEFORE = observe(controller(0, SUMS), repoServer("r-1", 0, [100, 5]), repoServer("r-2", 0, [10, 1]));
 
-describe("two looks at one controller", () => {
-  it("tell CPU, calls and comparisons of the time between them", () => {
+describe("two samples of one controller", () => {
+  it("give CPU, calls and comparisons of the time between them", () => {
     const requests = new Map([
       ["a", 160],
       ["b", 5],
@@ -50,7 +50,7 @@ describe("two looks at one controller", () => {
 
   it.each([
     ["the first", undefined, controller(120_000, LATER)],
-    ["one that was not read", observe(controller(0, undefined)), controller(120_000, LATER)],
+    ["a page that was not read", observe(controller(0, undefined)), controller(120_000, LATER)],
     ["another process", BEFORE, controller(120_000, { ...LATER, startedAt: 6 })],
     ["a process that does not say since when it runs", BEFORE, controller(120_000, { ...LATER, startedAt: undefined })],
     ["too near", BEFORE, controller(5_000, LATER)],
@@ -77,40 +77,40 @@ describe("two looks at one controller", () => {
       controller(120_000, { ...LATER, startedAt: undefined }),
     ],
     ["none", BEFORE, repoServer("r-1", 120_000, [200, 9])],
-  ])("tell nothing after %s", (_what, first, second) => expect(ratesOf(first, observe(second))).toBeUndefined());
+  ])("give nothing after %s", (_what, first, second) => expect(ratesOf(first, observe(second))).toBeUndefined());
 });
 
-describe("the time between two looks", () => {
+describe("the time between two samples", () => {
   it.each([
     [9_999, false],
     [10_000, true],
     [1_800_000, true],
     [1_800_001, false],
-  ])("of %i ms tells something: %s", (atMs, tells) => {
+  ])("of %i ms is enough and not too much: %s", (atMs, tells) => {
     expect(ratesOf(BEFORE, observe(controller(atMs, LATER))) !== undefined).toBe(tells);
   });
 
-  it("is that between them, whenever the first was", () => {
+  it("is the difference, whenever the first was", () => {
     expect(ratesOf(observe(controller(60_000, SUMS)), observe(controller(180_000, LATER)))?.milliCpu).toBe(25);
   });
 
-  it("is none without CPU before, or with comparisons that went back", () => {
+  it("gives nothing without CPU before, or with comparisons that went back", () => {
     expect(ratesOf(observe(controller(0, { ...SUMS, cpuSeconds: undefined })), observe(controller(120_000, LATER)))).toBeUndefined();
     const fewer = { ...LATER, reconciliations: new Map([["https://a", 19]]) };
     expect(ratesOf(BEFORE, observe(controller(120_000, fewer)))).toBeUndefined();
     expect(ratesOf(BEFORE, observe(controller(120_000, SUMS)))).toMatchObject({ milliCpu: 0, reconciliations: { "https://a": 0 } });
   });
 
-  it("is that of the controller, whatever other processes there are", () => {
+  it("is the controller's, whatever other processes there are", () => {
     const rates = ratesOf(BEFORE, observe(repoServer("r-1", 60_000, [140, 5.5]), controller(120_000, LATER)));
     expect(rates).toMatchObject({ milliCpu: 25, git: { requests: { "https://git/x": 40 }, ms: { "https://git/x": expect.closeTo(500) } } });
   });
 });
 
-describe("two looks at repo-servers", () => {
+describe("two samples of repo-servers", () => {
   const gitOf = (...pages: readonly (readonly [string, PageAt])[]) => ratesOf(BEFORE, observe(controller(120_000, LATER), ...pages))?.git;
 
-  it("tell requests and their time of all together", () => {
+  it("give the requests of all together, and their time", () => {
     expect(gitOf(repoServer("r-1", 120_000, [140, 5.5]), repoServer("r-2", 120_000, [12, 1.1]))).toEqual({
       requests: { "https://git/x": 21 },
       ms: { "https://git/x": expect.closeTo(300) },
@@ -124,7 +124,7 @@ describe("two looks at repo-servers", () => {
     ["one is new", [repoServer("r-1", 120_000, [140, 5.5]), repoServer("r-3", 120_000, [12, 1.1])]],
     ["a counter went back", [repoServer("r-1", 120_000, [99, 5.5]), repoServer("r-2", 120_000, [12, 1.1])]],
     ["a time went back", [repoServer("r-1", 120_000, [140, 4]), repoServer("r-2", 120_000, [12, 1.1])]],
-  ])("tell nothing, and spoil nothing, where %s", (_what, pages) => {
+  ])("give nothing, without harm to the other rates, if %s", (_what, pages) => {
     expect(ratesOf(BEFORE, observe(controller(120_000, LATER), ...pages))).toMatchObject({ milliCpu: 25, git: undefined });
   });
 });

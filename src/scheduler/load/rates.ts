@@ -12,7 +12,7 @@ export interface PageAt {
 /** What an instance's processes said, by pod. */
 export type PagesAt = ReadonlyMap<string, PageAt>;
 
-/** What happened in the time between two looks at an instance. */
+/** What happened in the time between two samples of an instance. */
 export interface Rates {
   /** Of the controller, thousandths of a core. */
   readonly milliCpu: number;
@@ -27,7 +27,7 @@ export interface Rates {
 }
 
 export interface GitRates {
-  /** Questions for the newest revision, by repository. */
+  /** Requests for the newest revision, by repository. */
   readonly requests: PerMinute;
   /** Thousandths of a second that all requests took, by repository. */
   readonly ms: PerMinute;
@@ -35,13 +35,13 @@ export interface GitRates {
 
 export type PerMinute = Readonly<Record<string, number>>;
 
-/** Two pages that are nearer to each other say more about chance than about load; ones this far apart lie about the present. */
+/** Pages that are nearer to each other show chance more than load; pages that are farther apart do not show the present. In ms. */
 const NEAREST_MS = 10_000;
 const FARTHEST_MS = 1_800_000;
 
 /**
- * What two looks at an instance say about the time between them; `undefined` where its controller's pages say nothing: another process
- * by now, too near or too far apart, a counter that went back. CPU of repo-servers is left out: most of it is that of children they ran.
+ * The rates between two samples of an instance. `undefined` if its controller's pages cannot be compared: the process is another one, they
+ * are too near or too far apart, or a counter went back. The CPU of repo-servers is left out: most of it is used by their child processes.
  */
 export function ratesOf(before: PagesAt | undefined, after: PagesAt): Rates | undefined {
   const spans = [...after].map(([pod, page]) => ({ of: page.of, span: spanOf(before?.get(pod), page) }));
@@ -70,7 +70,7 @@ function spanOf(before: PageAt | undefined, { sums: after, atMs }: PageAt): Span
   return { before: before.sums, after, minutes: elapsedMs / 60_000 };
 }
 
-/** Of all repo-servers together: what one does not say may be most of it. */
+/** Of all repo-servers together; absent if one of them did not report, because most of it may be missing. */
 function gitOf(spans: readonly (Span | undefined)[]): GitRates | undefined {
   const requests = spans.map((span) => span && growth(span, "gitRequests"));
   const ms = spans.map((span) => span && growth(span, "gitSeconds", 1_000));

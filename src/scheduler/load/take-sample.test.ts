@@ -17,7 +17,7 @@ const take = (units: readonly CountedLoad[], rates?: Parameters<typeof takeSampl
 const environmentOf = (server: string) => (server === "https://shared" ? undefined : (`e-${server}` as EnvironmentId));
 
 describe("a sample of an instance", () => {
-  it("counts, deals CPU by what units do, and guesses Git requests", () => {
+  it("counts, deals CPU by what units do, and derives Git requests from applications", () => {
     const { units, total, observation } = take([counted("a"), counted("b")], {
       milliCpu: 205,
       requestsPerMinute: { "ws-a": 3000, "ws-b": 0, "ws-gone": 100 },
@@ -38,7 +38,7 @@ describe("a sample of an instance", () => {
     expect(total.milliCpu).toBe(150);
   });
 
-  it("adds up what went through servers that lead to the same, and counts comparisons by who asked Git", () => {
+  it("adds up servers of one entry, and deals comparisons by requests to Git", () => {
     const rates = {
       ...{ milliCpu: 105, requestsPerMinute: {}, reconcileMs: { "https://shared": 60, other: 40 } },
       reconciliations: { "https://shared": 50, other: 30 },
@@ -55,7 +55,7 @@ describe("a sample of an instance", () => {
     expect(cpuThrough("e" as EnvironmentId)).toEqual([75, 25]);
   });
 
-  it("takes who nobody knew to have been as its applications let expect, five minutes ago", () => {
+  it("takes an unknown unit to have had the usual load of its applications five minutes ago", () => {
     const rates = { milliCpu: 5, requestsPerMinute: {}, reconcileMs: {}, ...OTHERS };
     const [unit] = take([counted("a")], rates).units;
     // Four applications take ten thousandths of a core, of which a mean over a day and one over ten minutes forget a part in five minutes.
@@ -64,7 +64,7 @@ describe("a sample of an instance", () => {
     expect(unit).toMatchObject({ unitId: "a", epoch: 1, whole: { milliCpu: 10, gitPerMinute: 2_000 } });
   });
 
-  it("leaves CPU as it was where the page did not tell it", () => {
+  it("leaves CPU as it was if the page did not have it", () => {
     const known = { planning: loadVector(() => 70), recent: loadVector(() => 90), at: millis(NOON - 60_000) };
     const { units, total, observation } = take([counted("a", { known })]);
     expect(units[0]?.load).toMatchObject({ planning: { milliCpu: 70, applications: 4000 }, recent: { milliCpu: 90 }, at: NOON });
@@ -72,7 +72,7 @@ describe("a sample of an instance", () => {
     expect(observation).toBeUndefined();
   });
 
-  it.each([Number.NaN, -5, 0, Number.POSITIVE_INFINITY, 1e15])("of CPU %s makes no load that cannot be", (milliCpu) => {
+  it.each([Number.NaN, -5, 0, Number.POSITIVE_INFINITY, 1e15])("of CPU %s makes no impossible load", (milliCpu) => {
     const { units, total } = take([counted("a")], {
       milliCpu,
       requestsPerMinute: { "ws-a": milliCpu },
@@ -85,7 +85,7 @@ describe("a sample of an instance", () => {
     }
   });
 
-  it("of an instance without units is nothing", () => {
+  it("of an instance without units is empty", () => {
     expect(take([], { milliCpu: 20, requestsPerMinute: {}, reconcileMs: { "https://shared": 10 }, ...OTHERS })).toMatchObject({
       units: [],
       total: ZERO_LOAD,

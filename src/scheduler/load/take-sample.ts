@@ -18,27 +18,27 @@ export interface Measurement {
   readonly units: readonly CountedLoad[];
   /** Absent: only counts could be taken. */
   readonly rates: Rates | undefined;
-  /** The environment a server was made the address of; `undefined` for any other server. */
+  /** The environment whose cluster entry has this server; `undefined` for any other server. */
   readonly environmentOf: (server: string) => EnvironmentId | undefined;
   readonly weights: CpuWeights;
 }
 
-export interface Taken {
+export interface SampledLoads {
   readonly units: readonly { readonly unitId: UnitId; readonly epoch: number; readonly load: UnitLoad; readonly whole: LoadVector }[];
   /** Sum of what was measured now; CPU that was not is as it was known. */
   readonly total: LoadVector;
   readonly observation: Omit<CpuObservation, "instance"> | undefined;
 }
 
-/** How long ago a unit nobody knew is taken to have been as its number of applications lets expect. */
+/** A unit of which no load is known is taken to have had the usual load of so many applications this long ago, in ms. */
 const UNKNOWN_MS = 300_000;
 
 /**
- * What one look at an instance makes of the load of its units. Counts are as they are; CPU is dealt by weights where the page
- * told it and left as it was where it did not. Git requests follow from the number of applications: they are measured where pods can be
- * reached, and a load that is sometimes measured and sometimes not would jump.
+ * The load of an instance's units after one more sample. Counts are taken as they are. CPU is dealt by weights if the page had it, else
+ * left as it was. Git requests are derived from the number of applications: they can be measured only where pods can be reached, and a
+ * load that is measured only sometimes would jump.
  */
-export function takeSample({ at, units, rates, environmentOf, weights }: Measurement): Taken {
+export function takeSample({ at, units, rates, environmentOf, weights }: Measurement): SampledLoads {
   const signals = units.map((unit) => ({ ...unit, unit: unit.unitId }));
   const dealt = attributeLoad(signals, signalsOf(rates, environmentOf), weights);
   let total = ZERO_LOAD;
@@ -64,7 +64,7 @@ export function takeSample({ at, units, rates, environmentOf, weights }: Measure
 
 const NOTHING: Rates = { milliCpu: 0, requestsPerMinute: {}, reconcileMs: {}, reconciliations: {}, git: undefined };
 
-/** Environments have a server each; through all others goes what is shared. */
+/** Each environment has a server of its own; all others belong to the entry that units share. */
 function signalsOf(rates: Rates = NOTHING, environmentOf: Measurement["environmentOf"]): InstanceSignals {
   const environments = new Map<EnvironmentId, ComparisonRate>();
   let shared: ComparisonRate = { count: 0, ms: 0 };

@@ -15,7 +15,7 @@ import { reviewDecision, reviewPlan } from "../review.ts";
 import { type PlannedFleet, plannedFleet } from "../testing/fleet.ts";
 import { createPlanRequests, type PlanRequests } from "./carry-out-plan.ts";
 
-describe("the planning desk on PostgreSQL", () => {
+describe("plan requests on PostgreSQL", () => {
   let server: TestServer;
   let store: Store;
   let fleet: PlannedFleet;
@@ -33,7 +33,7 @@ describe("the planning desk on PostgreSQL", () => {
     await server.stop();
   });
 
-  it("keeps plans that can be read, described and asked again, and of two that carry out the same one each move is made once", async () => {
+  it("store plans that can be read, described and reviewed, and make each move once if two carry out the same plan", async () => {
     const [requests, other] = requestPorts as readonly [PlanRequests, PlanRequests];
     const made = await requests.plan(CLASS, { kind: "drain", instance: fleet.full, subject: "standard-1", actor: "otto" }, soon());
     const plan = await store.plans.read(made.id, soon());
@@ -41,7 +41,7 @@ describe("the planning desk on PostgreSQL", () => {
     expect(reviewPlan(plan!)).toBe(true);
     expect(describePlan(plan!).join("\n")).toContain("shop-00: standard-1 → standard-2, FORCED");
     const steps = (await Promise.all([requests, other].map(({ apply }) => apply(made.id, { actor: "anna" }, soon())))).flat();
-    // Who finds a unit where it should go says that it was moved, whoever did it.
+    // A step whose unit is at its target already counts as moved, whoever moved it.
     expect(steps).toHaveLength(36);
     expect(steps.filter(({ outcome }) => !["moved", "dropped"].includes(outcome))).toEqual([]);
     expect(new Set(steps.filter(({ outcome }) => outcome === "moved").map(({ unit }) => unit)).size).toBe(18);

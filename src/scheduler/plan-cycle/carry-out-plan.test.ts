@@ -17,13 +17,17 @@ import { createPlanRequests, type PlanRequests } from "./carry-out-plan.ts";
 
 const never = new AbortController().signal;
 
-/** Something of the unit stands where it lives. */
-async function deploy(store: MemoryStore, { applications }: Pick<PlannedFleet, "applications">, unitId: UnitId): Promise<void> {
+/** Something of the unit is deployed on its instance. */
+async function acknowledgeApplication(
+  store: MemoryStore,
+  { applications }: Pick<PlannedFleet, "applications">,
+  unitId: UnitId,
+): Promise<void> {
   const { owner, epoch } = (await store.placements.readUnit(unitId, never))!.unit;
   await store.shards.acknowledge([anObject({ instanceId: owner!, subject: applications.get(unitId)!, epoch })], never);
 }
 
-describe("the planning desk", () => {
+describe("plan requests", () => {
   let clock: VirtualClock;
   let store: MemoryStore;
   let fleet: PlannedFleet;
@@ -39,7 +43,7 @@ describe("the planning desk", () => {
   const drain = () => requests.plan(CLASS, { kind: "drain", instance: fleet.full, subject: "standard-1", actor: "otto" }, never);
   const ownerOf = async (name: string) => (await store.placements.readUnit(fleet.units.get(name)!, never))?.unit.owner;
 
-  it("keeps a plan with what each choice rests on, and says in the journal who asked", async () => {
+  it("store a plan with what each choice rests on, and say in the journal who asked", async () => {
     const plan = await drain();
     expect(plan).toMatchObject({ goal: "drain", subject: "standard-1", class: CLASS, expiresAt: clock.now() + 3_600_000 });
     expect(plan.moves).toHaveLength(18);
@@ -50,10 +54,10 @@ describe("the planning desk", () => {
     expect(decision).toMatchObject({ kind: "plan", verdict: "PROPOSED", rule: "DRAIN", details: { actor: "otto", moves: 18 } });
   });
 
-  it("makes the moves that still hold, and says of the others why not", async () => {
+  it("make the steps that are still valid, and say of the others why not", async () => {
     const plan = await drain();
     const deployed = fleet.units.get("shop-03")!;
-    await deploy(store, fleet, deployed);
+    await acknowledgeApplication(store, fleet, deployed);
     const pinned = fleet.units.get("shop-05")!;
     const { workspaceId } = (await store.placements.readUnit(pinned, never))!.unit;
     const pin = { kind: "instance", instance: fleet.full.id, actor: "vera", reason: "stay", at: clock.now() } as const;
@@ -85,7 +89,7 @@ describe("the planning desk", () => {
     expect(applied).toMatchObject({ verdict: "APPLIED", details: { actor: "anna", moved: 16, asked: 1, dropped: 1 } });
   });
 
-  it("makes nothing twice: carried out again it says what it came to, in one entry of the journal", async () => {
+  it("make nothing twice: carried out again, a plan gives the same outcome, and one entry in the journal", async () => {
     const plan = await drain();
     const first = await requests.apply(plan.id, { actor: "otto" }, never);
     expect(await requests.apply(plan.id, { actor: "otto" }, never)).toEqual(first);
@@ -93,8 +97,8 @@ describe("the planning desk", () => {
     expect((await store.plans.readFacts(CLASS, millis(0), never)).moves).toHaveLength(18);
   });
 
-  it("keeps to a live move it asked for while that goes on, and asks anew once it was given up", async () => {
-    for (const unit of fleet.units.values()) await deploy(store, fleet, unit);
+  it("keep to a live move while it goes on, and ask anew once it was given up", async () => {
+    for (const unit of fleet.units.values()) await acknowledgeApplication(store, fleet, unit);
     const plan = await drain();
     const first = await requests.apply(plan.id, { actor: "otto" }, never);
     expect(first.map(({ outcome }) => outcome)).toEqual(Array.from({ length: 18 }, () => "asked"));
@@ -107,9 +111,9 @@ describe("the planning desk", () => {
     expect(again[0]?.move).not.toBe(step!.move);
   });
 
-  it("leaves what takes a live move and cannot have one, and says why", async () => {
+  it("leave a unit that needs a live move and cannot have one, and say why", async () => {
     const [unit] = fleet.units.values();
-    await deploy(store, fleet, unit!);
+    await acknowledgeApplication(store, fleet, unit!);
     const plan = await drain();
     const asked = {
       id: "by-hand" as MoveId,
@@ -128,13 +132,13 @@ describe("the planning desk", () => {
     ]);
   });
 
-  it("moves with `only` what leaves that instance, and nothing else", async () => {
+  it("move with `only` what leaves that instance, and nothing else", async () => {
     const plan = await drain();
     expect(await requests.apply(plan.id, { actor: "otto", only: fleet.roomy.id }, never)).toEqual([]);
     expect((await store.fleet.countUnits(never)).get(fleet.full.id)).toBe(18);
   });
 
-  it("fills nothing beyond its limit when two carry out plans at once", async () => {
+  it("fill no instance beyond its limit when two plans are carried out at once", async () => {
     const plans = [await drain(), await drain()];
     const steps = (await Promise.all(plans.map(({ id }) => requests.apply(id, { actor: "otto" }, never)))).flat();
     expect(steps.filter(({ outcome }) => outcome === "moved")).toHaveLength(18);
@@ -142,7 +146,7 @@ describe("the planning desk", () => {
     expect(Math.max(...instances.map(({ load }) => load.applications))).toBeLessThanOrEqual(18_000);
   });
 
-  it("refuses a plan nobody knows, one that has expired, and one about a fleet that is not there", async () => {
+  it("refuse an unknown plan, one that has expired, and one about a fleet that is not there", async () => {
     await expect(requests.apply("nobody" as PlanId, { actor: "otto" }, never)).rejects.toMatchObject({ code: "plan.unknown" });
     const supposed = await requests.plan(CLASS, { kind: "remove", instance: fleet.full, subject: "standard-1", actor: "otto" }, never);
     await expect(requests.apply(supposed.id, { actor: "otto" }, never)).rejects.toMatchObject({ code: "plan.supposed" });
@@ -152,7 +156,7 @@ describe("the planning desk", () => {
     expect((await store.plans.readFacts(CLASS, millis(0), never)).moves).toEqual([]);
   });
 
-  it("asks for the second half of an exchange once the first has changed its owner, and for nothing else that was left", async () => {
+  it("ask for the second half of an exchange once the first has changed its owner, and for nothing else that was left", async () => {
     const { world, full, roomy } = fleet;
     const draft = await requests.draft(CLASS, { kind: "rebalance", subject: "", actor: "otto" }, never);
     const applications = new Map(fleet.applications);
@@ -174,7 +178,7 @@ describe("the planning desk", () => {
     }
     const readUnit = async (name: string) => (await store.placements.readUnit(fleet.units.get(name)!, never))!.unit;
     const [out, gone, back] = [await readUnit("shop-00"), await readUnit("shop-01"), held[0]!];
-    for (const { id } of [out, gone, back]) await deploy(store, { applications }, id);
+    for (const { id } of [out, gone, back]) await acknowledgeApplication(store, { applications }, id);
     const swapOf = ({ id, epoch }: PlacementUnit, from: InstanceId, to: InstanceId) => ({
       unit: id,
       from,

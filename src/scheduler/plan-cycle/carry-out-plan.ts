@@ -7,17 +7,17 @@ import type { LiveMoves } from "../../mover/port.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import {
+  areStepsRecorded,
   type CarriedBefore,
   carriedStepOf,
   concerning,
   exchangeOf,
   followersOf,
-  homelessSteps,
-  isFollowed,
-  isStepSaid,
   leaving,
+  mayFollowUp,
   stepBefore,
-} from "../plan/carried.ts";
+  unplaceableSteps,
+} from "../plan/carried-steps.ts";
 import { type Goal, makePlan } from "../plan/make-plan.ts";
 import type { ApprovalLimits } from "../plan/planner-policy.ts";
 import { proposalOf, storedPlanOf } from "../plan/stored-plan.ts";
@@ -43,16 +43,17 @@ export interface PlanRequests {
   /** Makes and keeps a plan. */
   plan(className: string, wanted: Wanted, signal: AbortSignal): Promise<StoredPlan>;
   /**
-   * Makes each step of a plan that still holds, in order: at once where nothing is deployed, else by requesting a live move. Carried out
-   * again, what was made or is being made stays, and the rest is tried again. With `only`, what leaves this instance alone. Throws
-   * `GoneError` for a plan nobody knows, `RefusedError` for one that has expired or is about a fleet that is not there.
+   * Makes the steps of a plan that are still valid, in order: at once if nothing is deployed, else by requesting a live move. If the plan
+   * was carried out before, steps that were made or are being made stay, and the others are tried again. With `only`, makes only the
+   * steps that leave this instance. Throws `GoneError` for an unknown plan, `RefusedError` for one that has expired, or that supposes
+   * a fleet that is not there.
    */
   apply(id: PlanId, said: { readonly actor: string; readonly only?: InstanceId }, signal: AbortSignal): Promise<readonly CarriedStep[]>;
-  /** Makes what of this class's exchanges could not be made before their other half had left, which it has by now. */
+  /** Makes those steps of this class's exchanges that had to wait until the other half had left, and need not wait any more. */
   followUp(className: string, actor: string, signal: AbortSignal): Promise<void>;
 }
 
-/** Budgets look an hour back, the circuit breaker at the last moves of a day. */
+/** Budgets count the moves of the last hour, the circuit breaker those of the last day. */
 const MOVES_MS = 24 * 60 * 60_000;
 /** More than anybody carries out within an hour, after which plans expire. */
 const PLANS_FOLLOWED = 50;
@@ -80,27 +81,27 @@ export function createPlanRequests(deps: PlanningDeps): PlanRequests {
       const plan = await plans.read(id, signal);
       const at = clock.now();
       if (plan === undefined) throw new GoneError(`there is no plan ${id}; \`argosy plan\` makes one`, { code: "plan.unknown" });
-      refuseStale(plan, at);
+      refuseUnusable(plan, at);
       const before = await readBefore(deps, id, signal);
       const steps = await makeSteps(deps, { plan, actor, before, at }, concerning(plan.moves, only), signal);
-      const all = [...steps, ...leaving(homelessSteps(plan), only)];
-      if (plan.appliedAt === undefined || !isStepSaid(before.steps, all))
+      const all = [...steps, ...leaving(unplaceableSteps(plan), only)];
+      if (plan.appliedAt === undefined || !areStepsRecorded(before.steps, all))
         await recordSteps(deps, { plan, actor, at, rule: "COMMAND" }, all, signal);
       return all;
     },
     async followUp(className, actor, signal) {
       const at = clock.now();
       const known = await plans.list({ class: className }, PLANS_FOLLOWED, signal);
-      for (const plan of known.filter((each) => isFollowed(each, at))) {
+      for (const plan of known.filter((each) => mayFollowUp(each, at))) {
         const before = await readBefore(deps, plan.id, signal);
         const steps = await makeSteps(deps, { plan, actor, before, at }, followersOf(plan, before), signal);
-        if (!isStepSaid(before.steps, steps)) await recordSteps(deps, { plan, actor, at, rule: "EXCHANGE" }, steps, signal);
+        if (!areStepsRecorded(before.steps, steps)) await recordSteps(deps, { plan, actor, at, rule: "EXCHANGE" }, steps, signal);
       }
     },
   };
 }
 
-function refuseStale({ id, goal, expiresAt }: StoredPlan, at: Millis): void {
+function refuseUnusable({ id, goal, expiresAt }: StoredPlan, at: Millis): void {
   if (goal === "add" || goal === "remove")
     throw new RefusedError(`plan ${id} is about a fleet that is not there: change fleet.yaml, or \`argosy plan drain\``, {
       code: "plan.supposed",
@@ -115,19 +116,19 @@ function readFacts({ store }: PlanningDeps, className: string, at: Millis, signa
   return store.plans.readFacts(className, millis(at - MOVES_MS), signal);
 }
 
-/** What carrying the plan out has come to so far. */
+/** What has come of the plan so far. */
 async function readBefore({ store: { plans, moves } }: PlanningDeps, plan: PlanId, signal: AbortSignal): Promise<CarriedBefore> {
   return { steps: await plans.listSteps({ plan }, signal), moves: await moves.list({ plan }, MOVES_READ, signal) };
 }
 
-/** A plan that is carried out, and for whom. */
+/** A plan that is being carried out, and for whom. */
 interface Run {
   readonly plan: StoredPlan;
   readonly actor: string;
   readonly at: Millis;
 }
 
-/** Makes each of these steps that still holds, in order. What was made before, or is being made, stays as it is. */
+/** Makes each of these steps that is still valid, in order. Steps that were made before, or are being made, stay as they are. */
 async function makeSteps(
   deps: PlanningDeps,
   { before, ...run }: Run & { readonly before: CarriedBefore },
@@ -143,7 +144,7 @@ async function makeSteps(
 }
 
 const DEPLOYED = { kind: "deployed" } as const;
-const LOST = { full: "the instance it should go to filled up, or takes nothing now", stale: "it was moved or changed at this moment" };
+const LOST_RACE = { full: "the instance it should go to filled up, or takes nothing now", stale: "it was moved or changed at this moment" };
 
 /** Makes one step: validates it by current rows, then changes the owner if nothing is deployed, or else requests a live move. */
 async function makeStep(
@@ -163,16 +164,16 @@ async function makeStep(
   const decision = moveDecision(plan, move, { at: clock.now(), actor });
   const request = { unitId, to, epoch, reason, ceiling, plan: plan.id };
   const outcome = verdict.isLive ? DEPLOYED : await plans.commitMove({ ...request, from, decision }, signal);
-  if (outcome.kind === "full" || outcome.kind === "stale") return left(LOST[outcome.kind]);
+  if (outcome.kind === "full" || outcome.kind === "stale") return left(LOST_RACE[outcome.kind]);
   const asked =
     outcome.kind === "moved" ? undefined : await moving.askFor({ ...request, kind: kindOf(plan.goal, reason, source), actor }, signal);
   if (asked?.kind === "refused") return left(asked.why);
-  log.info({ unit: unitId, from, to, reason, plan: plan.id, move: asked?.id, actor }, "Moving a unit as a plan has it");
+  log.info({ unit: unitId, from, to, reason, plan: plan.id, move: asked?.id, actor }, "Making a step of a plan");
   validation.made(move, exchange);
   return { ...fresh, outcome: asked === undefined ? "moved" : "asked", move: asked?.id };
 }
 
-/** Keeps what steps came to, with an entry in the journal. `rule`: somebody's order, or the other half of an exchange that had left. */
+/** Records what came of the steps, with an entry in the journal. `rule`: a person's order, or that the other half of an exchange had left. */
 async function recordSteps(
   { store: { plans } }: PlanningDeps,
   { plan: { id }, actor, at, rule }: Run & { readonly rule: "COMMAND" | "EXCHANGE" },

@@ -70,7 +70,7 @@ describe("planning again and again", () => {
   };
   const plans = () => store.plans.list({}, 100, never);
 
-  it("proposes a plan once an instance has been too full for half a day, and not again while it stands", async () => {
+  it("proposes a plan once an instance has been too full for half a day, and not again until that plan expires", async () => {
     await start();
     await pass(20);
     expect(await plans()).toEqual([]);
@@ -81,22 +81,25 @@ describe("planning again and again", () => {
     expect(decision).toMatchObject({ verdict: "PROPOSED", details: { actor: "scheduler" } });
   });
 
-  it.each([true, false])("relieves an instance that its health says is overloaded at once, by itself if it may: %s", async (relieves) => {
-    await start(EVERYTHING, relieves);
-    await pass(2);
-    expect(await plans()).toEqual([]);
-    await judge(clock.now(), "overloaded");
-    await pass(1);
-    const [plan] = await plans();
-    expect(plan?.moves.length).toBeGreaterThan(0);
-    expect(new Set(plan?.moves.map(({ from, reason }) => `${reason} ${from}`))).toEqual(new Set([`HOT ${fleet.full.id}`]));
-    const held = (await store.fleet.countUnits(never)).get(fleet.full.id) ?? 0;
-    const moved = (await store.plans.listSteps({ plan: plan?.id as PlanId }, never)).filter(({ outcome }) => outcome === "moved");
-    expect(moved.length > 0).toBe(relieves);
-    expect(18 - held).toBe(moved.length);
-  });
+  it.each([true, false])(
+    "plans relief for an instance with the verdict overloaded at once, and carries it out if it may: %s",
+    async (relieves) => {
+      await start(EVERYTHING, relieves);
+      await pass(2);
+      expect(await plans()).toEqual([]);
+      await judge(clock.now(), "overloaded");
+      await pass(1);
+      const [plan] = await plans();
+      expect(plan?.moves.length).toBeGreaterThan(0);
+      expect(new Set(plan?.moves.map(({ from, reason }) => `${reason} ${from}`))).toEqual(new Set([`HOT ${fleet.full.id}`]));
+      const held = (await store.fleet.countUnits(never)).get(fleet.full.id) ?? 0;
+      const moved = (await store.plans.listSteps({ plan: plan?.id as PlanId }, never)).filter(({ outcome }) => outcome === "moved");
+      expect(moved.length > 0).toBe(relieves);
+      expect(18 - held).toBe(moved.length);
+    },
+  );
 
-  it.each([true, false])("plans within five seconds of a verdict, where the class is this member's: %s", async (isMine) => {
+  it.each([true, false])("plans within five seconds of a verdict, if the class is of this member's share: %s", async (isMine) => {
     await start({ isMine: () => isMine, onChange: () => () => undefined }, true);
     await fleet.report();
     await clock.advance(30_000);
@@ -106,14 +109,14 @@ describe("planning again and again", () => {
     await vi.waitFor(() => cycle.idle());
     const relieving = (await plans()).filter(({ moves }) => moves.some(({ from, reason }) => reason === "HOT" && from === fleet.full.id));
     expect(relieving).toHaveLength(isMine ? 1 : 0);
-    // The same verdict once more is no news.
+    // The same verdict once more is no reason to plan.
     const before = followed.length;
     await judge(clock.now(), "overloaded");
     await clock.advance(5_000);
     expect(followed).toHaveLength(before);
   });
 
-  it("plans with the next cycle where the notification of a verdict is lost", async () => {
+  it("plans with the next cycle if the notification of a verdict is lost", async () => {
     await start(EVERYTHING, true);
     await fleet.report();
     await clock.advance(30_000);
@@ -128,7 +131,7 @@ describe("planning again and again", () => {
     expect((await plans()).flatMap(({ moves }) => moves).filter(({ reason }) => reason === "HOT").length).toBeGreaterThan(0);
   });
 
-  it("requests moves off an overloaded instance that the mover begins four at once", async () => {
+  it("requests moves away from an overloaded instance, of which the mover begins four at once", async () => {
     for (const unit of fleet.units.values()) {
       const { epoch } = (await store.placements.readUnit(unit, never))!.unit;
       const subject = fleet.applications.get(unit)!;
@@ -158,7 +161,7 @@ describe("planning again and again", () => {
     expect(await plans()).toEqual([]);
   });
 
-  it("carries out by itself what has not left an instance that is emptied, and proposes nothing of it once more", async () => {
+  it("moves by itself what has not left an instance that is being emptied, and does not propose it once more", async () => {
     await store.fleet.changeInstance(
       { id: fleet.full.id, revision: 1, state: "DRAINING", reason: "test", cause: undefined, attempt: 0, decision: undefined },
       never,
@@ -173,7 +176,7 @@ describe("planning again and again", () => {
     expect(await plans()).toHaveLength(1);
   });
 
-  it("asks with each cycle what of exchanges can follow by now", async () => {
+  it("follows up exchanges with each cycle", async () => {
     await start();
     expect(followed).toEqual([`${CLASS} for scheduler`]);
     await pass(3);

@@ -27,14 +27,14 @@ export interface PlanCycle {
   idle(): Promise<void>;
 }
 
-/** As often as instances are measured: an overload opens its gate with the second measurement that shows it. */
+/** As often as instances are measured. An overload is believed with the second measurement that shows it. */
 const CYCLE_MS = 120_000;
-/** Verdicts of one cause change together: what changed within this is planned for once, and a class no more often than this. */
+/** Verdicts that have one cause change together: those that change within this time lead to one plan. In ms. */
 const VERDICT_MS = 1_000;
 
 /**
  * Plans for each class of this process's share: every two minutes, when a freeze begins or ends, and when the verdict on one of its instances
- * changes. What leaves an instance that was stopped is seen to at once.
+ * changes. The units of an instance that was stopped are sent away at once.
  */
 export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
   const { store, partition, clock, rng, log } = deps;
@@ -50,18 +50,18 @@ export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
     for (const name of await store.plans.listClasses(signal)) if (partition.isMine(`plan/${name}`)) classes.add(name);
   });
   const surveySoon = (): void => surveys.add("classes");
-  const freezes = watchFreezes({ ...deps, onTurn: surveySoon }, ending.signal);
+  const freezes = watchFreezes({ ...deps, onChange: surveySoon }, ending.signal);
 
   const mine = async (id: string, signal: AbortSignal) => {
     const instance = await store.fleet.readInstance(id as InstanceId, signal);
     return instance !== undefined && partition.isMine(`plan/${instance.class}`) ? instance : undefined;
   };
-  /** An overload does not wait for the next cycle, and neither does what a verdict that has ended held up. */
+  /** An overload does not wait for the next cycle, and neither do moves that a verdict held up until it ended. */
   const judged = queueOf("judged-instances", async (id, signal) => {
     const instance = await mine(id, signal);
     if (instance !== undefined) classes.add(instance.class, { afterMs: VERDICT_MS });
   });
-  /** Units of an instance that was stopped have nobody who works for them: these do not wait for the next cycle. */
+  /** Units of a stopped instance have no controller that works for them, so they do not wait for the next cycle. */
   const stopped = queueOf("stopped-instances", async (id, signal) => {
     const instance = await mine(id, signal);
     if (instance?.state === "DRAINING" && instance.halt === "seen") await deps.draining.carryOn(instance, SCHEDULER, signal);

@@ -50,7 +50,7 @@ describe("emptying an instance", () => {
   };
   const row = async (): Promise<Instance> => (await store.fleet.readInstance(fleet.full.id, never))!;
 
-  /** Everything is moved or has one live move, and all of it is told. */
+  /** Everything is moved or has one live move, and all of it is recorded. */
   async function expectCarriedOut(): Promise<void> {
     const { name, state, stateSince } = await row();
     expect(state).toBe("DRAINING");
@@ -67,7 +67,7 @@ describe("emptying an instance", () => {
     expect((await store.fleet.countUnits(never)).get(fleet.full.id)).toBe(DEPLOYED);
   }
 
-  it("is carried out once whoever asks, and again changes nothing", async () => {
+  it("is carried out once, whoever asks, and asking again changes nothing", async () => {
     for (let count = 0; count < 3; count += 1) await requests().begin(await row(), { actor: "otto", reason: "test" }, never);
     await expectCarriedOut();
     expect(await store.plans.list({}, 100, never)).toHaveLength(1);
@@ -91,7 +91,7 @@ describe("emptying an instance", () => {
     expect((await row()).state).toBe("ACTIVE");
   });
 
-  it.each(FAULT_MODES)("comes to the same when any call %s, and somebody asks again", async (mode) => {
+  it.each(FAULT_MODES)("has the same outcome if any call %s and somebody asks again", async (mode) => {
     const broke = new Set<string>();
     for (let index = 0; ; index += 1) {
       await begin();

@@ -7,7 +7,7 @@ import type { CarriedStep, StoredPlan } from "../../domain/plan.ts";
 import type { LiveMoves } from "../../mover/port.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
-import { homelessSteps, leaving } from "../plan/carried.ts";
+import { leaving, unplaceableSteps } from "../plan/carried-steps.ts";
 import { drainDecision, drainReason, haltDecision, haltReason, mayHalt, whyLast, whyNotDrain } from "../plan/drain.ts";
 import { interruptedOf, proposalOf, standingOf } from "../plan/stored-plan.ts";
 import type { PlanRequests } from "./carry-out-plan.ts";
@@ -23,28 +23,28 @@ export interface DrainingDeps {
 interface DrainOrder {
   readonly actor: string;
   readonly reason: string;
-  /** Nobody gets to it: what it holds leaves by fail-over. Once said, it holds for the instance. */
+  /** The instance cannot be reached: its units leave by fail-over. Once set, this stays set for the instance. */
   readonly isFailOver?: boolean;
-  /** Also where no other instance of its class takes units: until one does, everything stays. */
+  /** It is emptied even if no other instance of its class takes units; until one does, everything stays. */
   readonly isForced?: boolean;
 }
 
 /** Empties instances. */
 export interface DrainRequests {
-  /** The plan that emptying it would be carried out by; nothing is kept of it. */
+  /** The plan that would empty it; it is not stored. */
   draft(instance: Instance, actor: string, signal: AbortSignal): Promise<StoredPlan>;
-  /** What such a plan finds no other instance for. */
+  /** The units for which such a plan finds no other instance. */
   staying(plan: StoredPlan, instance: Instance): readonly Pick<CarriedStep, "unit" | "name" | "why">[];
-  /** What speaks against emptying it at all, unless that is forced, with what to do instead. */
+  /** Why it should not be emptied unless that is forced, and what to do first. */
   whyLast(instance: Instance, signal: AbortSignal): Promise<string | undefined>;
   /**
-   * Sends an instance's units away, and nobody there any more. One that is being emptied already is looked at again. Throws
-   * `RefusedError` for one that serves nobody, and for the last one that takes units unless that is forced.
+   * Sends an instance's units away and no new ones there. If it is being emptied already, that is carried on. Throws `RefusedError` for
+   * an instance that does not serve, and for the last one that takes units unless that is forced.
    */
   begin(instance: Instance, said: DrainOrder, signal: AbortSignal): Promise<void>;
-  /** Ends what was interrupted, plans anew what has not left a DRAINING instance yet and is not about to, and carries that out. */
+  /** For a DRAINING instance: finishes plans that were interrupted, plans anew for the units that are not about to leave, and carries that out. */
   carryOn(instance: Instance, actor: string, signal: AbortSignal): Promise<void>;
-  /** Hands over what an instance that stays holds, and is not about to leave, to instances that run this release. */
+  /** For an instance that stays: hands over the units that are not about to leave to instances that run this release. */
   handOver(instance: Instance, release: string, actor: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -56,10 +56,10 @@ export function createDrainRequests({ store: { plans, fleet }, planning, moving,
 
   const left = (plan: StoredPlan, id: InstanceId): readonly Pick<CarriedStep, "unit">[] => [
     ...leaving(plan.moves, id),
-    ...leaving(homelessSteps(plan), id),
+    ...leaving(unplaceableSteps(plan), id),
   ];
 
-  /** Ends what no move can end while its controller runs. */
+  /** Stops the instance if its last units cannot leave while its controller runs. */
   const haltIfHeld = async (instance: Instance, plan: StoredPlan, actor: string, signal: AbortSignal): Promise<void> => {
     const { id, revision, state, attempt } = instance;
     if (instance.halt !== "none") return;
@@ -74,10 +74,10 @@ export function createDrainRequests({ store: { plans, fleet }, planning, moving,
       { id, revision, state, reason: haltReason(instance), cause: undefined, attempt, halt: "wanted", decision },
       signal,
     );
-    log.warn({ instance: instance.name, units }, "Stopping an instance whose last units nothing else can fence");
+    log.warn({ instance: instance.name, units }, "Stopping an instance: only that takes the right to write from it for its last units");
   };
 
-  /** Returns the plan that it is carried on by; `undefined`: nothing is left to be planned. */
+  /** Returns the plan that was carried out; `undefined`: nothing was left to be planned. */
   const carryOut = async (instance: Instance, actor: string, signal: AbortSignal, release?: string): Promise<StoredPlan | undefined> => {
     const known = await plans.list({ class: instance.class }, PLANS_READ, signal);
     for (const { id } of interruptedOf(known, instance, clock.now())) await planning.apply(id, { actor, only: instance.id }, signal);
@@ -88,7 +88,7 @@ export function createDrainRequests({ store: { plans, fleet }, planning, moving,
     if (standing === undefined) await plans.record(fresh, proposalOf(fresh), signal);
     const { id } = standing ?? fresh;
     const steps = await planning.apply(id, { actor, only: instance.id }, signal);
-    log.info({ instance: instance.name, plan: id, steps: steps.length }, "Carrying on with emptying an instance");
+    log.info({ instance: instance.name, plan: id, steps: steps.length }, "Carrying on with draining an instance");
     return fresh;
   };
   const carryOn: DrainRequests["carryOn"] = async (instance, actor, signal) => {
@@ -98,7 +98,7 @@ export function createDrainRequests({ store: { plans, fleet }, planning, moving,
 
   return {
     draft,
-    staying: (plan, { id }) => leaving(homelessSteps(plan), id),
+    staying: (plan, { id }) => leaving(unplaceableSteps(plan), id),
     whyLast: async (instance, signal) => whyLast(instance, await fleet.listInstances(signal)),
     carryOn,
     async handOver(instance, release, actor, signal) {
@@ -117,7 +117,7 @@ export function createDrainRequests({ store: { plans, fleet }, planning, moving,
   };
 }
 
-/** Writes that it is being emptied. Who empties another one at the same moment may come first: then this one is the last, and stays. */
+/** Records that it is being emptied. If another one was ordered to be emptied at the same moment, this one may be the last, and is refused. */
 async function sendAway(
   fleet: DrainingDeps["store"]["fleet"],
   instance: Instance,

@@ -19,7 +19,7 @@ export interface ClassPlanDeps extends Pick<PlanningDeps, "approval"> {
   readonly store: Pick<Store, "plans" | "loads" | "splits" | "health">;
   readonly planning: Pick<PlanRequests, "apply" | "followUp">;
   readonly draining: Pick<DrainRequests, "carryOn">;
-  /** Whether what relieves an instance that its health says is overloaded is carried out without a person. */
+  /** Whether moves that relieve an instance with the verdict overloaded are carried out without a person. */
   readonly relieves: boolean;
   /** Plans that were proposed, by class. */
   readonly proposed: Counter;
@@ -34,8 +34,8 @@ const DAY_MS = 24 * 60 * 60_000;
 const PLANS_READ = 20;
 
 /**
- * Plans for one class by its rows as they are: ends what was begun, remembers since when what was too full, splits what is too large, and
- * proposes what should move. Of a proposal only what relieves an overloaded instance is carried out without a person.
+ * Plans for one class from its current rows: finishes what was begun, records since when instances have been too full, splits workspaces
+ * that are too large, and proposes what should move. Only moves that relieve an overloaded instance are carried out without a person.
  */
 export async function refreshPlan(deps: ClassPlanDeps, name: string, ringOf: RingSource, signal: AbortSignal): Promise<void> {
   const { store, planning, clock } = deps;
@@ -57,7 +57,7 @@ export async function refreshPlan(deps: ClassPlanDeps, name: string, ringOf: Rin
   if (deps.relieves) await relieve(deps, plan, verdicts, signal);
 }
 
-/** Empties further what people ordered to be emptied. What is on its way by then is not proposed once more: rows are read again. */
+/** Carries on with draining. Rows are read again after it, so that moves it began are not proposed once more. */
 async function carryOnDraining({ draining }: ClassPlanDeps, read: () => Promise<Facts>, signal: AbortSignal): Promise<Facts> {
   const before = await read();
   const leaving = before.instances.filter(({ state }) => state === "DRAINING");
@@ -65,7 +65,7 @@ async function carryOnDraining({ draining }: ClassPlanDeps, read: () => Promise<
   return leaving.length === 0 ? before : read();
 }
 
-/** Records the plan, unless the same moves are proposed already. Returns the plan that stands. */
+/** Records the plan, unless the same moves are proposed already. Returns the plan that is recorded. */
 async function propose({ store, proposed, log }: ClassPlanDeps, fresh: StoredPlan, signal: AbortSignal): Promise<StoredPlan> {
   const standing = proposedOf(await store.plans.list({ class: fresh.class }, PLANS_READ, signal), fresh);
   if (standing !== undefined) return standing;
@@ -75,7 +75,7 @@ async function propose({ store, proposed, log }: ClassPlanDeps, fresh: StoredPla
   return fresh;
 }
 
-/** All else that the plan moves waits for a person; an overload that lasts until one comes is what all this is there to prevent. */
+/** Carries out what relieves overloaded instances. All other moves of the plan wait for a person; an overload must not last until one comes. */
 async function relieve(
   { planning }: ClassPlanDeps,
   plan: StoredPlan,

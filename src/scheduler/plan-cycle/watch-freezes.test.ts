@@ -19,14 +19,14 @@ describe("the watch over freezes", () => {
   let watch: FreezeWatch;
   const watched = (startAt: number): FreezeWatch => {
     clock = createVirtualClock(startAt);
-    const onTurn = () => void turns.push(clock.now());
+    const onChange = () => void turns.push(clock.now());
     const start: typeof startCron = ({ schedule, run, log }, signal) => {
       const trigger = startCron({ schedule, run, log }, signal);
       timers.set(schedule, run);
       signal.addEventListener("abort", () => timers.delete(schedule));
       return trigger;
     };
-    return watchFreezes({ clock, log: silentLog, startCron: start, onTurn }, abort.signal);
+    return watchFreezes({ clock, log: silentLog, startCron: start, onChange }, abort.signal);
   };
   beforeEach(() => {
     abort = new AbortController();
@@ -36,7 +36,7 @@ describe("the watch over freezes", () => {
     return () => abort.abort();
   });
 
-  it("tells of each beginning, and of the end that follows it", async () => {
+  it("notifies of each beginning, and of the end that follows it", async () => {
     watch = watched(START - HOUR_MS);
     watch.follow([WEEKEND]);
     await clock.advance(HOUR_MS);
@@ -47,7 +47,7 @@ describe("the watch over freezes", () => {
     expect(turns).toEqual([START, START + 62 * HOUR_MS]);
   });
 
-  it("tells of the end of what began before it looked, once, however often it is told to follow it", async () => {
+  it("notifies once of the end of a freeze that had begun before, however often it is asked to follow that", async () => {
     const once: Freeze = { ...WEEKEND, name: "now", schedule: undefined, durationMs: HOUR_MS, at: millis(START - 1) };
     watch.follow([WEEKEND, once]);
     watch.follow([{ ...once }, { ...WEEKEND }]);
@@ -56,7 +56,7 @@ describe("the watch over freezes", () => {
     expect(turns).toEqual([START - 1 + HOUR_MS, START + 62 * HOUR_MS]);
   });
 
-  it("leaves what was changed or taken back, and everything when the signal aborts", async () => {
+  it("stops following freezes that were changed or removed, and all when the signal aborts", async () => {
     watch.follow([WEEKEND]);
     watch.follow([{ ...WEEKEND, schedule: "30 6 1 * 1", durationMs: HOUR_MS }]);
     expect([...timers.keys()]).toEqual([`30 6 1 ${days(1, 12)} *`, `30 6 * ${days(1, 12)} 1`]);
@@ -69,13 +69,13 @@ describe("the watch over freezes", () => {
     expect(turns).toEqual([]);
   });
 
-  it("waits in vain for a day that no month has, and for what is no schedule", () => {
+  it("does not fail on a day that no month has, or on an invalid schedule", () => {
     watch.follow(["0 0 31 2 *", "never"].map((schedule) => ({ ...WEEKEND, name: schedule, schedule })));
     expect(timers.size).toBe(0);
   });
 
-  it("follows nothing where no timer is given", async () => {
-    watchFreezes({ clock, log: silentLog, onTurn: () => turns.push(0) }, abort.signal).follow([WEEKEND]);
+  it("follows nothing if no timer is given", async () => {
+    watchFreezes({ clock, log: silentLog, onChange: () => turns.push(0) }, abort.signal).follow([WEEKEND]);
     await clock.advance(100 * HOUR_MS);
     expect(turns).toEqual([]);
   });

@@ -11,7 +11,7 @@ export interface FreezeWatchDeps {
   readonly log: Log;
   readonly startCron?: typeof startCron;
   /** Called when a freeze begins and when it ends: plans come out differently from now on. */
-  readonly onTurn: () => void;
+  readonly onChange: () => void;
 }
 
 export interface FreezeWatch {
@@ -20,8 +20,8 @@ export interface FreezeWatch {
 }
 
 /**
- * Tells when freezes begin and end, so that planning does not wait for its next cycle. A timer says when to look, never whether a
- * freeze holds: that is worked out anew from rows and clock with each plan, so a call that is lost or too many costs time at most.
+ * Notifies when freezes begin and end, so that planning does not wait for its next cycle. The timer only says when to plan: whether a
+ * freeze holds is decided anew from rows and clock with each plan, so a call that is lost or superfluous costs time at most.
  */
 export function watchFreezes(deps: FreezeWatchDeps, signal: AbortSignal): FreezeWatch {
   const followed = new Map<string, AbortController>();
@@ -43,18 +43,18 @@ export function watchFreezes(deps: FreezeWatchDeps, signal: AbortSignal): Freeze
   };
 }
 
-function followOne({ clock, log, startCron, onTurn }: FreezeWatchDeps, freeze: Freeze, signal: AbortSignal): void {
+function followOne({ clock, log, startCron, onChange }: FreezeWatchDeps, freeze: Freeze, signal: AbortSignal): void {
   if (startCron === undefined || signal.aborted) return;
   let cancel = (): void => undefined;
   signal.addEventListener("abort", () => cancel(), { once: true });
   const awaitEnd = (): void => {
     cancel();
     const until = freezeAt([freeze], clock.now())?.until;
-    if (until !== undefined) cancel = clock.after(until - clock.now(), onTurn);
+    if (until !== undefined) cancel = clock.after(until - clock.now(), onChange);
   };
   const begin = (): void => {
     awaitEnd();
-    onTurn();
+    onChange();
   };
   for (const schedule of freeze.schedule === undefined ? [] : cronExpressions(freeze.schedule)) {
     try {

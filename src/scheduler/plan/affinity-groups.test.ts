@@ -13,7 +13,7 @@ const constraintsOf = (...units: readonly PlanUnit[]) => groups(...units)[0]?.co
 const inGroup = (together: string) => ({ needs: { together } });
 
 describe("what is placed as one", () => {
-  it("is each unit, or all that name one group, where the first of them stands", () => {
+  it("is each unit, or all that name one group, at the place of the first of them", () => {
     const [a, b, c, d, e] = [
       aUnit("a", undefined, 1),
       aUnit("b", undefined, 2, inGroup("x")),
@@ -29,20 +29,20 @@ describe("what is placed as one", () => {
     expect(groups()).toEqual([]);
   });
 
-  it("minds nothing but room while nothing was said of any of it", () => {
+  it("has no constraints if none of its units has any", () => {
     const plain = aUnit("u", "a", 1, { movedAt: NOON, doNotMoveUntil: NOON });
     expect(groups(plain, aUnit("v", "a", 1, { needs: { region: "eu" } })).map(({ isPlain }) => isPlain)).toEqual([true, false]);
     expect(constraintsOf(plain)).toBe(NO_CONSTRAINTS);
   });
 
-  it("wishes what all of it need", () => {
+  it("needs what any of its units needs", () => {
     const [one, other] = [{ together: "t", region: "eu", apart: "x" }, { together: "t" }];
     expect(constraintsOf(aUnit("u", "a", 1, { needs: one }), aUnit("v", "a", 1, { needs: other }))).toEqual({
       ...{ needs: [one, other], apart: ["x"], failedAt: [] },
     });
   });
 
-  it("lives apart from other parts of its workspace, beside its own group", () => {
+  it("lives apart from other parts of its workspace, and from the members of its own `apart` group", () => {
     const workspaceId = "w" as WorkspaceId;
     const [first, second, third] = groups(
       aUnit("u", "a", 1, { workspaceId, needs: { apart: "x" } }),
@@ -53,7 +53,7 @@ describe("what is placed as one", () => {
     expect([second?.isPlain, third?.isPlain]).toEqual([false, true]);
   });
 
-  it("keeps away from where a move of it failed, until that has cooled down", () => {
+  it("avoids an instance to which a move of it failed, until that has cooled down", () => {
     const failed = (hoursAgo: number, more = 0) => ({
       failed: { times: 1, at: millis(NOON - hoursAgo * HOUR_MS - more), to: "b" as InstanceId },
     });
@@ -63,7 +63,7 @@ describe("what is placed as one", () => {
   });
 });
 
-describe("a load as it is reckoned with", () => {
+describe("a load as planning counts it", () => {
   it.each([
     [7, 7],
     [7.9, 7],
@@ -97,7 +97,7 @@ describe("a unit whose move failed", () => {
     expect(failedUntil({ times, at: NOON, to: "b" as InstanceId }, DEFAULT_PLANNER_POLICY)).toBe(NOON + hours * HOUR_MS);
   });
 
-  it("often is left alone for ever longer, where a policy lets it", () => {
+  it("often is left alone ever longer, if the policy lets it", () => {
     const policy = { ...DEFAULT_PLANNER_POLICY, coolDownMs: Number.MAX_SAFE_INTEGER, failedCoolDownMs: 1 };
     expect([5, 17, 18, 99].map((times) => failedUntil({ times, at: NOON, to: "b" as InstanceId }, policy) - NOON)).toEqual([
       16, 65_536, 65_536, 65_536,

@@ -10,18 +10,18 @@ import type { PlanUnit } from "./snapshot.ts";
 /** What is placed as one: a unit, or all units of the class that name one `together` group. */
 export interface AffinityGroup {
   readonly index: number;
-  /** What the ring is asked for: the unit's id, or the group's name. */
+  /** Its key on the ring: the unit's id, or the group's name. */
   readonly key: string;
   readonly units: readonly PlanUnit[];
   /** In the order of LOAD_DIMENSIONS, each a whole number that can be a load. */
   readonly load: readonly number[];
   readonly constraints: PlacementConstraints;
-  /** Nothing but room matters to it. */
+  /** It has no constraints: only capacity matters to it. */
   readonly isPlain: boolean;
 }
 
 /**
- * Units in order of id, and what is placed as one. Sub-units of one workspace live apart, as if they named a group of their own.
+ * The affinity groups of these units, in their order. Parts of one workspace live apart, as if they named an `apart` group of their own.
  */
 export function groupsOf(units: readonly PlanUnit[], at: Millis, policy: PlannerPolicy): readonly AffinityGroup[] {
   const split = repeated(units);
@@ -38,16 +38,16 @@ export function groupsOf(units: readonly PlanUnit[], at: Millis, policy: Planner
     if (name !== undefined) groups.set(name, first);
     members.push(first);
   }
-  const when = { at, policy };
+  const moment = { at, policy };
   return members.map((each, index) => {
-    const constraints = constraintsOf(each, split, when);
+    const constraints = constraintsOf(each, split, moment);
     return { index, key: keyOf(each), units: each, load: sumOf(each), constraints, isPlain: constraints === NO_CONSTRAINTS };
   });
 }
 
 type Members = readonly [PlanUnit, ...PlanUnit[]];
 
-/** A load as numbers that can be reckoned with: what cannot be a load counts as none, what is beyond all reason as the most. */
+/** A load as whole numbers that can be added: what cannot be a load counts as zero, what is implausibly large as the largest plausible load. */
 export function amountsOf(load: LoadVector): readonly number[] {
   const { applications, clusterEntries, cachedResources, milliCpu, gitPerMinute } = load;
   return [amountOf(applications), amountOf(clusterEntries), amountOf(cachedResources), amountOf(milliCpu), amountOf(gitPerMinute)];
@@ -66,20 +66,20 @@ function sumOf([first, ...others]: Members): readonly number[] {
   return rest.reduce((sum, amounts) => sum.map((amount, index) => amount + (amounts[index] as number)), amountsOf(first.load));
 }
 
-interface When {
+interface Moment {
   readonly at: Millis;
   readonly policy: PlannerPolicy;
 }
 
-function constraintsOf(units: readonly PlanUnit[], split: ReadonlySet<string>, when: When): PlacementConstraints {
+function constraintsOf(units: readonly PlanUnit[], split: ReadonlySet<string>, moment: Moment): PlacementConstraints {
   const isSplit = ({ workspaceId }: PlanUnit): boolean => split.has(workspaceId);
   if (units.every((unit) => unit.needs === undefined && unit.failed === undefined && !isSplit(unit))) return NO_CONSTRAINTS;
   const apart = units.flatMap((unit) => [unit.needs?.apart ?? [], isSplit(unit) ? partsApart(unit.workspaceId) : []].flat());
-  return { needs: units.flatMap(({ needs }) => needs ?? []), apart, failedAt: units.flatMap((unit) => failedAt(unit, when)) };
+  return { needs: units.flatMap(({ needs }) => needs ?? []), apart, failedAt: units.flatMap((unit) => failedAt(unit, moment)) };
 }
 
-/** Instances that a unit is not sent to now, for a move of it there failed. */
-export function failedAt({ failed }: PlanUnit, { at, policy }: When): readonly InstanceId[] {
+/** Instances that a unit is not sent to now, because a move of it to there failed. */
+export function failedAt({ failed }: PlanUnit, { at, policy }: Moment): readonly InstanceId[] {
   return failed !== undefined && at < failedUntil(failed, policy) ? [failed.to] : [];
 }
 

@@ -23,7 +23,7 @@ const STATES: readonly (readonly [InstanceState, boolean])[] = [
 ];
 
 describe("a snapshot made of rows", () => {
-  it("counts voluntary moves of less than an hour ago, and knows that all of a day ended well", () => {
+  it("counts voluntary moves of the last hour, and has all moves of the day among its outcomes", () => {
     const move = (unit: string, reason: MoveReason, ageMs: number) => ({
       ...{ unit: unit as UnitId, from: "i-a" as InstanceId, to: "i-b" as InstanceId },
       ...{ reason, at: millis(NOON - ageMs) },
@@ -41,7 +41,7 @@ describe("a snapshot made of rows", () => {
     ["stalled", 0, "stalled"],
     ["failed", 0, "failed"],
     ["stalled", VERDICT_LASTS_MS + 1, undefined],
-    // A fleet that nobody can judge has to be planned all the same.
+    // A fleet of unknown health has to be planned all the same.
     ["unknown", 0, undefined],
     ["overloaded", 0, undefined],
   ])("offers an instance that was %s %i ms ago as one that is %s", (state, ageMs, health) => {
@@ -49,7 +49,7 @@ describe("a snapshot made of rows", () => {
     expect(snapshotOf({ verdicts }).candidates.map((candidate) => candidate.health)).toEqual([undefined, health]);
   });
 
-  it("knows of moves that were given up, among those that were made", () => {
+  it("has failed moves among its outcomes, besides those that were made", () => {
     const move = {
       unit: "u" as UnitId,
       from: "i-a" as InstanceId,
@@ -60,7 +60,7 @@ describe("a snapshot made of rows", () => {
     expect(snapshotOf({ moves: [move], failures: [failure(10), failure(30)] }).outcomes).toEqual(["failed", "done", "failed"]);
   });
 
-  it("keeps a unit from where its last move failed, the longer the oftener, unless it was moved since", () => {
+  it("keeps a unit away from where its last move failed, longer with each failure, unless it was moved since", () => {
     const failedOf = (over: Partial<PlanningFacts>, state: InstanceState = "ACTIVE") =>
       assembleSnapshot(aFacts([aRow("a", { state }), B], [aUnitRow("u", "a", 7)], over), NOON).units[0]?.failed;
     expect(failedOf({ failures: [] })).toBeUndefined();
@@ -89,7 +89,7 @@ describe("a snapshot made of rows", () => {
     expect(presentLoads(facts).map(({ id }) => id)).toEqual(isMeasured ? [row.id] : []);
   });
 
-  it("takes what was measured for what a unit does now, and what is planned with where nothing was", () => {
+  it("takes a unit's measured load as its present one, and its planning load if nothing was measured", () => {
     const known = { planning: ZERO_LOAD, recent: loadVector(() => 2.5), at: NOON };
     const rows = [aUnitRow("u", "a", 7, { known }), aUnitRow("v", "a", 10), aUnitRow("w", undefined, 99)];
     const state = { aboveSince: {}, overloadedSince: { "i-a": millis(5) } };
@@ -110,7 +110,7 @@ describe("a snapshot made of rows", () => {
     expect(assembleSnapshot(aFacts([row], []), NOON).candidates[0]?.isFilling).toBe(isFilling);
   });
 
-  it("is frozen by the freeze that holds longest, and by none before it begins or after it has ended", () => {
+  it("is frozen by the freeze that ends last, and by none before it begins or after it has ended", () => {
     const freeze = (name: string, from: number, durationMs: number): Freeze => ({
       ...{ name, schedule: undefined, durationMs, actor: "otto", reason: `why ${name}`, at: millis(NOON + from) },
     });
@@ -128,7 +128,7 @@ describe("a snapshot made of rows", () => {
     expect(held({ ...freeze("nightly", -HOUR_MS * 48, HOUR_MS), schedule: "0 0 31 2 *" })).toBeUndefined();
   });
 
-  it("says of a unit what it needs and where it deploys, and nothing where there is nothing to say", () => {
+  it("has a unit's needs and clusters, and leaves them out if there are none", () => {
     const [u, v] = assembleSnapshot(
       aFacts([A], [aUnitRow("u", "a", 1), aUnitRow("v", "a", 1, { clusters: ["c"], trustClass: "internal" })]),
       NOON,

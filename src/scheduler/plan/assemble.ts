@@ -61,24 +61,24 @@ export interface PlanningFacts {
     readonly reason: MoveReason;
     readonly at: Millis;
   }[];
-  /** What was said last of each instance's health. */
+  /** The last health verdict on each instance. */
   readonly verdicts: readonly Pick<InstanceVerdict, "instanceId" | "state" | "at">[];
-  /** Live moves that were given up, by no person; newest first. */
+  /** Live moves that failed, not those that a person gave up; newest first. */
   readonly failures: readonly { readonly unit: UnitId; readonly to: InstanceId; readonly at: Millis }[];
 }
 
 const HOUR_MS = 3_600_000;
-/** An instance is new, or comes back, for so long: then it has what plans of a day could give it. */
+/** How long an instance counts as new, or as back, in ms: within a day plans can give it its share. */
 const FILLING_MS = 24 * HOUR_MS;
 /** States in which an instance holds units, and is measured. */
 const MEASURED: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
 
-/** What a plan is made from, out of rows. Nothing is decided here but what time has to do with: freezes, freshness, what is new. */
+/** Makes the snapshot of a plan from rows. It decides only what depends on the time: freezes, freshness, which instances are new. */
 export function assembleSnapshot(facts: PlanningFacts, at: Millis): PlanSnapshot {
   return {
     class: facts.class,
     at,
-    candidates: facts.instances.map((instance) => hostOf(instance, facts, at)),
+    candidates: facts.instances.map((instance) => planCandidateOf(instance, facts, at)),
     units: facts.units.map((unit) => planUnitOf(unit, facts, at)),
     metrics: judgeMetrics({
       ...{ now: at, reports: reportsOf(facts), negligible: negligibleOf(facts) },
@@ -92,7 +92,7 @@ export function assembleSnapshot(facts: PlanningFacts, at: Millis): PlanSnapshot
   };
 }
 
-/** How moves ended, newest first. One that was given up changed no owner, and is not among those that were made. */
+/** How moves ended, newest first. A move that failed changed no owner, so it is not among `moves`. */
 function outcomesOf({ moves, failures }: Pick<PlanningFacts, "moves" | "failures">): PlanSnapshot["outcomes"] {
   const ends = [
     ...failures.map(({ at }) => ({ at, outcome: "failed" as const })),
@@ -101,7 +101,7 @@ function outcomesOf({ moves, failures }: Pick<PlanningFacts, "moves" | "failures
   return ends.toSorted((a, b) => b.at - a.at).map(({ outcome }) => outcome);
 }
 
-/** What each instance that should report last did. */
+/** The last report of each instance that should report. */
 export function reportsOf({ instances, instanceLoads }: Pick<PlanningFacts, "instances" | "instanceLoads">): readonly InstanceReport[] {
   const known = new Map(instanceLoads.map((load) => [load.instanceId, load]));
   return instances
@@ -109,12 +109,12 @@ export function reportsOf({ instances, instanceLoads }: Pick<PlanningFacts, "ins
     .map(({ id }) => ({ instance: id, at: known.get(id)?.at, total: known.get(id)?.total ?? ZERO_LOAD }));
 }
 
-/** A change of the class's total that nothing follows from, for its instances that are measured. */
+/** How far the class's total may change without any consequence, by its instances that are measured. */
 export function negligibleOf({ instances }: Pick<PlanningFacts, "instances">): LoadVector {
   return negligibleFor(instances.filter(({ state }) => MEASURED.includes(state)).map(({ capacity }) => capacity));
 }
 
-/** What the units of each instance take now; of one that was not measured, what is planned with. */
+/** The present load of each instance's units; for a unit that was not measured, its planning load. */
 export function presentLoads({ instances, units, state }: PlanningFacts): readonly PresentLoad[] {
   const sums = new Map<string, LoadVector>();
   for (const { unit, known } of units) {
@@ -126,7 +126,7 @@ export function presentLoads({ instances, units, state }: PlanningFacts): readon
     .map(({ id, capacity }) => ({ id, capacity, load: sums.get(id) ?? ZERO_LOAD, since: state.overloadedSince[id] }));
 }
 
-/** The freeze that holds longest now; `undefined` when none does. */
+/** Of the freezes that hold now, the one that ends last; `undefined` when none holds. */
 export function freezeAt(freezes: readonly Freeze[], at: Millis): PlanSnapshot["freeze"] {
   const holding = freezes.flatMap(({ name, schedule, durationMs, reason, at: from }) => {
     const once = from <= at && from + durationMs > at ? ((from + durationMs) as Millis) : undefined;
@@ -136,7 +136,7 @@ export function freezeAt(freezes: readonly Freeze[], at: Millis): PlanSnapshot["
   return holding.sort((a, b) => b.until - a.until || (a.reason < b.reason ? -1 : 1))[0];
 }
 
-function hostOf(instance: Instance, { state: known, floor, verdicts }: PlanningFacts, at: Millis): PlanCandidate {
+function planCandidateOf(instance: Instance, { state: known, floor, verdicts }: PlanningFacts, at: Millis): PlanCandidate {
   const { id, name, state, capacity, weight, stateSince } = instance;
   const health = unfitState(
     verdicts.find(({ instanceId }) => instanceId === id),
@@ -144,7 +144,7 @@ function hostOf(instance: Instance, { state: known, floor, verdicts }: PlanningF
   );
   return {
     ...{ id, name, state, traits: instanceTraits(instance, floor), capacity, weight },
-    // Of one that nobody can judge a plan may still make use: where nobody can judge any, an instance could not be emptied otherwise.
+    // A plan may still use an instance whose health is unknown: where all are unknown, no instance could be emptied otherwise.
     ...(health === undefined || health === "unknown" ? {} : { health }),
     isOverloaded: isOverloaded(known.overloadedSince[id], at),
     isFilling: state === "ACTIVE" && at - stateSince < FILLING_MS,
@@ -170,18 +170,18 @@ function planUnitOf(
   };
 }
 
-/** A unit that has to leave tries the same target again after so long, in ms: where there is no other one, it is all it has. */
-const HURRIED_MS = 10 * 60_000;
+/** How soon a unit that has to leave tries a target again to which a move failed, in ms: there may be no other one. */
+const RETRY_TARGET_MS = 10 * 60_000;
 /** States of an instance whose units need not leave it. */
 const KEEPS: readonly (InstanceState | undefined)[] = ["ACTIVE", "CORDONED"];
 
-/** Where the last move of a unit failed, and how often in a row it failed there: not since it was moved. */
+/** Where the last failed move of a unit was to go, and how many moves to there failed; none that is older than its last move that was made. */
 function failedOf({ id, owner }: PlacementUnit, { instances, moves, failures }: PlanningFacts, at: Millis): PlanUnit["failed"] {
   const movedAt = moves.find((move) => move.unit === id)?.at ?? 0;
   const own = failures.filter((failure) => failure.unit === id && failure.at > movedAt);
   const [last] = own;
   if (last === undefined) return undefined;
   const mayStay = KEEPS.includes(instances.find((instance) => instance.id === owner)?.state);
-  if (!mayStay && at - last.at >= HURRIED_MS) return undefined;
+  if (!mayStay && at - last.at >= RETRY_TARGET_MS) return undefined;
   return { times: own.filter(({ to }) => to === last.to).length, at: last.at, to: last.to };
 }

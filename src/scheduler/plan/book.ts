@@ -10,7 +10,7 @@ import { inOrder, type PlanCandidate, type PlanSnapshot, type PlanUnit } from ".
 
 /**
  * The fleet while a plan is made: who is where, and what every instance would carry. It starts as the snapshot says and
- * changes with each move. Instances and bundles are known by their index in order of id.
+ * changes with each move. Instances and groups are known by their index in order of id.
  */
 export interface Book {
   readonly candidates: readonly PlanCandidate[];
@@ -23,18 +23,18 @@ export interface Book {
   capacityOf(candidate: number): readonly number[];
   /** Utilisation of an instance in its fullest dimension, ppm. */
   share(candidate: number): number;
-  /** Where the bundle is now; NOWHERE also when its units are on several instances. */
-  hostOf(group: AffinityGroup): number;
+  /** Where the group is now; NOWHERE also when its units are on several instances. */
+  placementOf(group: AffinityGroup): number;
   /** Where its units are, one for one. */
-  hostsOf(group: AffinityGroup): readonly number[];
+  placementsOf(group: AffinityGroup): readonly number[];
   groupsOn(candidate: number): readonly AffinityGroup[];
-  /** Instances as the rule of placement sees them with this bundle in mind; the one at `except` admits nothing. */
+  /** The instances that this group can choose from; the one at `except` admits nothing. */
   candidatesFor(group: AffinityGroup, except?: number): CandidateSet;
-  /** Whether the bundle may live on an instance at all, however full that is. */
+  /** Whether the group may live on an instance at all, however full that is. */
   isEligible(group: AffinityGroup, candidate: number): boolean;
-  /** An instance as eligibility sees it with this bundle in mind. */
+  /** The facts about an instance that decide whether it is eligible for this group. */
   offer(candidate: number, group: AffinityGroup): Offer;
-  /** Load of the instance without what the bundle has there. */
+  /** Load of the instance without what the group has there. */
   loadWithout(candidate: number, group: AffinityGroup): readonly number[];
   move(group: AffinityGroup, to: number): void;
 }
@@ -46,34 +46,34 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
   const where = groups.map(({ units }) => units.map(({ owner }) => candidateIndex.get(owner ?? "") ?? NOWHERE));
   const capacities = candidates.map(({ capacity }) => amountsOf(capacity));
   const ledger = openLedger(capacities);
-  const crowd = crowdOf();
+  const apartMembers = createApartMembers();
   const residents: AffinityGroup[][] = candidates.map(() => []);
-  /** Instances somebody left since their residents were last asked for. */
+  /** Instances that a group left since their residents were last asked for. */
   const left = new Set<number>();
   const isOpen = candidates.map((candidate) => whyNotEligible(NO_CONSTRAINTS, candidate) === undefined);
-  const placesOf = (group: AffinityGroup): readonly number[] => where[group.index] as readonly number[];
+  const placementsOf = (group: AffinityGroup): readonly number[] => where[group.index] as readonly number[];
 
-  const settle = (group: AffinityGroup, sign: 1 | -1): void => {
-    const places = placesOf(group);
+  const addToLedger = (group: AffinityGroup, sign: 1 | -1): void => {
+    const places = placementsOf(group);
     if (places.length === 1) ledger.add(places[0] as number, group.load, sign);
     else for (const [each, unit] of group.units.entries()) ledger.add(places[each] as number, amountsOf(unit.load), sign);
-    crowd.change(group, places, sign);
+    apartMembers.change(group, places, sign);
   };
-  const arrive = (group: AffinityGroup): void => {
-    const places = placesOf(group);
+  const addToResidents = (group: AffinityGroup): void => {
+    const places = placementsOf(group);
     for (const [each, candidate] of places.entries()) if (places.indexOf(candidate) === each) residents[candidate]?.push(group);
   };
   for (const group of groups) {
-    settle(group, 1);
-    arrive(group);
+    addToLedger(group, 1);
+    addToResidents(group);
     for (const { movingTo, load } of group.units)
       if (movingTo !== undefined) ledger.add(candidateIndex.get(movingTo) ?? NOWHERE, amountsOf(load), 1);
   }
 
-  const missingOn = (group: AffinityGroup, candidate: number): readonly number[] => missing(group, placesOf(group), candidate);
+  const missingOn = (group: AffinityGroup, candidate: number): readonly number[] => missing(group, placementsOf(group), candidate);
   const offer = (candidate: number, group: AffinityGroup): Offer => {
     const { id, state, traits } = candidates[candidate] as PlanCandidate;
-    const occupied = crowd.occupied(group, candidate, placesOf(group));
+    const occupied = apartMembers.occupied(group, candidate, placementsOf(group));
     return traits === undefined ? { id, state, occupied } : { id, state, traits, occupied };
   };
   const isEligible = (group: AffinityGroup, candidate: number): boolean =>
@@ -87,11 +87,11 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
     surplus: ledger.surplus,
     capacityOf: ledger.capacityOf,
     share: (candidate) => ledger.shareWith(candidate, NOTHING),
-    hostsOf: placesOf,
-    hostOf: (group) => theOne(placesOf(group)),
+    placementsOf,
+    placementOf: (group) => onlyPlacement(placementsOf(group)),
     groupsOn: (candidate) => {
       if (left.delete(candidate))
-        residents[candidate] = (residents[candidate] ?? []).filter((group) => placesOf(group).includes(candidate));
+        residents[candidate] = (residents[candidate] ?? []).filter((group) => placementsOf(group).includes(candidate));
       return residents[candidate] ?? [];
     },
     offer,
@@ -108,16 +108,16 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
       tie: (candidate) => sha256(`${group.key}|${candidates[candidate]?.id}`),
     }),
     move: (group, to) => {
-      settle(group, -1);
-      for (const candidate of placesOf(group)) left.add(candidate);
+      addToLedger(group, -1);
+      for (const candidate of placementsOf(group)) left.add(candidate);
       where[group.index] = group.units.map(() => to);
-      settle(group, 1);
+      addToLedger(group, 1);
       if (residents[to]?.includes(group) !== true) residents[to]?.push(group);
     },
   };
 }
 
-/** On an instance that is overloaded, what its units do now counts: planning load has not seen it yet. */
+/** On an overloaded instance the present load of its units counts too: planning load has not followed yet. */
 function withPresentLoad(units: readonly PlanUnit[], candidates: readonly PlanCandidate[]): readonly PlanUnit[] {
   const hot = new Set(candidates.filter(({ isOverloaded }) => isOverloaded).map(({ id }) => id));
   if (hot.size === 0) return units;
@@ -128,7 +128,7 @@ function withPresentLoad(units: readonly PlanUnit[], candidates: readonly PlanCa
   );
 }
 
-/** The larger of two in each dimension; a number that is none is not larger. */
+/** The larger of two in each dimension; what cannot be a load counts as zero. */
 function largerLoad(a: LoadVector, b: LoadVector): LoadVector {
   const [planned, present] = [amountsOf(a), amountsOf(b)];
   return loadVector((dimension) => {
@@ -137,31 +137,31 @@ function largerLoad(a: LoadVector, b: LoadVector): LoadVector {
   });
 }
 
-/** What of a bundle's load an instance would have on top of what it has. */
+/** How much of a group's load an instance would get on top of what it has. */
 function missing(group: AffinityGroup, places: readonly number[], candidate: number): readonly number[] {
   if (!places.includes(candidate)) return group.load;
   const here = group.units.filter((_, each) => places[each] === candidate).map(({ load }) => amountsOf(load));
   return here.reduce((rest, amounts) => rest.map((amount, d) => amount - (amounts[d] as number)), group.load);
 }
 
-function theOne(places: readonly number[]): number {
+function onlyPlacement(places: readonly number[]): number {
   const first = places[0] ?? NOWHERE;
   for (const candidate of places) if (candidate !== first) return NOWHERE;
   return first;
 }
 
-/** Which groups that live apart have members where. */
-interface Crowd {
-  /** The bundle's members came to (1) or left (-1) the instances of `places`, one for one. */
+/** Where the groups that live apart have members. */
+interface ApartMembers {
+  /** The group's members came to (1) or left (-1) the instances of `places`, one for one. */
   change(group: AffinityGroup, places: readonly number[], sign: 1 | -1): void;
-  /** Groups of the bundle that have a member on the instance other than its own, which are on `places`. */
+  /** The `apart` groups of the group that have a member on the instance besides its own, which are on `places`. */
   occupied(group: AffinityGroup, candidate: number, places: readonly number[]): readonly string[];
 }
 
 const NONE: readonly string[] = [];
 
-function crowdOf(): Crowd {
-  /** By group and instance: how many bundles have members there. */
+function createApartMembers(): ApartMembers {
+  /** By `apart` group and instance: how many affinity groups have members there. */
   const counts = new Map<string, Map<number, number>>();
   const countsOf = (group: string): Map<number, number> => {
     const known = counts.get(group) ?? new Map<number, number>();

@@ -36,7 +36,7 @@ describe("what moves use up", () => {
     expect(budget.whyNot(asked(2, 5), "hot")).toEqual({ rule, subject, used: 2, asked: 5, limit: 6 });
   });
 
-  it("is counted on both instances, the first by name named first, and on the fleet before any of them", () => {
+  it("is counted on both instances in order of name, and on the fleet before either", () => {
     expect(open({ movesPerInstance: 0 }).whyNot(asked(0, 1, B, A), "voluntary")).toMatchObject({ rule: "INSTANCE_MOVES", subject: "a" });
     const budget = open({ movesPerInstance: 1 });
     budget.spend(asked(0, 1, "z" as InstanceId, B));
@@ -60,7 +60,7 @@ describe("what moves use up", () => {
     expect(budget.whyNot(asked(0), "voluntary")).toEqual({ rule: "WORKSPACES", subject: "", used: 1, asked: 1, limit: 1 });
   });
 
-  it("lets a few leave what is overloaded in any fleet, and no more of any other brake", () => {
+  it("lets a few workspaces leave an overloaded instance in any fleet, and only multiplies every other limit", () => {
     const blockedBy = (urgency: "voluntary" | "hot", count: number, hotWorkspaces = 5) =>
       open({ workspaces: 100_000, hotWorkspaces }).whyNot(asked(0, count), urgency);
     expect(blockedBy("hot", 5)).toBeUndefined();
@@ -71,7 +71,7 @@ describe("what moves use up", () => {
     expect(open({ movesPerPlan: 1, hotWorkspaces: 5 }).whyNot(asked(0, 3), "hot")).toMatchObject({ rule: "PLAN_MOVES", limit: 2 });
   });
 
-  it("has what was moved in the last hour in it, except in the number of one plan", () => {
+  it("includes the moves of the last hour, except in the limit of one plan", () => {
     const recentMoves = [recent("u0"), recent("u1"), recent("gone", B, A)];
     const blockedBy = (budgets: Partial<PlannerPolicy["budgets"]>, first = 5) =>
       open(budgets, { recentMoves }).whyNot(asked(first), "voluntary");
@@ -83,7 +83,7 @@ describe("what moves use up", () => {
     expect(blockedBy({ workspaces: 300_000 }, 0)).toBeUndefined();
   });
 
-  it("is all used when not one more may move", () => {
+  it("is used up when not one more unit may move", () => {
     const full = (budgets: Partial<PlannerPolicy["budgets"]>, urgency: "voluntary" | "hot") => {
       const budget = open(budgets);
       budget.spend(asked(0, 2));

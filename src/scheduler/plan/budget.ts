@@ -161,7 +161,7 @@ function breaker({ outcomes }: PlanSnapshot, { failures, ofLast }: PlannerPolicy
   return failed >= failures ? { rule: "BREAKER", failed, of: last.length, limit: failures } : undefined;
 }
 
-/** Whether the numbers in a recorded brake really block. The review of recorded plans asks this. */
+/** Whether the numbers recorded with a `BlockedBy` really block moves. The review of recorded plans asks this. */
 export function reEvaluatesBlockedBy(blockedBy: BlockedBy): boolean {
   switch (blockedBy.rule) {
     case "METRICS":

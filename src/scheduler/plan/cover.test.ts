@@ -5,7 +5,7 @@ import { cover, fewestFor } from "./cover.ts";
 const amounts = fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 10 }).map((each) => each.sort((a, b) => a - b));
 const sumOf = (all: readonly number[], indexes: readonly number[]) => indexes.reduce((sum, index) => sum + (all[index] as number), 0);
 
-/** The least cost of any subset of so many at most that covers the excess, by trying all. */
+/** The least cost of any subset of at most so many members that covers the excess, by trying all. */
 function best(all: readonly number[], excess: number, fixed: number, most = Number.POSITIVE_INFINITY): number {
   let least = Number.POSITIVE_INFINITY;
   for (let bits = 1; bits < 2 ** all.length; bits += 1) {
@@ -25,12 +25,12 @@ describe("choosing what leaves", () => {
     ["many small ones when each costs nothing", [1, 1, 1, 9], 3, 0, [1, 1, 1]],
     ["the largest first, then what fills the rest", [2, 10, 10, 10], 22, 1, [10, 10, 2]],
     ["all when all do not suffice", [1, 2], 9, 1, [2, 1]],
-    ["nobody of nobody", [], 9, 1, []],
+    ["nothing of nothing", [], 9, 1, []],
   ])("takes %s", (...[, all, excess, fixed, chosen]) => {
     expect(cover(all, excess, { fixedCost: fixed }).map((index) => all[index])).toEqual(chosen);
   });
 
-  it("covers the excess whenever it can be covered, with different members, and with none that is not needed", () => {
+  it("covers the excess whenever that is possible, with no member twice and none that is not needed", () => {
     fc.assert(
       fc.property(amounts, fc.integer({ min: 1, max: 200 }), fc.nat({ max: 30 }), (all, excess, fixed) => {
         const chosen = cover(all, excess, { fixedCost: fixed });
@@ -43,7 +43,7 @@ describe("choosing what leaves", () => {
     );
   });
 
-  it("costs no more than half as much again as the best subset, and on average within a few per cent of it", () => {
+  it("costs at most one and a half times as much as the best subset, and on average a few per cent more", () => {
     const ratios: number[] = [];
     fc.assert(
       fc.property(amounts, fc.integer({ min: 1, max: 200 }), fc.nat({ max: 30 }), (all, excess, fixed) => {
@@ -90,7 +90,7 @@ describe("choosing what leaves", () => {
     [[1, 2, 5], 8, 3],
     [[1, 2, 5], 9, 3],
     [[1, 2, 5], 0, 0],
-  ])("of %j at least so many are needed for %i: %i", (all, excess, fewest) => {
+  ])("of %j an excess of %i takes at least %i", (all, excess, fewest) => {
     expect(fewestFor(all, excess)).toBe(fewest);
   });
 });

@@ -1,5 +1,5 @@
-export interface Terms {
-  /** What each one costs beside its amount. */
+export interface CoverTerms {
+  /** What each member costs besides its amount. */
   readonly fixedCost: number;
   /** How many may be taken; at least what `fewestFor` says. Absent: any number. */
   readonly most?: number;
@@ -9,21 +9,21 @@ export interface Terms {
  * Chooses what leaves an instance that is too full: a subset of `amounts` whose sum is at least `excess`, cheap in
  * Σ amount + `fixedCost` × count, and of `most` members at most.
  *
- * Takes the largest amount below what remains, again and again; at every step it also looks at the ways to end there: the one
- * smallest amount that suffices, or the cheapest pair that does. The best end wins. Exact covers are a knapsack; this is
- * within a few per cent of it and looks at each amount a few times (`cover.test.ts` compares it with every subset).
+ * Takes the largest amount below what remains, again and again. At every step it also tries two ways to finish: the smallest single
+ * amount that suffices, and the cheapest pair that does. The cheapest finish wins. An exact answer is a knapsack problem; this one is
+ * within a few per cent of it and reads each amount only a few times (`cover.test.ts` compares it with every subset).
  *
  * `amounts` are sorted, smallest first; the answer is their indexes, largest first. When all of them do not suffice: all.
  */
 export function cover(
   amounts: readonly number[],
   excess: number,
-  { fixedCost, most = Number.POSITIVE_INFINITY }: Terms,
+  { fixedCost, most = Number.POSITIVE_INFINITY }: CoverTerms,
 ): readonly number[] {
   let best: Cover | undefined;
   const taken: number[] = [];
   let sum = 0;
-  // Below `end` nothing is taken yet: what is taken shrinks with what remains, so it stands at the upper end.
+  // No index below `end` is taken: each amount that is taken is smaller than the one before.
   let end = amounts.length;
   while (taken.length < most && (best === undefined || sum + fixedCost * taken.length < best.cost)) {
     const remaining = excess - sum;
@@ -66,7 +66,7 @@ interface Cover {
   readonly cost: number;
 }
 
-interface Begun {
+interface CoverSoFar {
   readonly taken: readonly number[];
   readonly sum: number;
   readonly amounts: readonly number[];
@@ -76,7 +76,7 @@ interface Begun {
 function cheaper(
   best: Cover | undefined,
   last: readonly number[] | undefined,
-  { taken, sum, amounts, fixedCost }: Begun,
+  { taken, sum, amounts, fixedCost }: CoverSoFar,
 ): Cover | undefined {
   if (last === undefined) return best;
   const cost = last.reduce((total, index) => total + (amounts[index] as number) + fixedCost, sum + fixedCost * taken.length);

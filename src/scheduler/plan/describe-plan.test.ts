@@ -17,7 +17,7 @@ const full = { load: ZERO_LOAD, capacity: loadVector(() => 1_000), share: 950_00
 const CAUSES: readonly (readonly [Cause, string])[] = [
   [{ rule: "UNPLACED" }, "it has no instance yet"],
   [{ rule: "OWNER_GONE", instance: id("a"), known: [] }, "A is gone"],
-  [{ rule: "SPREAD", instances: [id("a"), id("b")] }, "its group is on A, B and lives together"],
+  [{ rule: "SPREAD", instances: [id("a"), id("b")] }, "its group lives together and is on A, B"],
   [
     {
       rule: "MAY_NOT_STAY",
@@ -28,8 +28,8 @@ const CAUSES: readonly (readonly [Cause, string])[] = [
     "it may not stay: it is DRAINING",
   ],
   [{ rule: "ABOVE", instance: id("a"), ...full, forMs: 3_660_000, persistMs: 3_600_000 }, "A was at 95 %, above 90 % for 61 min"],
-  [{ rule: "OVERLOADED", instance: id("a"), ...full }, "A is overloaded at 95 % and comes down to 90 %"],
-  [{ rule: "BELOW", instance: id("a"), ...full, share: 100_000 }, "A is new, at 10 % of the 90 % it should take"],
+  [{ rule: "OVERLOADED", instance: id("a"), ...full }, "A is overloaded at 95 % and should come down to 90 %"],
+  [{ rule: "BELOW", instance: id("a"), ...full, share: 100_000 }, "A is new, at 10 %, and should be filled to 90 %"],
 ];
 
 const record = (unit: string, reason: MoveReason, cause: Cause, chosen: string | undefined): MoveRecord => ({
@@ -97,7 +97,7 @@ function aPlan(over: Partial<StoredPlan> = {}, document: Partial<PlanDocument> =
 }
 
 describe("a plan as people read it", () => {
-  it("says what moves and why, what it costs, what held it back, and who was left", () => {
+  it("says what moves and why, what it costs, what blocked it, and which units were left", () => {
     expect(describePlan(aPlan())).toEqual([
       "plan p-1: evening out in class eu/shared/public, asked for by otto at 2026-01-01T00:00:00Z",
       "  `argosy apply p-1` carries it out until 2026-01-01T01:00:00Z, by an approver (it moves much: load)",
@@ -105,7 +105,7 @@ describe("a plan as people read it", () => {
       "  mean use 50 % in applications; too full above 60 %, sheds to 55 %",
       "  before: fullest standard-1 at 95 % (1.9 × the mean), 1 too full; after: no instance is ACTIVE",
       "  2 moves (1 FORCED, 1 SHED) of 12 % of the load and 2 of 9 workspaces",
-      "  at least 1 move of 10 % was needed; to where it sheds to, 11 %",
+      "  needed at least: 1 move of 10 % of the load; 11 % to shed down to 55 %",
       "moves",
       "  shop: nowhere → standard-2, FORCED",
       "  bank: standard-1 → standard-2, SHED, takes a live move",
@@ -123,17 +123,17 @@ describe("a plan as people read it", () => {
       "    refused c: it is CORDONED",
       "  u-5: standard-1 was at 95 %, above 90 % for 61 min",
       "    refused c: it is CORDONED",
-      "looked at and left (7)",
-      "  shop stays on standard-1: it was moved not long ago until 2026-01-01T00:01:00Z",
+      "considered and left (7)",
+      "  shop stays on standard-1: it cools down after a move until 2026-01-01T00:01:00Z",
       "  u-6 stays on standard-2: it is being moved",
       "  shop stays on standard-2: it is held",
-      "  shop stays on standard-2: a move of it failed not long ago",
+      "  shop stays on standard-2: a move of it failed recently",
       "needs more capacity",
       "  standard-1 stays too full: ask for more instances of its pool in fleet.yaml",
     ]);
   });
 
-  it("leaves out what there is nothing of", () => {
+  it("leaves out empty sections", () => {
     const nothing = {
       blockedBy: [],
       unplaceable: [],

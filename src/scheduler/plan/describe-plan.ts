@@ -14,7 +14,7 @@ interface Names {
   instance(id: string | undefined): string;
 }
 
-/** A plan as sentences for a person: what moves and why, what that costs and gains, what held it back, who was looked at and left. */
+/** A plan as sentences for a person: what moves and why, what that costs and gains, what blocked it, and which units were considered and left. */
 export function describePlan(plan: StoredPlan): readonly string[] {
   const document = plan.report as unknown as PlanDocument;
   const names: Names = {
@@ -34,9 +34,9 @@ export function describePlan(plan: StoredPlan): readonly string[] {
       "blocked by",
       document.blockedBy.map((blockedBy) => blockedByText(blockedBy, names.instance)),
     ),
-    ...section("no instance has room for", homelessOf(document, names)),
+    ...section("no instance has room for", notPlaced(document, names)),
     ...section(
-      `looked at and left (${document.left.count})`,
+      `considered and left (${document.left.count})`,
       document.left.shown.map((stay) => stayText(stay, names)),
     ),
     ...section(
@@ -73,12 +73,12 @@ function balanceText({ worst, share, overMean, above }: Balance, names: Names): 
   return `fullest ${names.instance(worst)} at ${percent(share)}${ratio}, ${above} too full`;
 }
 
-function costLines({ moves }: StoredPlan, { moved, lowerBound, workspaces, moves: byReason }: PlanDocument): readonly string[] {
+function costLines({ moves }: StoredPlan, { moved, lowerBound, shedTo, workspaces, moves: byReason }: PlanDocument): readonly string[] {
   if (moves.length === 0) return ["  moves nothing"];
   const reasons = Object.entries(byReason).flatMap(([reason, count]) => (count === 0 ? [] : [`${count} ${reason}`]));
   return [
     `  ${countText(moves.length, "move")} (${reasons.join(", ")}) of ${percent(moved)} of the load and ${workspaces.moved} of ${workspaces.of} workspaces`,
-    `  at least ${countText(lowerBound.moves, "move")} of ${percent(lowerBound.load)} ${lowerBound.moves === 1 ? "was" : "were"} needed; to where it sheds to, ${percent(lowerBound.toTarget)}`,
+    `  needed at least: ${countText(lowerBound.moves, "move")} of ${percent(lowerBound.load)} of the load; ${percent(lowerBound.toTarget)} to shed down to ${percent(shedTo)}`,
   ];
 }
 
@@ -100,7 +100,7 @@ function movesOf(
   });
 }
 
-function homelessOf({ unplaceable, withoutCandidate }: PlanDocument, names: Names): readonly string[] {
+function notPlaced({ unplaceable, withoutCandidate }: PlanDocument, names: Names): readonly string[] {
   return [...unplaceable, ...withoutCandidate].flatMap(({ units, cause, answer }) => [
     `${units.map(names.unit).join(", ")}: ${causeText(cause, names.instance)}`,
     ...answer.refusals.map((refusal) => `  refused ${names.instance(refusal.instance)}: ${refusalText(refusal, names.instance)}`),
@@ -110,8 +110,8 @@ function homelessOf({ unplaceable, withoutCandidate }: PlanDocument, names: Name
 const STAYS: Readonly<Record<StayRecord["rule"], string>> = {
   MOVING: "it is being moved",
   DO_NOT_MOVE: "it is held",
-  COOL_DOWN: "it was moved not long ago",
-  FAILED_BEFORE: "a move of it failed not long ago",
+  COOL_DOWN: "it cools down after a move",
+  FAILED_BEFORE: "a move of it failed recently",
 };
 
 function stayText({ unit, instance, rule, until }: StayRecord, names: Names): string {

@@ -24,13 +24,13 @@ describe("the order to empty an instance", () => {
 
 const draining = { state: "DRAINING", halt: "none" } as const;
 
-it("stops an instance once all that is left on it is held by nothing but its own rights", () => {
+it("stops an instance once its own right to write is all that holds its last units", () => {
   expect(mayHalt(draining, { units: 2, heldBySource: [true, true] })).toBe(true);
 });
 
 it.each([
   ["one of them is held by something else", draining, { units: 2, heldBySource: [true, false] }],
-  ["one of them has no seat elsewhere, or is being moved", draining, { units: 2, heldBySource: [true] }],
+  ["one of them has no other instance to go to, or is being moved", draining, { units: 2, heldBySource: [true] }],
   ["nothing is left", draining, { units: 0, heldBySource: [] }],
   ["it was not ordered to be emptied", { ...draining, state: "CORDONED" }, { units: 1, heldBySource: [true] }],
   ["it serves", { ...draining, state: "ACTIVE" }, { units: 1, heldBySource: [true] }],

@@ -9,8 +9,8 @@ export function whyNotDrain({ state }: Pick<Instance, "state">): string | undefi
 }
 
 /**
- * Why an instance should not be emptied although it can be: no other one of its class takes units, so nothing of it could leave, and what is
- * new would wait. `undefined`: another one does. `instances`: every one there is.
+ * Why an instance should not be emptied although it can be: no other instance of its class takes units, so its own could not leave and
+ * new ones would wait. `undefined`: another one does. `instances`: all there are.
  */
 export function whyLast(instance: Instance, instances: readonly Instance[]): string | undefined {
   const others = instances.filter((one) => one.class === instance.class && one.id !== instance.id);
@@ -27,12 +27,12 @@ export function whyLast(instance: Instance, instances: readonly Instance[]): str
   return `${what}. ${first}; with --force it is emptied as soon as another one is there`;
 }
 
-/** What an instance says of itself that a person had emptied. */
+/** The reason that an instance shows while it is drained. */
 export function drainReason(actor: string, reason: string, failsOver = false): string {
   return `drained by ${actor}${failsOver ? ", by fail-over" : ""}: ${reason}`;
 }
 
-/** The journal's entry of the order. */
+/** The journal's entry for the order. */
 export function drainDecision(
   { id, name, pool }: Pick<Instance, "id" | "name" | "pool">,
   { at, actor, reason }: { readonly at: Millis; readonly actor: string; readonly reason: string },
@@ -40,26 +40,26 @@ export function drainDecision(
   return { at, subject: id, kind: "instance", verdict: "DRAINING", rule: "COMMAND", details: { name, pool, reason, actor } };
 }
 
-/** What has not left an instance that is emptied, and is not about to. */
+/** What is still on an instance that is being emptied, and is not about to leave. */
 export interface Left {
-  /** Of how many units it still has something, those whose live moves have not ended included. */
+  /** How many units still have something there, including those whose live moves have not ended. */
   readonly units: number;
-  /** Of each that has a seat elsewhere and no live move yet: whether all that holds it is what nobody can take from the instance. */
+  /** For each unit that could go to another instance and has no live move yet: whether it stays only because nobody can take its instance's right to write. */
   readonly heldBySource: readonly boolean[];
 }
 
-/** Whether an instance is stopped so that the last of its units can go: only where nobody else is on it, and nothing else holds them. */
+/** Whether an instance may be stopped so that its last units can leave: only if no other unit is there, and nothing else holds these. */
 export function mayHalt({ state, halt }: Pick<Instance, "state" | "halt">, { units, heldBySource }: Left): boolean {
   if (state !== "DRAINING" || halt !== "none" || units === 0) return false;
   return heldBySource.length === units && heldBySource.every(Boolean);
 }
 
-/** What an instance that is stopped says of itself. */
+/** The reason that an instance shows when it is stopped. */
 export function haltReason({ reason }: Pick<Instance, "reason">): string {
   return `${reason}; its controller is stopped, for nobody can take the right to write from it where its last units deploy to`;
 }
 
-/** The journal's entry that an instance is stopped. */
+/** The journal's entry for stopping an instance. */
 export function haltDecision(
   { id, name, pool }: Pick<Instance, "id" | "name" | "pool">,
   at: Millis,

@@ -5,7 +5,7 @@ import { MOVE_PHASES, type Move, type MovePhase } from "../../domain/move.ts";
 import type { PlannedMove, StoredPlan } from "../../domain/plan.ts";
 import { aFacts, aRow } from "../testing/facts.ts";
 import { NOON } from "../testing/snapshots.ts";
-import { carriedStepOf, concerning, exchangeOf, followersOf, isFollowed, partnersOf } from "./carried.ts";
+import { carriedStepOf, concerning, exchangeOf, followersOf, mayFollowUp, partnersOf } from "./carried-steps.ts";
 import { makePlan } from "./make-plan.ts";
 import { SCHEDULER, storedPlanOf } from "./stored-plan.ts";
 
@@ -25,7 +25,7 @@ const PLAN: StoredPlan = {
 const live = (unitId: UnitId, phase: MovePhase) => ({ id: "m-1", unitId, phase }) as unknown as Move;
 
 describe("an exchange", () => {
-  it("is what goes both ways between two instances to change places, and nothing else that goes there", () => {
+  it("has the steps both ways between two instances that change places, and no other steps between them", () => {
     expect(exchangeOf(OUT, MOVES)).toEqual([OUT, BACK, TOO]);
     expect(exchangeOf(TOO, MOVES)).toEqual([OUT, BACK, TOO]);
     expect(exchangeOf(ASIDE, MOVES)).toEqual([ASIDE]);
@@ -34,7 +34,7 @@ describe("an exchange", () => {
     expect(partnersOf(BACK, [OUT, BACK, TOO])).toEqual([OUT]);
   });
 
-  it("is carried out both ways where only what leaves one instance is asked for", () => {
+  it("is carried out both ways even if only steps away from one instance are asked for", () => {
     expect(concerning(MOVES, undefined)).toEqual(MOVES);
     expect(concerning(MOVES, A)).toEqual(MOVES);
     expect(concerning(MOVES, B)).toEqual([OUT, BACK, TOO]);
@@ -45,30 +45,30 @@ describe("an exchange", () => {
 describe("the other half of an exchange", () => {
   const LEFT: readonly MovePhase[] = ["GRANT", "ACTIVATE", "VERIFY", "CLEANUP", "DONE", "REDIRECTED"];
 
-  it.each(MOVE_PHASES)("is to follow a move of the first in %s only where that has changed its owner", (phase) => {
+  it.each(MOVE_PHASES)("follows a move of the first half in %s only if that has changed the owner", (phase) => {
     const follow = followersOf(PLAN, { steps: [], moves: [live(OUT.unit, phase)] });
     expect(follow).toEqual(LEFT.includes(phase) ? [BACK, TOO] : []);
   });
 
-  it("is to follow one that was moved at once, and not one that only goes the same way", () => {
+  it("follows a half that was moved at once, and not a step that only goes the same way", () => {
     const steps = (each: PlannedMove) => [{ ...carriedStepOf(each, PLAN), outcome: "moved" as const }];
     expect(followersOf(PLAN, { steps: steps(OUT), moves: [] })).toEqual([BACK, TOO]);
     expect(followersOf(PLAN, { steps: steps(TOO), moves: [] })).toEqual([OUT]);
     expect(followersOf(PLAN, { steps: steps(SHED), moves: [] })).toEqual([]);
   });
 
-  it("is not asked for twice, but again where its move came to nothing", () => {
+  it("is not asked for twice, but again if its move was given up", () => {
     const done = (phase: MovePhase) => ({ steps: [], moves: [live(OUT.unit, "DONE"), live(BACK.unit, phase)] });
     expect(followersOf(PLAN, done("WAITING"))).toEqual([TOO]);
     expect(followersOf(PLAN, done("ABORTED"))).toEqual([BACK, TOO]);
   });
 
-  it("follows while its plan is good and has been carried out", () => {
+  it("follows while its plan has been carried out and has not expired", () => {
     const applied = { ...PLAN, appliedAt: NOON };
-    expect(isFollowed(applied, NOON)).toBe(true);
-    expect(isFollowed(PLAN, NOON)).toBe(false);
-    expect(isFollowed(applied, applied.expiresAt)).toBe(false);
-    expect(isFollowed({ ...applied, moves: [SHED] }, NOON)).toBe(false);
-    expect(isFollowed(applied, millis(applied.expiresAt - 1))).toBe(true);
+    expect(mayFollowUp(applied, NOON)).toBe(true);
+    expect(mayFollowUp(PLAN, NOON)).toBe(false);
+    expect(mayFollowUp(applied, applied.expiresAt)).toBe(false);
+    expect(mayFollowUp({ ...applied, moves: [SHED] }, NOON)).toBe(false);
+    expect(mayFollowUp(applied, millis(applied.expiresAt - 1))).toBe(true);
   });
 });

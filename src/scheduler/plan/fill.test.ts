@@ -20,7 +20,7 @@ const unit = (owner: string, load: number, natural: boolean, more: Partial<PlanU
 const fixed = (owner: string, load: number) => unit(owner, load, true, { doNotMoveUntil: millis(NOON + 1) });
 const plan = (held: readonly PlanUnit[], candidates: readonly PlanCandidate[] = CANDIDATES, more: Partial<typeof budgets> = {}) =>
   planMoves(aSnapshot(candidates, held), { policy: { ...DEFAULT_PLANNER_POLICY, budgets: { ...budgets, ...more } }, ringOf });
-/** Who moves, as owner and load. */
+/** The moves, as owner and load. */
 const taken = (...asked: Parameters<typeof plan>) => plan(...asked).moves.map(({ unit: each }) => each.split("-").slice(0, 2).join(" "));
 
 // In each of these the mean is 300 of 1,000, and the new instance is filled up to 285.
@@ -30,7 +30,7 @@ describe("what a new instance takes", () => {
     expect(taken(held)).toEqual(["b 70", "b 60", "b 100"]);
   });
 
-  it("comes from whoever is most loaded, again and again", () => {
+  it("comes from the most loaded instance, again and again", () => {
     const of = (owner: string, ...loads: readonly number[]) => loads.map((load) => unit(owner, load, false));
     const held = [...of("b", 100, 40), fixed("b", 360), ...of("c", 110, 50), fixed("c", 240)];
     expect(taken(held)).toEqual(["b 100", "b 40", "c 110"]);
@@ -42,7 +42,7 @@ describe("what a new instance takes", () => {
     expect(taken(held(286))).toEqual([]);
   });
 
-  it("leaves whoever gives it no less than the new one should have", () => {
+  it("leaves each giving instance no less than the new one should have", () => {
     const held = (load: number) => [unit("b", load, false), fixed("b", 400 - load), fixed("c", 500)];
     expect(taken(held(115))).toEqual(["b 115"]);
     expect(taken(held(116))).toEqual([]);
@@ -50,13 +50,13 @@ describe("what a new instance takes", () => {
     expect([taken(natural(115)), taken(natural(116))]).toEqual([["b 115"], []]);
   });
 
-  it("is nothing that weighs nothing, may not be there, or has to stay", () => {
+  it("is no unit without load, that may not be there, or that has to stay", () => {
     const held = [unit("b", 0, true), unit("b", 100, true, { needs: { region: "us" } }), fixed("b", 500), fixed("c", 300)];
     expect(taken(held)).toEqual([]);
     expect(plan(held).report.left.shown).toMatchObject([{ rule: "DO_NOT_MOVE" }, { rule: "DO_NOT_MOVE" }]);
   });
 
-  it("is recorded with what it is short of", () => {
+  it("is recorded with what the instance is short of", () => {
     const { records } = plan([unit("b", 285, false), fixed("b", 315), fixed("c", 300)]);
     expect(records).toMatchObject([
       { reason: "FILL", cause: { rule: "BELOW", instance: "new", share: 0, limit: 285_000 }, answer: { chosen: "new", rule: "NAMED" } },
@@ -75,7 +75,7 @@ describe("what a new instance takes", () => {
     expect(two.moves).toHaveLength(2);
   });
 
-  it("is shared with another that is new, each by itself", () => {
+  it("is taken by a second new instance too, each by itself", () => {
     const held = Array.from({ length: 60 }, (_, index) => aUnit(`u${index}`, index < 30 ? "b" : "c", 10));
     const { moves, report } = plan(held, [...CANDIDATES, aCandidate("newer", { isFilling: true })]);
     const to = (name: string) => moves.filter((move) => move.to === name).length;

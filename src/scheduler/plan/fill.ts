@@ -2,19 +2,19 @@ import type { InstanceId } from "../../domain/ids.ts";
 import { WHOLE } from "../policy.ts";
 import type { AffinityGroup } from "./affinity-groups.ts";
 import { NOWHERE } from "./ledger.ts";
-import { asVector, commit, movableOn, nameCandidate, noteBlockedBy, type Planning, preferredBy } from "./planning.ts";
+import { asVector, commit, movableOn, nameCandidate, noteBlockedBy, type Planning, preferredFor } from "./planning.ts";
 import type { Cause } from "./record.ts";
 
 interface Filling {
   readonly candidate: number;
-  /** Utilisation to be filled up to, ppm; nobody gives who would fall below it. */
+  /** Utilisation to fill it to, ppm; an instance that would fall below it gives nothing. */
   readonly goal: number;
   readonly cause: Cause;
 }
 
 /**
- * Gives a new instance its share: almost up to the mean, and from those above that only. First units that the ring would put
- * there, so that placements keep agreeing with the ring, then the largest that fit from whoever is most loaded.
+ * Fills new instances almost up to the mean, with units of instances above that only. It takes first the units that the ring would put
+ * there, so that placements keep agreeing with the ring, then the largest that fit from the most loaded instance.
  */
 export function planFill(planning: Planning): void {
   const { book, policy } = planning;
@@ -33,7 +33,7 @@ export function planFill(planning: Planning): void {
   }
 }
 
-/** Units on donors that the ring would put on the new instance, largest first. */
+/** Takes the units on donors that the ring would put on the new instance, largest first. */
 function takeNatural(planning: Planning, filling: Filling, stock: Map<number, readonly AffinityGroup[]>): void {
   const { book } = planning;
   const natural: AffinityGroup[] = [];
@@ -41,7 +41,7 @@ function takeNatural(planning: Planning, filling: Filling, stock: Map<number, re
     if (!isDonor(planning, filling, donor)) continue;
     const movable = movableOn(planning, donor, "voluntary");
     stock.set(donor, movable);
-    for (const group of movable) if (preferredBy(planning, group) === filling.candidate) natural.push(group);
+    for (const group of movable) if (preferredFor(planning, group) === filling.candidate) natural.push(group);
   }
   for (const group of bySize(planning, natural)) {
     if (book.share(filling.candidate) >= filling.goal) return;
@@ -49,11 +49,11 @@ function takeNatural(planning: Planning, filling: Filling, stock: Map<number, re
   }
 }
 
-/** The largest unit that fits from the most loaded donor, again and again, until the instance is full or nobody can give. */
+/** Takes the largest unit that fits from the most loaded donor, again and again, until the instance is filled or no donor can give. */
 function takeLargest(planning: Planning, filling: Filling, stock: ReadonlyMap<number, readonly AffinityGroup[]>): void {
   const { book, moved } = planning;
   const sorted = new Map<number, readonly AffinityGroup[]>();
-  // What is too large for the deficit or the surplus stays so: both only shrink.
+  // What is too large now stays too large: deficit and surplus only shrink.
   const stockOf = (donor: number): readonly AffinityGroup[] => {
     const most = Math.min(-surplus(planning, filling.candidate, filling.goal), surplus(planning, donor, filling.goal));
     const fits = (group: AffinityGroup): boolean => (group.load[book.limits.scarce] as number) <= most;
@@ -79,10 +79,10 @@ function takeLargest(planning: Planning, filling: Filling, stock: ReadonlyMap<nu
   }
 }
 
-/** Moves one unit if it is no larger than what is missing and than what its instance has to give. */
+/** Moves one group if it is no larger than what is missing, and no larger than what its instance can give. */
 function take(planning: Planning, { candidate, goal, cause }: Filling, group: AffinityGroup): boolean {
   const { book } = planning;
-  const donor = book.hostOf(group);
+  const donor = book.placementOf(group);
   const size = group.load[book.limits.scarce] as number;
   if (size <= 0 || size > -surplus(planning, candidate, goal) || size > surplus(planning, donor, goal)) return false;
   const bounds = [book.limits.shedTo];

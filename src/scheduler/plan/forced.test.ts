@@ -35,13 +35,13 @@ describe("why something has to move", () => {
     expect(causeOf(held)).toMatchObject(cause);
   });
 
-  it("is nothing where a group is all on one instance that keeps it, or a member of it is on its way", () => {
+  it("does not exist if a group is all on one instance that keeps it, or if a member is on its way", () => {
     expect(steps(aSnapshot(CANDIDATES, group("b", "b", "b")))).toEqual([]);
     const [first, ...others] = group("a", "b", "c") as [PlanUnit, ...PlanUnit[]];
     expect(steps(aSnapshot(CANDIDATES, [{ ...first, movingTo: "b" as InstanceId }, ...others]))).toEqual([]);
   });
 
-  it("is nothing on an instance that is cordoned, for that keeps what it has", () => {
+  it("does not exist on a cordoned instance, which keeps its units", () => {
     const candidates = [aCandidate("a", { state: "CORDONED" }), aCandidate("b")];
     expect(steps(aSnapshot(candidates, [aUnit("u", "a", 10), aUnit("v", "a", 10, { needs: { pinnedTo: ["a" as InstanceId] } })]))).toEqual(
       [],
@@ -50,7 +50,7 @@ describe("why something has to move", () => {
 });
 
 describe("a group that comes together", () => {
-  it("does so where most of it is, among equals on the instance with the first id, and not where nobody is", () => {
+  it("does so where most of its units are, among equals on the instance with the first id", () => {
     expect(steps(aSnapshot(CANDIDATES, group("a", "b", "b")))).toEqual(["u0 b"]);
     expect(steps(aSnapshot(CANDIDATES, group("c", "b")))).toEqual(["u0 b"]);
     expect(steps(aSnapshot(CANDIDATES, group("b", "c")))).toEqual(["u1 b"]);
@@ -59,7 +59,7 @@ describe("a group that comes together", () => {
       expect(steps(aSnapshot(CANDIDATES, group(undefined, undefined, host)))).toEqual([`u0 ${host}`, `u1 ${host}`]);
   });
 
-  it("fills its home up to the hard limit, and says so", () => {
+  it("may fill its instance up to the hard limit, and says so", () => {
     const candidates = [aCandidate("a"), aCandidate("b")];
     const [one, other] = group("a", "b") as [PlanUnit, PlanUnit];
     const at = (rest: number) => plan(aSnapshot(candidates, [aUnit("rest", "a", rest), one, other]));
@@ -70,7 +70,7 @@ describe("a group that comes together", () => {
     expect(at(881).moves).toMatchObject([{ unit: "u0", to: "b" }]);
   });
 
-  it("that lost the instance of some of it is placed anew as a whole", () => {
+  it("is placed anew as a whole if the instance of some of its units is gone", () => {
     const { records } = plan(aSnapshot(CANDIDATES, group("a", "gone")));
     expect(records).toMatchObject([{ units: ["u0", "u1"], cause: { rule: "OWNER_GONE" } }]);
     expect(records[0]?.answer.rule).not.toBe("NAMED");
@@ -78,7 +78,7 @@ describe("a group that comes together", () => {
 });
 
 describe("the order in which what has to move is placed", () => {
-  /** Instances that take units have room for 2,000 in the mean: from 40 on a unit is big. The one that is emptied does not count. */
+  /** Instances that take units have a mean capacity of 2,000: from 40 on a unit is big. The one that is emptied does not count. */
   const candidates = [
     aCandidate("old", { state: "DRAINING", capacity: loadVector(() => 90_000), traits: { ...TRAITS, isBelowFloor: true } }),
     aCandidate("x", { capacity: loadVector(() => 1_000) }),
@@ -106,7 +106,7 @@ describe("the order in which what has to move is placed", () => {
     expect(rest).not.toEqual(ids.toReversed());
   });
 
-  it("goes by the dimension that a unit is largest in", () => {
+  it("depends on the dimension in which a unit is largest", () => {
     const wide = (name: string, milliCpu: number) => aUnit(name, "old", 1, { load: { ...loadVector(() => 1), milliCpu } });
     const { moves } = plan(aSnapshot(candidates, [wide("u0", 50), wide("u1", 70), wide("u2", 60), aUnit("u3", "old", 65)]));
     expect(moves.map(({ unit }) => unit)).toEqual(["u1", "u3", "u2", "u0"]);

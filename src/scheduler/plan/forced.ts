@@ -3,16 +3,16 @@ import { NO_CONSTRAINTS, whyNotStay } from "../eligibility.ts";
 import { shareOf } from "../utilisation.ts";
 import type { AffinityGroup } from "./affinity-groups.ts";
 import { NOTHING, NOWHERE } from "./ledger.ts";
-import { commit, type Found, findCandidate, nameCandidate, type Planning, type Search } from "./planning.ts";
+import { type CandidateSearch, commit, type FoundCandidate, findCandidate, nameCandidate, type Planning } from "./planning.ts";
 import type { Cause } from "./record.ts";
 
 /**
- * Moves what must not stay where it is, or is nowhere. No budget holds this up and no cool-down; what finds no seat keeps its
- * owner and is reported.
+ * Moves the groups that may not stay where they are, and places those that are nowhere. Neither a budget nor a cool-down holds this up.
+ * A group that no instance can take keeps its owner and is reported.
  *
  * Big units go first, largest first, while there is still room for them. All others go in an order that has nothing to do
- * with their size: sorted by size throughout, some instances end with big units only, and a small excess later can be mended
- * by a big move only.
+ * with their size. If all were sorted by size, some instances would end up with big units only, and a small excess there could later be
+ * removed only by a big move.
  */
 export function planForced(planning: Planning, forced: readonly AffinityGroup[]): void {
   const { book } = planning;
@@ -22,32 +22,32 @@ export function planForced(planning: Planning, forced: readonly AffinityGroup[])
     const cause = whyForced(planning, group);
     if (cause === undefined) continue;
     const search = { group, cause, reason: "FORCED", bounds: [...new Set([tight, bound, hard])], except: NOWHERE } as const;
-    const found = homecoming(planning, search) ?? findCandidate(planning, search);
+    const found = gatherGroup(planning, search) ?? findCandidate(planning, search);
     if (found !== undefined) commit(planning, found);
   }
 }
 
-/** What must not stay where it is, or is nowhere, as the book stands. */
+/** The groups that may not stay where they are, or are nowhere, as the book has them. */
 export function forcedOf(planning: Planning): readonly AffinityGroup[] {
   const { book } = planning;
   const keepsAnybody = book.candidates.map((candidate) => whyNotStay(NO_CONSTRAINTS, candidate) === undefined);
-  const mayStay = (group: AffinityGroup): boolean => group.isPlain && keepsAnybody[book.hostOf(group)] === true;
+  const mayStay = (group: AffinityGroup): boolean => group.isPlain && keepsAnybody[book.placementOf(group)] === true;
   return book.groups.filter((group) => !mayStay(group) && whyForced(planning, group) !== undefined);
 }
 
-/** Why a bundle may not stay as it is; `undefined` when it may, or when a move of it is under way and has to end first. */
+/** Why a group may not stay as it is; `undefined` when it may, or when a move of it is under way and has to end first. */
 function whyForced({ book, snapshot }: Planning, group: AffinityGroup): Cause | undefined {
   if (group.units.some(({ movingTo }) => movingTo !== undefined)) return undefined;
-  if (group.units.length > 1 || book.hostOf(group) === NOWHERE) {
+  if (group.units.length > 1 || book.placementOf(group) === NOWHERE) {
     const cause = whyApart(snapshot, book.candidateIndex, group);
     if (cause !== undefined) return cause;
   }
-  const offer = book.offer(book.hostOf(group), group);
+  const offer = book.offer(book.placementOf(group), group);
   const ineligible = whyNotStay(group.constraints, offer);
   return ineligible === undefined ? undefined : { rule: "MAY_NOT_STAY", constraints: group.constraints, offer, ineligible };
 }
 
-/** Why the units of a bundle are not all on one instance of the class; `undefined` when they are. */
+/** Why the units of a group are not all on one instance of the class; `undefined` when they are. */
 function whyApart(
   { candidates }: Planning["snapshot"],
   candidateIndex: ReadonlyMap<string, number>,
@@ -63,12 +63,12 @@ function whyApart(
   return owners.includes(undefined) ? { rule: "UNPLACED" } : undefined;
 }
 
-/** A group of which a part is somewhere comes together where most of it is, if there is room: so the fewest move. */
-function homecoming(planning: Planning, search: Search): Found | undefined {
+/** Brings a group together where most of its units are already, if there is room for it: that moves the fewest units. */
+function gatherGroup(planning: Planning, search: CandidateSearch): FoundCandidate | undefined {
   const { book } = planning;
   const { group, cause } = search;
   if (cause.rule !== "SPREAD" && cause.rule !== "UNPLACED") return undefined;
-  const places = book.hostsOf(group).filter((candidate) => candidate !== NOWHERE);
+  const places = book.placementsOf(group).filter((candidate) => candidate !== NOWHERE);
   const counts = [...new Set(places)].map((candidate) => ({ candidate, count: places.filter((each) => each === candidate).length }));
   const host = counts.sort((a, b) => b.count - a.count || a.candidate - b.candidate)[0]?.candidate;
   if (host === undefined || !book.candidatesFor(group).admits(host, book.limits.hard)) return undefined;

@@ -1,15 +1,15 @@
 import { type Millis, millis } from "../../domain/clock.ts";
 
-/** A time in which nothing is moved that need not be: begins by a schedule of five fields, in UTC, and lasts a while. */
+/** A freeze that comes again and again: it begins by a cron schedule, in UTC, and lasts for `durationMs`. */
 export interface FreezeWindow {
-  /** Minute, hour, day of month, month, day of week (0 and 7 are Sunday), as cron has them. */
+  /** Cron's five fields: minute, hour, day of month, month, day of week (0 and 7 are Sunday). */
   readonly schedule: string;
   readonly durationMs: number;
 }
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 24 * 60;
-/** A window that lasts longer is taken to last this long. */
+/** A longer window is cut to this length. */
 const LONGEST_MINUTES = 31 * DAY_MINUTES;
 const RANGES: readonly Range[] = [
   [0, 59],
@@ -21,7 +21,7 @@ const RANGES: readonly Range[] = [
 
 export type Schedule = readonly ReadonlySet<number>[];
 
-/** Reads the five fields: `*`, numbers, ranges, lists and steps. `undefined`: this is no schedule. */
+/** Reads the five fields: `*`, numbers, ranges, lists and steps. `undefined`: it is not a schedule. */
 export function parseSchedule(text: string): Schedule | undefined {
   const fields = text.trim().split(/\s+/);
   if (fields.length !== RANGES.length) return undefined;
@@ -48,7 +48,7 @@ function parsePart(part: string, [least, most]: Range): readonly number[] | unde
   return Array.from({ length: Math.floor((to - from) / by) + 1 }, (_, index) => from + index * by);
 }
 
-/** Until when the window that began last holds; `undefined` when none does, or the schedule is none. */
+/** Until when the window that began last holds; `undefined` if none holds now, or if the schedule is invalid. */
 export function frozenUntil(window: FreezeWindow, now: Millis): Millis | undefined {
   const schedule = parseSchedule(window.schedule);
   if (schedule === undefined || !(window.durationMs > 0)) return undefined;
@@ -63,8 +63,8 @@ export function frozenUntil(window: FreezeWindow, now: Millis): Millis | undefin
 }
 
 /**
- * The beginnings of a schedule for a timer that knows plain lists alone and calls only where both kinds of day fit: where either
- * kind will do, an expression for each. Empty for what is no schedule.
+ * A schedule as expressions for a timer that knows only plain lists, and fires only when day of month and day of week both match. Where
+ * cron is content with either of the two, there is one expression for each. Empty for an invalid schedule.
  */
 export function cronExpressions(text: string): readonly string[] {
   const schedule = parseSchedule(text);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { simulateGrowth } from "../testing/growth.ts";
 
 describe("a workspace that grows from one application to a thousand within an hour", () => {
-  it("is seen, and its instance relieved, within minutes of being full, by the load of the moment", () => {
+  it("is noticed by its present load, and its instance relieved, within minutes of being full", () => {
     const { fullAt = 0, plannedAt = Number.NaN, relievedAt = Number.NaN, moves, share, others } = simulateGrowth(true);
     expect(fullAt).toBeGreaterThan(0);
     expect(plannedAt - fullAt).toBeLessThanOrEqual(4);
@@ -12,7 +12,7 @@ describe("a workspace that grows from one application to a thousand within an ho
     expect(others).toBeLessThanOrEqual(900_000);
   });
 
-  it("would wait for means of an hour and a day without that", () => {
+  it("would have to wait for the planning load without that", () => {
     const { fullAt = 0, plannedAt, relievedAt } = simulateGrowth(false);
     expect((plannedAt ?? Number.POSITIVE_INFINITY) - fullAt).toBeGreaterThan(20);
     expect((relievedAt ?? Number.POSITIVE_INFINITY) - fullAt).toBeGreaterThan(20);

@@ -6,7 +6,7 @@ const LARGE = [100, 200, 300, 400, 500];
 const one = (dimension: number, amount: number): readonly number[] => NOTHING.map((_, d) => (d === dimension ? amount : 0));
 
 describe("what instances carry", () => {
-  it("is what came, without what left, each by itself; nowhere carries nothing", () => {
+  it("is what came minus what left, for each instance; NOWHERE carries nothing", () => {
     const ledger = openLedger([SMALL, LARGE]);
     ledger.add(0, [1, 2, 3, 4, 5], 1);
     ledger.add(1, [6, 7, 8, 9, 10], 1);
@@ -19,7 +19,7 @@ describe("what instances carry", () => {
     expect([ledger.capacityOf(0), ledger.capacityOf(1)]).toEqual([SMALL, LARGE]);
   });
 
-  it("is too much, or too little, by what it differs from a share of the capacity in one dimension, rounded down", () => {
+  it("is compared with a share of the capacity in one dimension, rounded down", () => {
     const ledger = openLedger([SMALL, LARGE]);
     ledger.add(1, [60, 70, 80, 90, 100], 1);
     expect([0, 1, 2, 3, 4].map((d) => ledger.surplus(1, d, 255_000))).toEqual([35, 19, 4, -12, -27]);

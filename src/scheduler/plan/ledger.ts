@@ -8,7 +8,7 @@ const WIDTH = LOAD_DIMENSIONS.length;
 export const NOWHERE = -1;
 
 /**
- * What every instance carries and could carry. Whole numbers in flat arrays, because a plan for 100,000 units looks at them
+ * What every instance carries and could carry. Whole numbers in flat arrays, because a plan for 100,000 units reads them
  * millions of times; amounts are in the order of LOAD_DIMENSIONS.
  */
 export interface Ledger {

@@ -23,27 +23,27 @@ describe("the bounds of a class", () => {
     expect(limitsAt(load)).toEqual({ mean, scarce: 0, tight, bound, shedTo, hard: 900_000, meanUnit: [load, 0, 0, 0, 0] });
   });
 
-  it("know the mean unit, that of none being nothing", () => {
+  it("have the mean unit's load, zero without units", () => {
     const held = [aUnit("u", "a", 100), aUnit("v", undefined, 50)];
     expect(openBook(aSnapshot([aCandidate("a")], held), DEFAULT_PLANNER_POLICY).limits.meanUnit).toEqual([75, 0, 0, 0, 0]);
     expect(openBook(aSnapshot([aCandidate("a")], []), DEFAULT_PLANNER_POLICY).limits.meanUnit).toEqual([0, 0, 0, 0, 0]);
   });
 
-  it("count capacity that takes units only, and all load there is", () => {
+  it("count only the capacity of instances that take units, but all load", () => {
     expect(limitsAt(300, { state: "DRAINING" }).mean).toBe(300_000);
     expect(limitsAt(300, { state: "CORDONED" }).mean).toBe(300_000);
     const draining = aSnapshot([aCandidate("a", { state: "DRAINING" }), aCandidate("b")], [aUnit("u", "a", 300), aUnit("v", "b", 300)]);
     expect(openBook(draining, DEFAULT_PLANNER_POLICY).limits.mean).toBe(600_000);
   });
 
-  it("leave out what waits and fits nowhere, and count what waits and fits", () => {
+  it("leave out waiting units that fit nowhere, and count those that fit", () => {
     const waiting = (load: number) =>
       openBook(aSnapshot([aCandidate("a")], [aUnit("u", undefined, load), aUnit("v", "a", 100)]), DEFAULT_PLANNER_POLICY).limits.mean;
     expect(waiting(901)).toBe(100_000);
     expect(waiting(900)).toBe(1_000_000);
   });
 
-  it("go by the dimension that is scarcest", () => {
+  it("depend on the scarcest dimension", () => {
     const unit = aUnit("u", "a", 100, {
       load: asLoadVector({ applications: 100, clusterEntries: 0, cachedResources: 300, milliCpu: 200, gitPerMinute: 0 }),
     });

@@ -14,7 +14,7 @@ export interface Limits {
   readonly bound: number;
   readonly shedTo: number;
   readonly hard: number;
-  /** Load of the mean bundle, in the order of LOAD_DIMENSIONS. */
+  /** Load of the mean group, in the order of LOAD_DIMENSIONS. */
   readonly meanUnit: readonly number[];
 }
 
@@ -22,7 +22,7 @@ export interface Occupancy {
   readonly candidates: readonly PlanCandidate[];
   readonly capacities: readonly (readonly number[])[];
   readonly groups: readonly AffinityGroup[];
-  /** Where the units of each bundle are. */
+  /** Where the units of each group are. */
   readonly where: readonly (readonly number[])[];
 }
 
@@ -64,7 +64,7 @@ function sumOf(rows: readonly (readonly number[])[], d: number): number {
   return sum;
 }
 
-/** How long an instance has to be above the bound before anybody leaves for it, in ms: less where it is beyond the hard limit too. */
+/** How long an instance has to be above the bound before it sheds units, in ms; less if it is beyond the hard limit too. */
 export function persistenceOf(share: number, { hard }: Limits, { persistMs, persistFullMs }: PlannerPolicy): number {
   return share > hard ? Math.min(persistMs, persistFullMs) : persistMs;
 }

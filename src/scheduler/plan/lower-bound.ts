@@ -6,11 +6,11 @@ import { fewestFor } from "./cover.ts";
 import { persistenceOf } from "./limits.ts";
 import type { PlannerPolicy } from "./planner-policy.ts";
 
-/** What any plan must move at least, and how many, to end with nobody above the bound and everybody where it may be. */
+/** The least load, and the fewest units, that any plan must move so that no instance is above the bound and every unit is where it may be. */
 export interface LowerBound {
   /** In the scarce dimension: to bring every instance back to the bound. */
   readonly load: number;
-  /** The same, and every instance that sheds down to what it aims at: what the gap between the two costs. */
+  /** The same, with every instance that sheds brought down to `shedTo`. The difference is what the gap between the two bounds costs. */
   readonly toTarget: number;
   readonly moves: number;
 }
@@ -21,8 +21,8 @@ export interface Moment {
 }
 
 /**
- * Reckoned on the fleet as the snapshot has it. Forced units move whatever happens, and what overfull instances have to give comes on
- * top. What new ones have to get may be all these same moves, so the larger of the two counts; a new one that is cordoned gets nothing.
+ * Calculated for the fleet as the snapshot has it. Forced units move in any case, and what overfull instances must give is added. What
+ * new instances must get may be these same moves, so the larger of the two counts. A new instance that is cordoned gets nothing.
  */
 export function lowerBoundOf(book: Book, forced: readonly AffinityGroup[], { at, policy }: Moment): LowerBound {
   const { fillShort } = policy;

@@ -25,7 +25,7 @@ const textOf = (facts: PlanningFacts, goal: Goal = { kind: "rebalance" }) => {
   });
   return describePlan(JSON.parse(JSON.stringify(plan)) as typeof plan);
 };
-/** One instance far above the bound for hours, one with room. */
+/** One instance that has been far above the bound for hours, one with spare capacity. */
 const SKEWED = aFacts([A, B], [...unitRows("a", 18, 50), ...unitRows("b", 2, 50)], longAbove("a"));
 const voluntary = (facts: PlanningFacts, at = NOON) =>
   make(facts, { kind: "rebalance" }, at).plan.moves.filter(({ reason }) => reason !== "FORCED");
@@ -59,7 +59,7 @@ describe("plans made from rows", () => {
     expect(make(aFacts([A, B], [there])).plan.moves).toMatchObject([{ from: A.id, to: B.id, reason: "FORCED" }]);
   });
 
-  it("let nothing move that need not while a freeze holds, and drain all the same", () => {
+  it("move nothing that need not be moved while a freeze holds, and drain all the same", () => {
     const freeze: Freeze = { ...said, name: "launch", reason: "big day", schedule: undefined, durationMs: HOUR_MS };
     const frozen = { ...SKEWED, freezes: [{ ...freeze, name: "old", at: millis(NOON - 9 * HOUR_MS) }, freeze] };
     expect(make(frozen).plan.moves).toEqual([]);
@@ -71,7 +71,7 @@ describe("plans made from rows", () => {
     expect(voluntary({ ...SKEWED, freezes: [{ ...weekly, schedule: "nonsense" }] }).length).toBeGreaterThan(0);
   });
 
-  it("count what was moved in the last hour, and leave what was moved today", () => {
+  it("count the moves of the last hour, and leave units that were moved today", () => {
     const at = millis(NOON - HOUR_MS / 2);
     const moves = SKEWED.units.slice(0, 18).map(({ unit }) => ({ unit: unit.id, from: B.id, to: A.id, reason: "SHED" as const, at }));
     expect(make({ ...SKEWED, moves }).document.blockedBy).toContainEqual(expect.objectContaining({ rule: "WORKSPACES", used: 18 }));
@@ -83,7 +83,7 @@ describe("plans made from rows", () => {
     expect(cooling.document.left.shown[0]?.rule).toBe("COOL_DOWN");
   });
 
-  it("open the hot gate once an overload has lasted", () => {
+  it("relieve an overload once it has lasted", () => {
     const known = { planning: { ...ZERO_LOAD, applications: 50 }, recent: { ...ZERO_LOAD, applications: 50, milliCpu: 90 }, at: NOON };
     const units = [...unitRows("a", 10, 50, { known }), ...unitRows("b", 2, 50)];
     const hot = (sinceMs: number) =>
@@ -102,7 +102,7 @@ describe("plans made from rows", () => {
     expect(more.plan.moves.some(({ to }) => to === "(one more)")).toBe(true);
   });
 
-  it("tell in sentences who moves, why, what it costs and gains, and what takes a live move", () => {
+  it("say in sentences what moves, why, what it costs and gains, and what takes a live move", () => {
     const units = SKEWED.units.map((row, index) => (index === 0 ? row : { ...row, isDeployed: true }));
     const lines = textOf({ ...SKEWED, units });
     expect(lines.slice(0, 7)).toEqual([
@@ -112,7 +112,7 @@ describe("plans made from rows", () => {
       "  mean use 50 % in applications; too full above 60 %, sheds to 57.3 %",
       expect.stringMatching(/^ {2}before: fullest a at 90 % \(1.8 × the mean\), 1 too full; after: fullest a at \d+ % /),
       expect.stringMatching(/^ {2}(?:1 move|(?:[02-9]|\d{2,}) moves) \(\d+ SHED\) of \d+ % of the load and \d+ of 20 workspaces$/),
-      expect.stringMatching(/^ {2}at least \d+ moves of \d+ % were needed; to where it sheds to, [\d.]+ %$/),
+      expect.stringMatching(/^ {2}needed at least: \d+ moves of \d+ % of the load; [\d.]+ % to shed down to 57\.3 %$/),
     ]);
     expect(lines.join("\n")).toMatch(
       / {2}a-\d\d: a → b, SHED, takes a live move\n {4}a was at 90 %, above 60 % for 780 min; moves 0.05 applications/,
@@ -120,7 +120,7 @@ describe("plans made from rows", () => {
   });
 });
 
-describe("bad input moves nobody who need not move, and is told", () => {
+describe("bad input moves no unit that need not move, and is reported", () => {
   const instanceLoads = (change: (total: typeof ZERO_LOAD, index: number) => typeof ZERO_LOAD) =>
     SKEWED.instanceLoads.map((load, index) => ({ ...load, total: change(load.total, index) }));
   const reference = { total: loadVector(() => 1000) };

@@ -12,7 +12,7 @@ import type { PlanSnapshot } from "./snapshot.ts";
 
 export interface Goal {
   readonly kind: PlanGoal;
-  /** The instance to drain or remove, or one like that which is to be added. */
+  /** The instance to drain or remove, or one like the instance to add. */
   readonly instance?: Instance | undefined;
   /** Only instances that run this release take what is drained. */
   readonly release?: string | undefined;
@@ -29,7 +29,7 @@ const SUPPOSED = "(one more)" as InstanceId;
 
 const { budgets } = DEFAULT_PLANNER_POLICY;
 const ANY = Number.MAX_SAFE_INTEGER;
-/** What an instance would take in the end, in however many plans: budgets of one of them say nothing about that. */
+/** For what a new instance would take in the end, over however many plans: the budgets of a single plan do not limit that. */
 const UNHURRIED: PlannerPolicy = {
   ...DEFAULT_PLANNER_POLICY,
   budgets: { ...budgets, movesPerPlan: ANY, movesPerHour: ANY, movesPerInstance: ANY, movesPerCluster: ANY, workspaces: 1_000_000 },
@@ -44,7 +44,7 @@ interface PlanOptions {
 
 /** Makes the plan a goal asks for from rows as they were at one moment. */
 export function makePlan(facts: PlanningFacts, goal: Goal, options: PlanOptions): MadePlan {
-  const snapshot = snapshotFor(withHosts(assembleSnapshot(facts, options.at), facts, goal), goal);
+  const snapshot = snapshotFor(withoutOtherReleases(assembleSnapshot(facts, options.at), facts, goal), goal);
   const base = goal.kind === "add" ? UNHURRIED : DEFAULT_PLANNER_POLICY;
   const policy = { ...base, approval: options.approval ?? base.approval };
   const plan = planMoves(snapshot, options.ringOf === undefined ? { policy } : { policy, ringOf: options.ringOf });
@@ -74,8 +74,8 @@ function nameOf(bucket: number, namespace: string): string {
   return bucket === 0 ? namespace : `${namespace} (part ${bucket})`;
 }
 
-/** Instances that run another release than what is drained is to go to, or are on their way to one, take nothing. */
-function withHosts(snapshot: PlanSnapshot, { instances }: PlanningFacts, { release }: Goal): PlanSnapshot {
+/** Cordons the instances that do not run the release to which drained units should go, or are about to leave it. */
+function withoutOtherReleases(snapshot: PlanSnapshot, { instances }: PlanningFacts, { release }: Goal): PlanSnapshot {
   if (release === undefined) return snapshot;
   const hosts = new Set(instances.filter((one) => one.version === release && one.desiredVersion === release).map(({ id }) => id));
   const candidates = snapshot.candidates.map((candidate) =>

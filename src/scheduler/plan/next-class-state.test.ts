@@ -11,14 +11,14 @@ const next = (facts: PlanningFacts, at = NOON) => nextClassState(facts, assemble
 const flooded = (milliCpu: number) => ({ planning: ZERO_LOAD, recent: { ...ZERO_LOAD, milliCpu }, at: NOON });
 
 describe("what is remembered of a class", () => {
-  it("is since when an instance has been above the bound, and no more once it is not", () => {
+  it("has since when an instance has been above the bound, until it is not", () => {
     const full = aFacts([A, B], [...unitRows("a", 18, 50), ...unitRows("b", 2, 50)]);
     expect(next(full).aboveSince).toEqual({ [A.id]: NOON });
     expect(next({ ...full, ...longAbove("a") }).aboveSince).toEqual({ [A.id]: NOON - 13 * HOUR_MS });
     expect(next({ ...aFacts([A, B], unitRows("a", 2, 50)), ...longAbove("a") }).aboveSince).toEqual({});
   });
 
-  it("is since when an instance is overloaded, with a gap between beginning and end", () => {
+  it("has since when an instance has been overloaded, with a gap between beginning and end", () => {
     const at = (milliCpu: number, since?: number) =>
       next(
         aFacts([A, B], unitRows("a", 10, 1, { known: flooded(milliCpu) }), {
@@ -31,20 +31,20 @@ describe("what is remembered of a class", () => {
     expect(at(79, NOON - 5)).toEqual({});
   });
 
-  it("is the total that was trusted; of a jump that a rival came up", () => {
+  it("has the last trusted total, and after a jump the new level as its rival", () => {
     const facts = aFacts([A, B], []);
     expect(next(facts).reference).toEqual({ total: loadVector(() => 1000) });
     const jumped = { ...facts, state: { ...facts.state, reference: { total: loadVector(() => 100) } } };
     expect(next(jumped).reference).toEqual({ total: loadVector(() => 100), rival: { total: loadVector(() => 1000), since: NOON } });
   });
 
-  it("learns nothing from metrics that are not trusted, and forgets overloads it cannot see", () => {
+  it("learns nothing from metrics that are not trusted, and forgets overloads that they do not show", () => {
     const known = { aboveSince: { [B.id]: NOON }, overloadedSince: { [A.id]: NOON }, reference: { total: ZERO_LOAD } };
     const facts = aFacts([A, B], unitRows("a", 10, 50, { known: flooded(99) }), { instanceLoads: [], state: known });
     expect(next(facts)).toEqual({ aboveSince: { [B.id]: NOON }, overloadedSince: {}, reference: { total: ZERO_LOAD } });
   });
 
-  it("is a fit of what CPU is made of, once a day", () => {
+  it("has CPU weights, which are fitted once a day", () => {
     const instances = Array.from({ length: 12 }, (_, index) => aRow(`s${index}`));
     const instanceLoads = instances.map(({ id }, index) => ({
       ...aReport(id, NOON),

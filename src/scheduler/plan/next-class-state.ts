@@ -11,8 +11,8 @@ import type { PlanSnapshot } from "./snapshot.ts";
 const REFIT_MS = 24 * 60 * 60_000;
 
 /**
- * What is remembered for the next plan. While metrics are not trusted nothing that rests on them is learnt; an overload alone is
- * followed through a jump, which it may have caused itself.
+ * What is remembered for the next plan. While metrics are not trusted, nothing that rests on them is learnt. Overloads alone are also
+ * followed through a jump, because an overload may have caused it.
  */
 export function nextClassState(facts: PlanningFacts, snapshot: PlanSnapshot): ClassState {
   const { state, instanceLoads } = facts;
@@ -46,8 +46,8 @@ function keptFit({ weights, fittedAt }: ClassState): Pick<ClassState, "weights" 
 }
 
 /**
- * Since when each instance has been above the bound, from a snapshot that says since when it was thought to be. Asked with
- * every new set of samples: an instance that is back at the bound for one of them starts anew.
+ * Since when each instance has been above the bound; the snapshot has what was known before. Called with every new set of samples: an
+ * instance that is not above the bound in one of them starts anew.
  */
 export function nextAbove(snapshot: PlanSnapshot, policy: PlannerPolicy = DEFAULT_PLANNER_POLICY): ReadonlyMap<string, Millis> {
   const book = openBook(snapshot, policy);

@@ -50,10 +50,10 @@ describe("a plan", () => {
     );
   });
 
-  it("has the same bounds, the same forced units and as much to do when every id is another", () => {
+  it("has the same bounds, forced units and lower bound if every id is another one", () => {
     fc.assert(
       fc.property(anySnapshot, (snapshot) => {
-        // Only what does not depend on where the ring puts whom: the ring goes by ids.
+        // Only what does not depend on the ring, which works by ids.
         const renamed = (id: string | undefined) => (id === undefined ? undefined : (`z${id}` as InstanceId));
         const again: PlanSnapshot = {
           ...snapshot,
@@ -99,7 +99,7 @@ describe("a plan", () => {
     );
   });
 
-  it("ends with every unit that had to move on an ACTIVE instance, or reported", () => {
+  it("puts every unit that had to move on an ACTIVE instance, or reports it", () => {
     fc.assert(
       fc.property(anySnapshot, (snapshot) => {
         const { moves, report } = plan(snapshot);
@@ -122,7 +122,7 @@ describe("a plan", () => {
     );
   });
 
-  it("moves each unit once at most, and none that is on its way, must not move, or has not cooled down, unless it is forced", () => {
+  it("moves each unit once at most, and none that is on its way, held or cooling down, unless it is forced", () => {
     fc.assert(
       fc.property(anySnapshot, (snapshot) => {
         const { moves } = plan(snapshot);
@@ -141,7 +141,7 @@ describe("a plan", () => {
     );
   });
 
-  it("lets no two units of a workspace, or of a group that lives apart, meet on an instance", () => {
+  it("never puts two units of a workspace, or of an `apart` group, on one instance", () => {
     fc.assert(
       fc.property(anySnapshot, (snapshot) => {
         const owners = ownersOf(snapshot);
@@ -179,7 +179,7 @@ describe("a plan", () => {
     );
   });
 
-  it("can be explained: every move, refusal, stay and brake follows again from what is recorded with it, read back from JSON (P5)", () => {
+  it("can be explained: every move, refusal and stay, and whatever blocked it, follows from what is recorded with it, read back from JSON (P5)", () => {
     fc.assert(
       fc.property(anySnapshot, (snapshot) => {
         const { records, moves, report } = JSON.parse(JSON.stringify(plan(snapshot))) as ReturnType<typeof plan>;
@@ -193,7 +193,7 @@ describe("a plan", () => {
     );
   });
 
-  it("moves nothing once it was carried out, as long as nobody has to move", () => {
+  it("leaves nothing to move once it was carried out, as long as no unit has to move", () => {
     fc.assert(
       fc.property(anySnapshot, (snapshot) => {
         const calm: PlanSnapshot = {
@@ -220,7 +220,7 @@ describe("a plan", () => {
   });
 });
 
-describe("inside the band", () => {
+describe("between the limits", () => {
   it("nothing moves, however uneven the instances are", () => {
     const uneven = [...units("a", 10, 60), ...units("b", 1, 10)];
     expect(plan(aSnapshot([aCandidate("a", LONG_ABOVE), aCandidate("b", LONG_ABOVE)], uneven)).moves).toEqual([]);
@@ -253,7 +253,7 @@ describe("inside the band", () => {
   });
 });
 
-describe("a plan for a fleet that cannot be right", () => {
+describe("a plan for an impossible fleet", () => {
   it("reports every unit of a class without instances, and throws nothing", () => {
     const { moves, report } = plan(aSnapshot([], [aUnit("u", undefined, 1), aUnit("v", "gone", 1)]));
     expect(moves).toEqual([]);
@@ -297,7 +297,7 @@ describe("a plan for a fleet that cannot be right", () => {
     expect(report.unplaceable).toMatchObject([{ units: ["u", "v"], answer: { rule: "NOTHING_FITS" } }]);
   });
 
-  it("places nothing that needs room on an instance without capacity", () => {
+  it("places no unit with load on an instance without capacity", () => {
     const { moves, report } = plan(
       aSnapshot([aCandidate("a", { capacity: ZERO_LOAD })], [aUnit("u", undefined, 1), aUnit("v", undefined, 0)]),
     );
@@ -306,7 +306,7 @@ describe("a plan for a fleet that cannot be right", () => {
   });
 
   it("names twenty of a thousand instances of which none fits, and leaves the bound of the others alone", () => {
-    // One point of the ring each: hashing a hundred thousand would take longer than all other tests.
+    // Each has one point of the ring only: hashing a hundred thousand would take longer than all other tests.
     const candidates = Array.from({ length: 1_000 }, (_, index) => aCandidate(`s${index}`, { weight: 0.01 }));
     const { moves, report } = plan(aSnapshot(candidates, [aUnit("huge", undefined, 5_000), aUnit("u", "s1", 10)]));
     expect(moves).toEqual([]);
@@ -315,7 +315,7 @@ describe("a plan for a fleet that cannot be right", () => {
     expect(report.mean).toBe(10);
   });
 
-  it("counts loads that cannot be as none, and moves the rest", () => {
+  it("counts impossible loads as zero, and moves the rest", () => {
     const impossible = [Number.NaN, -5, Number.POSITIVE_INFINITY, 1e300, 0.5];
     const candidates = [aCandidate("a", { state: "DRAINING" }), aCandidate("b", { capacity: loadVector(() => 1e9) })];
     const held = impossible.map((load, index) => aUnit(`u${index}`, "a", load));
@@ -329,12 +329,12 @@ describe("a plan for a fleet that cannot be right", () => {
     expect(() => plan(aSnapshot(strange, [aUnit("u", "a", 10, { recentLoad: apps(Number.NaN) })]))).not.toThrow();
   });
 
-  it("does not trip over rows that name the same instance or unit twice", () => {
+  it("does not fail if an instance or unit is there twice", () => {
     const candidates = [aCandidate("a"), aCandidate("a"), aCandidate("b", { state: "RETIRED" })];
     expect(() => plan(aSnapshot(candidates, [aUnit("u", "b", 1), aUnit("u", "b", 1)], { at: NOON }))).not.toThrow();
   });
 
-  it("gives an instance that is dedicated, below the floor or of another trust to nobody it is not for", () => {
+  it("keeps units off instances that are dedicated to others, below the floor or of another trust", () => {
     const candidates = [
       aCandidate("own", { traits: { ...TRAITS, dedication: "acme" } }),
       aCandidate("old", { traits: { ...TRAITS, isBelowFloor: true } }),

@@ -30,12 +30,12 @@ export interface PlanOptions {
 }
 
 /**
- * Decides what should move, in four steps: what must leave where it is; what an overloaded or long overfull instance sheds;
- * what a new instance takes. Inside the band between them nothing moves, however uneven: a move disturbs somebody, and an
- * instance that is not too full disturbs nobody.
+ * Decides what should move, in three steps: what must leave where it is, what an overloaded or long overfull instance sheds, and what a
+ * new instance takes. Between those limits nothing moves, however uneven the load is: a move disturbs its users, and an instance that
+ * is not too full disturbs nobody.
  *
  * A pure function of the snapshot and the policy. The order of rows does not matter, and names of instances are for people:
- * ids alone decide. Every choice is written down with what it rests on (`record.ts`).
+ * ids alone decide. Every choice is recorded with the facts it rests on (`record.ts`).
  */
 export function planMoves(snapshot: PlanSnapshot, options: PlanOptions = {}): Plan {
   const { policy = DEFAULT_PLANNER_POLICY, ringOf = buildRing } = options;

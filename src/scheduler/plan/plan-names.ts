@@ -2,13 +2,13 @@ import type { StoredPlan } from "../../domain/plan.ts";
 import { percent } from "../percent.ts";
 import type { PlanDocument, PlanReport } from "./report.ts";
 
-/** What the things a plan names were called when it was made, and what else its reader should know of it. */
+/** The names that units and instances had when a plan was made, and what else a reader of the plan should know. */
 export interface PlanNames {
   unit(id: string): string;
   instance(id: string): string;
   /** Whether the unit takes a live move. */
   isDeployed(id: string): boolean;
-  /** Why a person who approves has to carry it out; empty: an operator may. */
+  /** Why an approver has to carry it out; empty: an operator may. */
   readonly approval: readonly string[];
   /** The same in words: what it moves, and how much an operator may. */
   readonly approvalText: string;
@@ -26,7 +26,7 @@ export function planNames({ report }: StoredPlan): PlanNames {
   };
 }
 
-/** What a plan moves that needs an approver, beside what an operator may move, for people; of a plan that needs none, nothing. */
+/** For people: how much a plan moves that needs an approver, and how much an operator may move. Empty if no approver is needed. */
 export function approvalText({
   approval,
   approvalLimits: limits,

@@ -3,7 +3,7 @@ import { DEFAULT_POLICY, type PlacementPolicy, WHOLE } from "../policy.ts";
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** How much voluntary moves may disturb. Forced moves are bounded by the executor alone. */
+/** How much voluntary moves may disturb. Forced moves are limited only where they are carried out. */
 export interface Budgets {
   readonly movesPerPlan: number;
   readonly movesPerHour: number;
@@ -15,7 +15,7 @@ export interface Budgets {
   readonly workspaces: number;
   /** Every number above is multiplied by this for an instance that is overloaded now. */
   readonly hotFactor: number;
-  /** So many workspaces may be moved within an hour off what is overloaded, however few the class has. */
+  /** This many workspaces may leave overloaded instances within an hour, however few the class has. */
   readonly hotWorkspaces: number;
   /** Voluntary moves stop while this many of the last `ofLast` moves failed. */
   readonly failures: number;
@@ -24,15 +24,15 @@ export interface Budgets {
 
 export interface PlannerPolicy {
   readonly placement: PlacementPolicy;
-  /** What one move costs beside its load, as ppm of the mean unit's load: makes few large moves dearer than none. */
+  /** What one move costs besides its load, ppm of the mean unit's load: the higher it is, the fewer and larger the moves. */
   readonly moveCost: number;
   /** Instances that shed in one plan may move this much more than the fewest units that suffice, ppm, and one move more always. */
   readonly spareMoves: number;
-  /** Over the mean, ppm: what an instance sheds goes to where it stays within these, tried in turn before the bound that is shed to. */
+  /** Bounds for the instances that take what another one sheds, ppm of the mean: tried in turn, before `shedTo`. */
   readonly shedInto: readonly number[];
-  /** An instance that is filled is filled up to this much short of the mean, ppm. */
+  /** A new instance is filled to this much below the mean, ppm. */
   readonly fillShort: number;
-  /** How long an instance must be above the bound before anybody leaves for it, and how long when it is beyond the hard limit too. */
+  /** How long an instance must be above the bound before it sheds units, and how long if it is beyond the hard limit too. */
   readonly persistMs: number;
   readonly persistFullMs: number;
   readonly coolDownMs: number;
@@ -40,15 +40,15 @@ export interface PlannerPolicy {
   readonly failedCoolDownMs: number;
   /** Forced units of at least this share of a mean instance are placed before all others, largest first; ppm. */
   readonly bigUnit: number;
-  /** How much of what an overloaded instance carries has to leave at least, although planning load sees no excess; ppm. */
+  /** The share of an overloaded instance's load that leaves at least, even if planning load shows no excess; ppm. */
   readonly hotRelief: number;
-  /** With how many of the least loaded instances an exchange is tried. */
+  /** How many of the least loaded instances an exchange is tried with. */
   readonly swapTargets: number;
   readonly budgets: Budgets;
   readonly approval: ApprovalLimits;
 }
 
-/** A plan that moves more than a share and more than the number beside it needs a person's approval. */
+/** A plan that moves more than a share, and also more than the number next to it, needs a person's approval. */
 export interface ApprovalLimits {
   /** Of the load, ppm, and applications. */
   readonly loadShare: number;
@@ -59,11 +59,11 @@ export interface ApprovalLimits {
 }
 
 /**
- * Measured over a simulated month of drift (`bench/placement`, docs/adr/0018): the gap between the bound that triggers and the one that
- * is shed to, half a day's persistence, and seats with room to spare are what keeps moves rare; the fixed cost of a move decides between
- * few large ones and many small ones; a day's cool-down keeps a unit from being moved twice. The budgets of one instance and one managed
- * cluster rest on judgement. What an overload may move in a small class is what `src/simulation/overload` needs where no workspace is large:
- * four times one workspace leave an instance of twenty as full as it can be.
+ * Measured over a simulated month of drift (`bench/placement`, docs/adr/0018). Three things keep moves rare: the gap between the bound
+ * that triggers shedding and the one that is shed to, half a day's persistence, and targets with room to spare. The fixed cost of a move
+ * decides between few large ones and many small ones; a day's cool-down keeps a unit from being moved twice. The budgets of one instance
+ * and of one managed cluster rest on judgement. `hotWorkspaces` is what `src/simulation/overload` needs where no workspace is large: four
+ * times the one workspace that the share allows would leave an instance of twenty workspaces overloaded.
  */
 export const DEFAULT_PLANNER_POLICY: PlannerPolicy = {
   placement: DEFAULT_POLICY,

@@ -19,7 +19,7 @@ const BELOW: Partial<PlanCandidate> = { traits: { ...TRAITS, isBelowFloor: true 
 const walkOf = (all: readonly PlanCandidate[], key: string) =>
   ringOf(all.map(({ id, weight }) => ({ id, weight }))).candidates(key, DEFAULT_PLANNER_POLICY.placement.candidates);
 
-describe("what is written down of a choice", () => {
+describe("what is recorded of a choice", () => {
   const views = (snapshot: PlanSnapshot) => {
     const { records, report } = plan(snapshot);
     const [record] = [...records, ...report.unplaceable];
@@ -42,7 +42,7 @@ describe("what is written down of a choice", () => {
     expect(record?.question).toMatchObject({ key: "u", walk: 4, preferred: walk[0] });
   });
 
-  it("is of the least loaded all candidates, itself, and the eleven that are least loaded beside it, by id among equals", () => {
+  it("is all candidates, the least loaded instance that was taken, and the eleven next to it, by id among equals", () => {
     const all = candidates(30);
     const walk = walkOf(all, "u");
     const others = all.map(({ id }) => id).filter((id) => !walk.includes(id));
@@ -56,7 +56,7 @@ describe("what is written down of a choice", () => {
     expect(record?.question.walk).toBe(walk.length);
   });
 
-  it("is all candidates and twelve more where nothing fits", () => {
+  it("is all candidates and twelve more instances if nothing fits", () => {
     const all = candidates(30);
     const walk = walkOf(all, "u");
     const others = all.map(({ id }) => id).filter((id) => !walk.includes(id));
@@ -68,7 +68,7 @@ describe("what is written down of a choice", () => {
     ]);
   });
 
-  it("leaves out the instance that is left, and counts nothing of the unit where it goes", () => {
+  it("leaves out the instance that the unit leaves, and counts other instances without the unit", () => {
     const all = [aCandidate("a", LONG_ABOVE), aCandidate("b"), aCandidate("c")];
     const { records } = plan(aSnapshot(all, [...units("a", 80, 10), ...units("b", 10, 10), ...units("c", 10, 10)]));
     for (const { question, answer } of records) {
@@ -81,7 +81,7 @@ describe("what is written down of a choice", () => {
   });
 });
 
-describe("who is looked at", () => {
+describe("a unit that is considered", () => {
   const full = (change: Partial<PlanUnit>, more: readonly PlanUnit[] = []) =>
     plan(
       aSnapshot(
@@ -90,7 +90,7 @@ describe("who is looked at", () => {
       ),
     );
 
-  it("is left with the reason that holds longest-standing first: a move, a hold, and then what happened to it", () => {
+  it("is left for the first reason that applies: a move under way, a hold, a former move", () => {
     const rule = (change: Partial<PlanUnit>) => full(change).report.left.shown[0]?.rule;
     const all = {
       ...{ doNotMoveUntil: millis(NOON + 1), movedAt: NOON, failed: { times: 1, at: NOON, to: "b" as InstanceId } },
@@ -101,7 +101,7 @@ describe("who is looked at", () => {
     expect(rule({ ...all, doNotMoveUntil: undefined, movedAt: undefined })).toBe("FAILED_BEFORE");
   });
 
-  it("is left as a whole when one of its group has to stay", () => {
+  it("is left with its whole group if one of the group has to stay", () => {
     const group = { needs: { together: "t" } };
     const { moves, report } = full({ movedAt: NOON }, [
       aUnit("g1", "a", 10, group),
@@ -112,7 +112,7 @@ describe("who is looked at", () => {
     expect(report.left.count).toBe(81);
   });
 
-  it("writes each brake down once, as it bit first", () => {
+  it("records what blocks moves once, as it was the first time", () => {
     const { report } = planMoves(
       aSnapshot(
         [aCandidate("a", LONG_ABOVE), aCandidate("b"), aCandidate("c")],

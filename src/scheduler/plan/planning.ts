@@ -4,7 +4,7 @@ import { LOAD_DIMENSIONS, type LoadVector, loadVector } from "../../domain/load.
 import type { MoveReason, PlannedMove } from "../../domain/plan.ts";
 import { type CandidateSet, type Choice, chooseCandidate } from "../choose-candidate.ts";
 import type { HashRing } from "../hash-ring.ts";
-import { type Held, ringNodes, whyNot } from "../place-unit.ts";
+import { type LoadedInstance, ringNodes, whyNot } from "../place-unit.ts";
 import type { RingSource } from "../ring-memo.ts";
 import { type AffinityGroup, failedUntil } from "./affinity-groups.ts";
 import { type Book, openBook } from "./book.ts";
@@ -14,7 +14,7 @@ import type { PlannerPolicy } from "./planner-policy.ts";
 import { type CandidateQuestion, type Cause, type MoveRecord, type PlacementAnswer, ruleFor, type StayRecord } from "./record.ts";
 import type { PlanSnapshot, PlanUnit } from "./snapshot.ts";
 
-/** What the steps of planning share: the fleet as it would be by now, what may still be spent, and what is written down. */
+/** What the steps of planning share: the fleet as planned so far, what is left of the budget, and what is recorded. */
 export interface Planning {
   readonly snapshot: PlanSnapshot;
   readonly policy: PlannerPolicy;
@@ -24,8 +24,8 @@ export interface Planning {
   readonly moves: PlannedMove[];
   readonly records: MoveRecord[];
   readonly stays: Map<string, StayRecord>;
-  /** Bundles that were to move and found no seat, by key. */
-  readonly homeless: Map<string, MoveRecord>;
+  /** Groups that should move and that no instance can take, by key. */
+  readonly withoutInstance: Map<string, MoveRecord>;
   readonly blockedBy: Map<string, BlockedBy>;
   readonly moved: Set<AffinityGroup>;
 }
@@ -41,41 +41,41 @@ export function openPlanning(snapshot: PlanSnapshot, policy: PlannerPolicy, ring
     moves: [],
     records: [],
     stays: new Map(),
-    homeless: new Map(),
+    withoutInstance: new Map(),
     blockedBy: new Map(),
     moved: new Set(),
   };
 }
 
-/** The ring's candidates for a bundle, most preferred first. */
+/** The ring's candidates for a group, most preferred first. */
 function walkOf({ book, ring, policy }: Planning, group: AffinityGroup): readonly number[] {
   return ring.candidates(group.key, policy.placement.candidates).flatMap((id) => book.candidateIndex.get(id) ?? []);
 }
 
-export function preferredBy({ book, ring }: Planning, group: AffinityGroup): number {
+export function preferredFor({ book, ring }: Planning, group: AffinityGroup): number {
   return book.candidateIndex.get(ring.preferred(group.key) ?? "") ?? NOWHERE;
 }
 
-/** Bundles of an instance that may be moved now and were not yet; those that may not are written down with the reason. */
+/** The groups of an instance that may be moved now and were not moved yet; why others may not is recorded in `stays`. */
 export function movableOn(planning: Planning, candidate: number, urgency: Urgency): readonly AffinityGroup[] {
   const { book, moved, stays, policy } = planning;
   const moment = { at: planning.snapshot.at, policy, urgency };
   return book.groupsOn(candidate).filter((group) => {
-    if (moved.has(group) || book.hostOf(group) === NOWHERE) return false;
+    if (moved.has(group) || book.placementOf(group) === NOWHERE) return false;
     const stay = whyStays(group, moment);
     if (stay !== undefined) stays.set(stay.unit, stay);
     return stay === undefined;
   });
 }
 
-/** Writes down what blocks moves, once for each thing that it blocks them for. */
+/** Records what blocks moves, once for each rule and subject. */
 export function noteBlockedBy(planning: Planning, found: BlockedBy): void {
   const subject = "subject" in found ? found.subject : "instance" in found ? found.instance : "";
   const key = `${found.rule} ${subject}`;
   if (!planning.blockedBy.has(key)) planning.blockedBy.set(key, found);
 }
 
-export interface Search {
+export interface CandidateSearch {
   readonly group: AffinityGroup;
   readonly cause: Cause;
   readonly reason: MoveReason;
@@ -84,14 +84,14 @@ export interface Search {
   readonly except: number;
 }
 
-export interface Found {
-  readonly search: Search;
+export interface FoundCandidate {
+  readonly search: CandidateSearch;
   readonly to: number;
   readonly record: MoveRecord;
 }
 
-/** Looks for a seat by the rule of placement. What was not found is written down as homeless. */
-export function findCandidate(planning: Planning, search: Search): Found | undefined {
+/** Finds an instance for a group by the rule of placement. If there is none, that is recorded. */
+export function findCandidate(planning: Planning, search: CandidateSearch): FoundCandidate | undefined {
   const { book } = planning;
   const { group, bounds, except } = search;
   const full = walkOf(planning, group);
@@ -104,22 +104,22 @@ export function findCandidate(planning: Planning, search: Search): Found | undef
   const question = questionOf(planning, search, { candidates, walk: shownWalk, preferred });
   const record = recordOf(planning, search, { question, choice });
   if (choice === undefined) {
-    planning.homeless.set(group.key, record);
+    planning.withoutInstance.set(group.key, record);
     return undefined;
   }
-  planning.homeless.delete(group.key);
+  planning.withoutInstance.delete(group.key);
   return { search, to: choice.candidate, record };
 }
 
-/** A seat that the planner names itself: the place of the unit it changes with, the new instance that it fills. */
-export function nameCandidate(planning: Planning, search: Search, to: number): Found {
+/** An instance that the planner names itself: the other side of an exchange, or the new instance that it fills. */
+export function nameCandidate(planning: Planning, search: CandidateSearch, to: number): FoundCandidate {
   const question = questionOf(planning, search, { candidates: [to], walk: 1, preferred: undefined });
   const choice = { candidate: to, bound: search.bounds[0] as number, rank: 0 };
   return { search, to, record: recordOf(planning, search, { question, choice }) };
 }
 
 /** Makes the move: in the book, in the list of moves, and among the records. */
-export function commit({ book, moves, records, moved }: Planning, { search, to, record }: Found): void {
+export function commit({ book, moves, records, moved }: Planning, { search, to, record }: FoundCandidate): void {
   const { group, reason } = search;
   const target = book.candidates[to]?.id as InstanceId;
   for (const { id, owner, epoch } of group.units) if (owner !== target) moves.push({ unit: id, from: owner, to: target, epoch, reason });
@@ -131,10 +131,10 @@ export function commit({ book, moves, records, moved }: Planning, { search, to, 
 export const asVector = (amounts: readonly number[]): LoadVector =>
   loadVector((dimension) => amounts[LOAD_DIMENSIONS.indexOf(dimension)] ?? 0);
 
-/** Where nothing fits, and where the least loaded was taken, this many instances beyond the walk are shown. */
+/** Where nothing fits, and where the least loaded was taken, this many instances beyond the walk are recorded. */
 const OTHERS_SHOWN = 12;
 
-interface Shown {
+interface Choosing {
   readonly walk: readonly number[];
   readonly choice: Choice | undefined;
   readonly candidateSet: CandidateSet;
@@ -142,7 +142,7 @@ interface Shown {
   readonly except: number;
 }
 
-function candidatesToShow({ walk, choice, candidateSet, size, except }: Shown): readonly number[] {
+function candidatesToShow({ walk, choice, candidateSet, size, except }: Choosing): readonly number[] {
   if (choice !== undefined && choice.rank >= 0) return walk.slice(0, choice.rank + 1);
   const others = Array.from({ length: size }, (_, candidate) => candidate).filter(
     (candidate) => candidate !== except && !walk.includes(candidate),
@@ -155,15 +155,19 @@ function candidatesToShow({ walk, choice, candidateSet, size, except }: Shown): 
   return [...new Set([...walk, choice.candidate, ...nearest.map(({ candidate }) => candidate)])];
 }
 
-interface Observation {
+interface ShownCandidates {
   readonly candidates: readonly number[];
   readonly walk: number;
   readonly preferred: InstanceId | undefined;
 }
 
-function questionOf({ book }: Planning, { group, bounds }: Search, { candidates, walk, preferred }: Observation): CandidateQuestion {
+function questionOf(
+  { book }: Planning,
+  { group, bounds }: CandidateSearch,
+  { candidates, walk, preferred }: ShownCandidates,
+): CandidateQuestion {
   const views = candidates.map(
-    (candidate): Held => ({
+    (candidate): LoadedInstance => ({
       ...book.offer(candidate, group),
       load: asVector(book.loadWithout(candidate, group)),
       capacity: asVector(book.capacityOf(candidate)),
@@ -177,7 +181,7 @@ interface Chosen {
   readonly choice: Choice | undefined;
 }
 
-function recordOf({ book }: Planning, { group, cause, reason }: Search, { question, choice }: Chosen): MoveRecord {
+function recordOf({ book }: Planning, { group, cause, reason }: CandidateSearch, { question, choice }: Chosen): MoveRecord {
   const units = group.units.map(({ id }) => id);
   const bound = choice?.bound ?? (question.bounds.at(-1) as number);
   const passed = choice === undefined ? question.views : question.views.slice(0, choice.rank < 0 ? question.walk : choice.rank);
@@ -198,7 +202,7 @@ interface Moment {
 
 type Reason = Pick<StayRecord, "rule" | "until">;
 
-/** Why a bundle is left where it is, whatever its instance would wish; `undefined` when it may be moved. */
+/** Why a group is left where it is, however full its instance is; `undefined` when it may be moved. */
 function whyStays(group: AffinityGroup, moment: Moment): StayRecord | undefined {
   for (const unit of group.units) {
     if (isUnbound(unit)) continue;
@@ -208,12 +212,12 @@ function whyStays(group: AffinityGroup, moment: Moment): StayRecord | undefined 
   return undefined;
 }
 
-/** Nothing is known that could hold the unit back, which is so for nearly all of them. */
+/** Whether nothing could hold the unit back, which is so for nearly all units. */
 function isUnbound({ movingTo, doNotMoveUntil, movedAt, failed }: PlanUnit): boolean {
   return movingTo === undefined && doNotMoveUntil === undefined && movedAt === undefined && failed === undefined;
 }
 
-/** A unit of an overloaded instance need not have cooled down: it is the present load that matters there. */
+/** Why one unit is left. On an overloaded instance no cool-down counts: only the present load matters there. */
 function reasonOf(unit: PlanUnit, { at, policy, urgency }: Moment): Reason | undefined {
   const { movingTo, doNotMoveUntil, movedAt, failed } = unit;
   if (movingTo !== undefined) return { rule: "MOVING", until: undefined };

@@ -6,7 +6,7 @@ import { refusalText } from "../refusal-text.ts";
 import type { BlockedBy } from "./budget.ts";
 import type { Cause } from "./record.ts";
 
-/** Why a unit had to leave, or was asked to, for people. */
+/** For people: why a unit has to leave, or should. */
 export function causeText(cause: Cause, instanceName: (id: string) => string): string {
   switch (cause.rule) {
     case "UNPLACED":
@@ -14,15 +14,15 @@ export function causeText(cause: Cause, instanceName: (id: string) => string): s
     case "OWNER_GONE":
       return `${instanceName(cause.instance)} is gone`;
     case "SPREAD":
-      return `its group is on ${cause.instances.map(instanceName).join(", ")} and lives together`;
+      return `its group lives together and is on ${cause.instances.map(instanceName).join(", ")}`;
     case "MAY_NOT_STAY":
       return `it may not stay: ${refusalText(cause.ineligible, instanceName)}`;
     case "ABOVE":
       return `${instanceName(cause.instance)} was at ${percent(cause.share)}, above ${percent(cause.limit)} for ${minutes(cause.forMs)}`;
     case "OVERLOADED":
-      return `${instanceName(cause.instance)} is overloaded at ${percent(cause.share)} and comes down to ${percent(cause.limit)}`;
+      return `${instanceName(cause.instance)} is overloaded at ${percent(cause.share)} and should come down to ${percent(cause.limit)}`;
     case "BELOW":
-      return `${instanceName(cause.instance)} is new, at ${percent(cause.share)} of the ${percent(cause.limit)} it should take`;
+      return `${instanceName(cause.instance)} is new, at ${percent(cause.share)}, and should be filled to ${percent(cause.limit)}`;
   }
 }
 
@@ -30,7 +30,7 @@ function minutes(ms: number): string {
   return `${Math.floor(ms / 60_000)} min`;
 }
 
-/** Why moves are not made now that could wait, for people. */
+/** For people: why moves that can wait are not made now. */
 export function blockedByText(blockedBy: BlockedBy, instanceName: (id: string) => string): string {
   switch (blockedBy.rule) {
     case "METRICS":
@@ -48,7 +48,7 @@ export function blockedByText(blockedBy: BlockedBy, instanceName: (id: string) =
   }
 }
 
-/** Whether measured load may move anybody, and why not. */
+/** For people: whether measured load is trusted, and if not, why. */
 export function describeMetrics(verdict: MetricsVerdict): string {
   if (verdict.kind === "trusted") return "metrics are trusted";
   const nobody = "metrics are not trusted, so nothing moves that need not";

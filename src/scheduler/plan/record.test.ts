@@ -32,7 +32,7 @@ describe("what is recorded with a move", () => {
     for (const record of [shed, forced, filled]) expect(reEvaluates(record)).toBe(true);
   });
 
-  it("names the rule by which each seat was found", () => {
+  it("names the rule by which each instance was found", () => {
     const candidates = ["a", "b", "c"].map((name) => aCandidate(name));
     const rules = Array.from({ length: 40 }, (_, index) => {
       const { answer, question } = first(
@@ -66,7 +66,7 @@ describe("what is recorded with a move", () => {
     ["another rule", (record) => ({ ...record, answer: { ...record.answer, rule: "NOTHING_FITS" } })],
     ["another bound", (record) => ({ ...record, question: { ...record.question, bounds: [1] } })],
     [
-      "a refusal that was none",
+      "a refusal that does not follow",
       (record) => ({
         ...record,
         answer: { ...record.answer, refusals: [{ instance: "x" as InstanceId, rule: "STATE", state: "FAILED" }] },
@@ -108,8 +108,8 @@ describe("what is recorded with a move", () => {
   });
 });
 
-describe("what is recorded with a unit that stays, and with a brake", () => {
-  it("holds as long as its time has not come", () => {
+describe("what is recorded with a unit that stays, and with what blocked moves", () => {
+  it("holds until its time has come", () => {
     const stay: StayRecord = {
       unit: "u" as StayRecord["unit"],
       instance: "a" as InstanceId,
@@ -144,7 +144,7 @@ describe("what is recorded with a unit that stays, and with a brake", () => {
       { rule: "WORKSPACES", subject: "", used: 2, asked: 1, limit: 2 },
       { rule: "WORKSPACES", subject: "", used: 1, asked: 1, limit: 2 },
     ],
-  ])("%o bites, and %o does not", (biting, idle) => {
+  ])("%o blocks, and %o does not", (biting, idle) => {
     expect(reEvaluatesBlockedBy(biting)).toBe(true);
     expect(reEvaluatesBlockedBy(idle)).toBe(false);
   });

@@ -5,7 +5,7 @@ import type { LoadVector } from "../../domain/load.ts";
 import type { MoveReason } from "../../domain/plan.ts";
 import { chooseCandidate } from "../choose-candidate.ts";
 import { type Ineligible, type Offer, type PlacementConstraints, whyNotStay } from "../eligibility.ts";
-import { type Held, type PlacementRule, type Refusal, shareWith, whyNot } from "../place-unit.ts";
+import { type LoadedInstance, type PlacementRule, type Refusal, shareWith, whyNot } from "../place-unit.ts";
 import { dominantShare } from "../utilisation.ts";
 
 /** Which instance a unit should go to, with all that the answer rests on. */
@@ -17,8 +17,8 @@ export interface CandidateQuestion {
   readonly preferred: InstanceId | undefined;
   /** In the order they were tried. */
   readonly bounds: readonly number[];
-  /** Instances that were looked at, without what the unit itself carries there: the walk first, then others. */
-  readonly views: readonly Held[];
+  /** The instances that were considered, each without the load that the unit itself has there: the walk first, then others. */
+  readonly views: readonly LoadedInstance[];
   /** How many of the views are the ring's walk. */
   readonly walk: number;
 }
@@ -30,7 +30,7 @@ export interface PlacementAnswer {
   readonly refusals: readonly Refusal[];
 }
 
-/** Why a unit had to leave, or was asked to: with the numbers that said so. */
+/** Why a unit has to leave, or should, with the numbers that show it. */
 export type Cause =
   | { readonly rule: "UNPLACED" }
   | { readonly rule: "OWNER_GONE"; readonly instance: InstanceId; readonly known: readonly InstanceId[] }
@@ -47,7 +47,7 @@ export type Cause =
       readonly forMs: number;
       readonly persistMs: number;
     }
-  /** The health verdict says so; `share` is what the last ten minutes make of it. */
+  /** The health verdict says so; `share` is the utilisation of the last ten minutes. */
   | {
       readonly rule: "OVERLOADED";
       readonly instance: InstanceId;
@@ -75,7 +75,7 @@ export interface MoveRecord {
   readonly answer: PlacementAnswer;
 }
 
-/** A unit that was looked at and left where it is. */
+/** A unit that was considered and left where it is. */
 export interface StayRecord {
   readonly unit: UnitId;
   readonly instance: InstanceId;
@@ -87,11 +87,11 @@ export interface StayRecord {
 /** Answers the question from what is recorded in it alone. */
 function answerOf(question: CandidateQuestion): PlacementAnswer {
   const { views, bounds, walk, preferred } = question;
-  const refusal = (view: Held, bound: number): Refusal | undefined => whyNot(view, question, bound);
+  const refusal = (view: LoadedInstance, bound: number): Refusal | undefined => whyNot(view, question, bound);
   const candidateSet = {
     size: views.length,
-    admits: (candidate: number, bound: number) => refusal(views[candidate] as Held, bound) === undefined,
-    shareWith: (candidate: number) => shareWith(views[candidate] as Held, question.load),
+    admits: (candidate: number, bound: number) => refusal(views[candidate] as LoadedInstance, bound) === undefined,
+    shareWith: (candidate: number) => shareWith(views[candidate] as LoadedInstance, question.load),
     tie: (candidate: number) => sha256(`${question.key}|${views[candidate]?.id}`),
   };
   const order = views.slice(0, walk).map((_, candidate) => candidate);
@@ -102,8 +102,8 @@ function answerOf(question: CandidateQuestion): PlacementAnswer {
     return { chosen: undefined, bound: undefined, rule: "NOTHING_FITS", refusals };
   }
   const passed = choice.rank < 0 ? order : order.slice(0, choice.rank);
-  const chosen = (views[choice.candidate] as Held).id;
-  const refusals = passed.flatMap((candidate) => refusal(views[candidate] as Held, choice.bound) ?? []);
+  const chosen = (views[choice.candidate] as LoadedInstance).id;
+  const refusals = passed.flatMap((candidate) => refusal(views[candidate] as LoadedInstance, choice.bound) ?? []);
   return { chosen, bound: choice.bound, rule: ruleFor(chosen, preferred, choice.rank), refusals };
 }
 
@@ -114,7 +114,7 @@ export function ruleFor(chosen: InstanceId, preferred: InstanceId | undefined, r
   return rank < 0 ? "LEAST_LOADED" : "SPILL";
 }
 
-/** Whether the recorded numbers still say what was said to follow from them. */
+/** Whether a cause follows from the numbers that were recorded with it. */
 export function holdsCause(cause: Cause): boolean {
   switch (cause.rule) {
     case "UNPLACED":

@@ -13,8 +13,8 @@ const budgets = { ...DEFAULT_PLANNER_POLICY.budgets, workspaces: WHOLE, movesPer
 const report = (snapshot: PlanSnapshot, approval = DEFAULT_PLANNER_POLICY.approval) =>
   planMoves(snapshot, { policy: { ...DEFAULT_PLANNER_POLICY, budgets, approval }, ringOf }).report;
 
-describe("how even a plan says its class is", () => {
-  it("goes by ACTIVE instances: the fullest, how far it is above the mean, and how many are above the bound", () => {
+describe("how evenly a plan says its class is used", () => {
+  it("is shown by the ACTIVE instances: the fullest, how far it is above the mean, and how many are above the bound", () => {
     const candidates = [aCandidate("a"), aCandidate("b"), aCandidate("c"), aCandidate("d", { state: "CORDONED" })];
     const held = [...units("a", 80, 10), ...units("b", 70, 10), ...units("d", 90, 10)];
     expect(report(aSnapshot(candidates, held)).before).toEqual({ worst: "a", share: 800_000, overMean: 1_000_000, above: 0 });
@@ -83,7 +83,7 @@ describe("what a plan says that it moves", () => {
     expect(draining(6)).toMatchObject({ workspaces: { moved: 6, of: 10 }, approval: ["WORKSPACES"] });
   });
 
-  it("is reckoned in the dimension that is scarcest", () => {
+  it("is counted in the scarcest dimension", () => {
     const cpu = (name: string, owner: string, milliCpu: number) =>
       aUnit(name, owner, 1, { load: { ...ZERO_LOAD, applications: 1, milliCpu } });
     const { dimension, moved } = report(aSnapshot(candidates, [cpu("u", "a", 100), cpu("v", "b", 300)]));
@@ -94,7 +94,7 @@ describe("what a plan says that it moves", () => {
 describe("what a plan says that it could not do", () => {
   const unit = (name: string, owner: string | undefined, load: number) => aUnit(name, owner, load);
 
-  it("is who has no seat, those that must have one apart from those that should", () => {
+  it("is the units without an instance to go to, those that must move separate from those that should", () => {
     const candidates = [aCandidate("a", LONG_ABOVE), aCandidate("b"), aCandidate("c"), aCandidate("old", { state: "DRAINING" })];
     const held = [unit("u", "a", 700), unit("v", "b", 550), unit("w", "c", 550), unit("x", "old", 560), unit("y", undefined, 570)];
     const { unplaceable, withoutCandidate, needsCapacity } = report(aSnapshot(candidates, held));
@@ -111,7 +111,7 @@ describe("what a plan says that it could not do", () => {
     expect(report(aSnapshot(candidates, helped)).needsCapacity).toEqual([]);
   });
 
-  it("is who was looked at and left, by name, the first fifty of them, and every brake by name", () => {
+  it("is the first fifty units that were considered and left, and everything that blocked it, each in order of name", () => {
     const cooling = units("a", 85, 10, { movedAt: NOON }).toReversed();
     const others = ["b", "c"].flatMap((name) => units(name, 30, 10));
     const { left } = report(aSnapshot([aCandidate("a", LONG_ABOVE), aCandidate("b"), aCandidate("c")], [...cooling, ...others]));

@@ -14,19 +14,19 @@ import type { MoveRecord, StayRecord } from "./record.ts";
 /** How evenly the ACTIVE instances are used. Shares are ppm. */
 export interface Balance {
   readonly worst: InstanceId | undefined;
-  /** Utilisation of the worst, and that over the mean. */
+  /** Utilisation of the fullest one, and that divided by the mean. */
   readonly share: number;
   readonly overMean: number;
   /** How many are above the bound. */
   readonly above: number;
 }
 
-/** Why a plan is as it is: who moves and why, what it costs and gains, what held it back, who was considered and left. */
+/** Why a plan is as it is: who moves and why, what it costs and gains, what blocked it, which units were considered and left. */
 export interface PlanReport {
   readonly class: string;
   readonly at: Millis;
   readonly metrics: MetricsVerdict;
-  /** The dimension everything below is reckoned in. */
+  /** The dimension that everything below is in. */
   readonly dimension: LoadDimension;
   readonly mean: number;
   readonly bound: number;
@@ -81,11 +81,11 @@ export interface FleetBefore {
 }
 
 export function reportOf(planning: Planning, { balance, lowerBound }: FleetBefore): PlanReport {
-  const { snapshot, book, moves, homeless, policy } = planning;
+  const { snapshot, book, moves, withoutInstance, policy } = planning;
   const { mean, bound, shedTo, scarce } = book.limits;
   const total = book.groups.reduce((sum, group) => sum + (group.load[scarce] as number), 0);
   const after = balanceOf(book);
-  const records = [...homeless.values()];
+  const records = [...withoutInstance.values()];
   const limits = policy.approval;
   const moved = movedLoad(planning, scarce);
   const movedApplications = Math.ceil(movedLoad(planning, LOAD_DIMENSIONS.indexOf("applications")) / 1000);

@@ -19,17 +19,17 @@ describe("where units of a full instance go", () => {
   const candidates = [aCandidate("a", LONG_ABOVE), aCandidate("b"), aCandidate("c")];
   const snapshot = aSnapshot(candidates, [...units("a", 85, 10), ...units("b", 56, 10), ...units("c", 35, 10)]);
 
-  it("is first where most room is left, so that the next fluctuation does not send others away again", () => {
+  it("is first where most room is left, so that the next fluctuation does not cause moves from there", () => {
     const { moves } = plan(snapshot, { budgets: { ...budgets, movesPerPlan: 20 } });
     expect(moves.map(({ to }) => to)).toEqual(Array.from({ length: 20 }, () => "c"));
   });
 
-  it("is whom the ring prefers, where all have room", () => {
+  it("is the ring's preferred instance, if all have room", () => {
     const { moves } = plan(snapshot, { shedInto: [] });
     expect(new Set(moves.map(({ to }) => to))).toEqual(new Set(["b", "c"]));
   });
 
-  it("is above the mean where nobody is below, but never above 1.05 × the mean", () => {
+  it("is above the mean if no instance is below, but never above 1.05 × the mean", () => {
     const held = [...units("a", 20, 60), ...["b", "c", "d", "e"].flatMap((name) => units(name, 12, 51))];
     const even = aSnapshot([aCandidate("a", LONG_ABOVE), ...["b", "c", "d", "e"].map((name) => aCandidate(name))], held);
     const { moves, report } = plan(even);
@@ -57,15 +57,15 @@ describe("how many units leave", () => {
       .moves.map(({ unit }) => unit)
       .sort();
 
-  it("is what is cheapest when one instance sheds alone", () => {
+  it("is the cheapest number when one instance sheds alone", () => {
     expect(left(fleet(LONG_ABOVE, {}))).toEqual(["a-000", "a-001", "a-002", "a-003", "a-004"]);
   });
 
-  it("is near the fewest when several do, for their moves wait for each other", () => {
+  it("is near the fewest when several shed, because their moves wait for each other", () => {
     expect(left(fleet(LONG_ABOVE, LONG_ABOVE))).toEqual(["a-large", "b-large"]);
   });
 
-  it("may be one more than the fewest, where that saves most, though others are fuller", () => {
+  it("may be one more than the fewest where that saves most load, even if others are fuller", () => {
     // Of c, 228 have to leave: 400, or 130 and 100. Of a, which is fuller, 238: 390, or 140 and 120, which saves less.
     const pair = [aUnit("c-1", "c", 130), aUnit("c-2", "c", 100), aUnit("c-large", "c", 400), aUnit("c-rest", "c", 170)];
     const fullest = [aUnit("a-large", "a", 390), aUnit("a-1", "a", 160), aUnit("a-2", "a", 140), aUnit("a-3", "a", 120)];
@@ -79,12 +79,12 @@ describe("how many units leave", () => {
     expect(left(aSnapshot(candidates, [...fullest, ...pair, ...empty]))).toEqual(["a-large", "c-1", "c-2"]);
   });
 
-  it("may be more by a share of the fewest of all of them", () => {
+  it("may be more by a share of what all of them need at least", () => {
     const moved = left(fleet(LONG_ABOVE, LONG_ABOVE), { spareMoves: 2 * WHOLE });
     expect(moved).toEqual(["a-000", "a-001", "a-002", "a-003", "a-004", "b-large"]);
   });
 
-  it("is near the fewest when an instance is overloaded: relief is there when the last has left", () => {
+  it("is near the fewest for an overloaded instance: it is relieved only when the last unit has left", () => {
     expect(left(fleet({ isOverloaded: true }, {}))).toEqual(["a-large"]);
   });
 });
@@ -105,7 +105,7 @@ describe("an instance beyond the hard limit", () => {
     expect(at(90, 12 * HOUR_MS).moves.length).toBeGreaterThan(0);
   });
 
-  it("counts what it sheds among the least that plans aim at from then on", () => {
+  it("adds what it sheds to the lower bound from then on", () => {
     expect(at(91, HOUR_MS - 1).report.lowerBound.toTarget).toBe(0);
     expect(at(91, HOUR_MS).report.lowerBound.toTarget).toBeGreaterThan(0);
   });
@@ -131,7 +131,7 @@ describe("which instance is helped first", () => {
     expect(first(fleet(["a", 50, { isOverloaded: true }], ["b", 60, { isOverloaded: true }]))).toEqual(["b HOT"]);
   });
 
-  it("is one that is cordoned too, and none that serves nobody yet", () => {
+  it("may be a cordoned one, but not one that does not serve yet", () => {
     expect(first(fleet(["a", 80, { ...LONG_ABOVE, state: "CORDONED" }]))).toEqual(["a SHED"]);
     expect(first(fleet(["a", 80, { isOverloaded: true, state: "CORDONED" }]))).toEqual(["a HOT"]);
     const leaving = plan(fleet(["a", 20, { isOverloaded: true, state: "DRAINING" }]));
@@ -151,18 +151,18 @@ describe("what leaves a full instance", () => {
   const left = (held: readonly PlanUnit[], candidate: Partial<PlanCandidate> = LONG_ABOVE) =>
     plan(aSnapshot([aCandidate("a", candidate), aCandidate("b"), aCandidate("c")], held)).moves.map(({ unit }) => unit);
 
-  it("is nothing that weighs nothing in the dimension it is full in", () => {
+  it("is no unit without load in the dimension that is full", () => {
     const heavy = Array.from({ length: 16 }, (_, index) => aUnit(`cpu-${index}`, "a", 0, { load: { ...ZERO_LOAD, milliCpu: 50 } }));
     expect(left([...units("a", 10, 5), ...heavy]).every((unit) => unit.startsWith("cpu-"))).toBe(true);
   });
 
-  it("is what comes next where one that should have left finds no seat", () => {
+  it("is the next unit if one that should leave has no instance to go to", () => {
     const pinned = { needs: { pinnedTo: ["a" as InstanceId] } };
     const held = [aUnit("a-fits", "a", 100, pinned), aUnit("a-1", "a", 60), aUnit("a-2", "a", 60), aUnit("a-rest", "a", 440, pinned)];
     expect(left(held).toSorted()).toEqual(["a-1", "a-2"]);
   });
 
-  it("is nothing of a group that is on several instances, or that has been moved already", () => {
+  it("is no unit of a group that is on several instances, or that has been moved already", () => {
     const spread = { needs: { together: "t" }, movingTo: "b" as InstanceId };
     const held = [aUnit("g1", "a", 100, spread), aUnit("g2", "b", 100, spread), ...units("a", 70, 10)];
     const moved = left(held);

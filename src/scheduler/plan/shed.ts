@@ -92,7 +92,7 @@ function sumOf(amounts: readonly number[], indexes: readonly number[]): number {
   return indexes.reduce((sum, index) => sum + (amounts[index] as number), 0);
 }
 
-/** What each move costs beside the load that it moves, as a load in one dimension: the share `moveCost` of the mean unit's. */
+/** What each move costs besides the load that it moves, as a load in one dimension: the share `moveCost` of the mean unit's. */
 function fixedCostIn({ book, policy }: Planning, dimension: number): number {
   return Math.floor(((book.limits.meanUnit[dimension] as number) * policy.moveCost) / WHOLE);
 }
@@ -196,7 +196,7 @@ interface Leaving extends Excess {
   readonly spare: Spare;
 }
 
-/** Selects the bundles that are to leave for one excess, at the least cost, and takes what they need from the spare moves. */
+/** Selects the groups that are to leave for one excess, at the least cost, and takes what they need from the spare moves. */
 function cheapest(
   planning: Planning,
   { candidate, urgency }: Relief,
@@ -223,7 +223,7 @@ interface Departure {
   readonly stuck: Set<AffinityGroup>;
 }
 
-/** Plans the move of one bundle; `stuck` if there is no instance for it, or the budget blocks it. */
+/** Plans the move of one group; `stuck` if there is no instance for it, or the budget blocks it. */
 function sendAway(planning: Planning, { candidate, urgency, reason, bounds, cause }: Relief, { group, stuck }: Departure): void {
   const found = findCandidate(planning, { group, cause, reason, bounds, except: candidate });
   if (found === undefined) return void stuck.add(group);
@@ -252,8 +252,8 @@ interface Exchange {
 
 /**
  * Lets one unit of a full instance change places with a smaller one of a less loaded instance, where no unit could leave
- * alone. The cheapest exchange that removes the whole excess is made, else the one that removes most. Whoever can move into
- * its new instance first, while both are there, does. Returns whether an exchange was made.
+ * alone. The cheapest exchange that removes the whole excess is made, else the one that removes most. The one that fits into
+ * its new instance while both are there moves first. Returns whether an exchange was made.
  */
 function swapOnce(planning: Planning, relief: Relief, excess: Excess): boolean {
   const exchange = bestExchange(planning, relief, excess);
@@ -316,7 +316,7 @@ function pairingOf(planning: Planning, { relief, excess, leaves, comes, partner 
       return would <= amount || would * WHOLE <= (book.capacityOf(candidate)[d] as number) * limit;
     });
   if (!after(partner, leaves, comes) || !after(relief.candidate, comes, leaves)) return undefined;
-  // The second of the two has to wait for room only: nothing else that keeps it away ends when the first one leaves.
+  // The second of the two may wait for room only: whatever else keeps it away does not end when the first one leaves.
   if (!book.isEligible(leaves, partner) || !book.isEligible(comes, relief.candidate)) return undefined;
   const [first, second] = [
     book.candidatesFor(leaves).admits(partner, book.limits.hard),

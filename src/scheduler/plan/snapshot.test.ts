@@ -50,25 +50,25 @@ describe("the hash of a snapshot", () => {
     ["unit", ofUnit({ id: "z" as UnitId })],
     ["workspace", ofUnit({ workspaceId: "z" as WorkspaceId })],
     ["owner", ofUnit({ owner: B })],
-    ["lack of an owner", ofUnit({ owner: undefined })],
+    ["missing owner", ofUnit({ owner: undefined })],
     ["epoch", ofUnit({ epoch: 2 })],
     ["load", ofUnit({ load: apps(12) })],
-    ["load of the moment", ofUnit({ recentLoad: apps(12) })],
-    ["lack of a load of the moment", ofUnit({ recentLoad: undefined })],
+    ["present load", ofUnit({ recentLoad: apps(12) })],
+    ["missing present load", ofUnit({ recentLoad: undefined })],
     ["move under way", ofUnit({ movingTo: A })],
     ["time of the last move", ofUnit({ movedAt: millis(9) })],
     ["hold", ofUnit({ doNotMoveUntil: millis(9) })],
     ["needs", ofUnit({ needs: { region: "us" } })],
-    ["lack of needs", ofUnit({ needs: undefined })],
+    ["missing needs", ofUnit({ needs: undefined })],
     ["clusters", ofUnit({ clusters: ["c"] })],
-    ["lack of clusters", ofUnit({ clusters: undefined })],
+    ["missing clusters", ofUnit({ clusters: undefined })],
     ["failures", ofUnit({ failed: { times: 2, at: NOON, to: B } })],
-    ["lack of failures", ofUnit({ failed: undefined })],
-  ])("is another with another %s", (_what, hash) => {
+    ["missing failures", ofUnit({ failed: undefined })],
+  ])("is another one with another %s", (_what, hash) => {
     expect(hash).not.toBe(HASH);
   });
 
-  it("tells what alone is said of a unit from nothing", () => {
+  it("differs if a unit has one optional field or none", () => {
     const plain = { needs: undefined, clusters: undefined, failed: undefined };
     const hashes = [{}, { needs: { region: "eu" } }, { clusters: ["c"] }, { failed: { times: 1, at: NOON, to: B } }].map((more) =>
       ofUnit({ ...plain, ...more }),
@@ -76,7 +76,7 @@ describe("the hash of a snapshot", () => {
     expect(new Set(hashes).size).toBe(4);
   });
 
-  it("does not take one row for another, or two for one", () => {
+  it("does not confuse one row with another, or two with one", () => {
     const of = (...units: readonly PlanUnit[]) => hashWith({ units });
     expect(of(aUnit("u", "a", 1, { movedAt: millis(5) }))).not.toBe(of(aUnit("u", "a", 1, { doNotMoveUntil: millis(5) })));
     expect(of(aUnit("u", "a", 1), aUnit("v", "a", 1))).not.toBe(of(aUnit("u", "a", 1)));

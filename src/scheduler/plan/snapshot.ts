@@ -6,7 +6,7 @@ import type { UnitNeeds } from "../../domain/needs.ts";
 import type { MetricsVerdict } from "../load/judge-metrics.ts";
 import type { Candidate } from "../place-unit.ts";
 
-/** An instance as the planner sees it. Its own `load` is not read: what it carries is the sum of its units. */
+/** An instance as the planner sees it. It has no load of its own: what it carries is the sum of its units. */
 export interface PlanCandidate extends Omit<Candidate, "load" | "occupied"> {
   /** The health verdict says that it is overloaded now. */
   readonly isOverloaded: boolean;

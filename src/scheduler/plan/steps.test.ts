@@ -39,7 +39,7 @@ describe("an instance that has long been above the bound", () => {
     expect(all.report.blockedBy).toEqual([]);
   });
 
-  it("waits until it has been so for half a day, and says how long it has", () => {
+  it("waits until that has lasted for half a day, and says how long it has", () => {
     const persistMs = 12 * HOUR_MS;
     const { moves, report } = plan(full({ aboveSince: millis(NOON - persistMs + 1) }));
     expect(moves).toEqual([]);
@@ -48,13 +48,13 @@ describe("an instance that has long been above the bound", () => {
     expect(plan(full({})).report.blockedBy).toMatchObject([{ rule: "PERSISTENCE", forMs: 0 }]);
   });
 
-  it("is known to be above since it was first seen so, and not when it is back", () => {
+  it("counts as above the bound since it was first measured so, until it is back", () => {
     expect([...nextAbove(full({}))]).toEqual([["a", NOON]]);
     expect([...nextAbove(full())]).toEqual([["a", NOON - 13 * HOUR_MS]]);
     expect([...nextAbove(aSnapshot([aCandidate("a", LONG_ABOVE)], []))]).toEqual([]);
   });
 
-  it("keeps units that have not cooled down, must not move, failed to, or are on their way, and says until when", () => {
+  it("keeps units that cool down, are held, failed to move or are on their way, and says until when", () => {
     const left = (change: Partial<PlanSnapshot["units"][number]>) => {
       const { moves, report } = plan(withUnits(full(), change));
       expect(moves).toEqual([]);
@@ -102,7 +102,7 @@ describe("an instance that has long been above the bound", () => {
     expect(report.withoutCandidate).toMatchObject([{ units: ["u"], reason: "SHED", answer: { rule: "NOTHING_FITS" } }]);
   });
 
-  it("is relieved in the dimension that is fullest", () => {
+  it("is relieved in its fullest dimension", () => {
     const heavy = aUnit("cpu", "a", 0, { load: { ...ZERO_LOAD, milliCpu: 200 } });
     const more = aUnit("cpu2", "a", 0, { load: { ...ZERO_LOAD, milliCpu: 600 } });
     const snapshot = aSnapshot([aCandidate("a", LONG_ABOVE), aCandidate("b")], [heavy, more, ...units("a", 10, 20)]);
@@ -120,7 +120,7 @@ describe("an instance that is overloaded now", () => {
     };
   };
 
-  it("sheds by what its units do now, four-fold, without waiting and without cooling down", () => {
+  it("sheds by the present load of its units, with four times the budget, without waiting and without cool-downs", () => {
     const { moves, report } = plan(withUnits(hot(), { movedAt: NOON }), { movesPerPlan: 6, movesPerInstance: 6 });
     expect(report.before.share).toBe(850_000);
     expect(report.bound).toBe(600_000);
@@ -128,7 +128,7 @@ describe("an instance that is overloaded now", () => {
     expect(moves.every(({ reason }) => reason === "HOT")).toBe(true);
   });
 
-  it("comes down to the bound, and by a fixed part where it is below that already", () => {
+  it("comes down to the bound, or by a fixed share if it is below that already", () => {
     expect(plan(hot(), { movesPerInstance: 100, movesPerPlan: 100 }).report.after.share).toBe(600_000);
     const below = withUnits(hot(), { recentLoad: apps(6) });
     const { report } = plan(below, { movesPerInstance: 100, movesPerPlan: 100 });
@@ -137,7 +137,7 @@ describe("an instance that is overloaded now", () => {
     expect(report.after.share).toBeGreaterThan(420_000);
   });
 
-  it("is helped although the fleet's total jumped, and not by load that is stale, in a freeze, or against do-not-move", () => {
+  it("is relieved although the fleet's total jumped, but not with stale metrics, in a freeze, or against a hold", () => {
     const jump = { kind: "distrusted", rule: "JUMP", dimension: "milliCpu", was: 1, is: 2, limit: 1 } as const;
     expect(plan(hot({ metrics: jump })).moves.length).toBeGreaterThan(0);
     const stale = { kind: "distrusted", rule: "STALE", newest: NOON, ageMs: 2, limitMs: 1 } as const;
@@ -161,7 +161,7 @@ describe("budgets", () => {
       { rule: "FREEZE", reason: "week-end", at: NOON, until: NOON + 1 },
     ],
     ["three failures", { outcomes: ["failed", "done", "failed", "failed"] }, { rule: "BREAKER", failed: 3, of: 4, limit: 3 }],
-  ])("stop what is voluntary for %s, and nothing that is forced", (_what, more, blockedBy) => {
+  ])("stop voluntary moves for %s, and no forced ones", (_what, more, blockedBy) => {
     const snapshot = { ...full(), ...more };
     const filling = { ...aSnapshot([aCandidate("a", { isFilling: true }), aCandidate("b")], units("b", 50, 10)), ...more };
     for (const each of [snapshot, filling])
@@ -173,13 +173,13 @@ describe("budgets", () => {
     expect(plan(drained).report.moves).toMatchObject({ FORCED: 55, SHED: 0 });
   });
 
-  it("do not bite for a freeze that is over, two failures, or failures long ago", () => {
+  it("do not block moves for a freeze that is over, two failures, or failures long ago", () => {
     const long = [...Array.from({ length: 20 }, () => "done" as const), "failed", "failed", "failed"] as const;
     for (const more of [{ freeze: { reason: "", until: NOON } }, { outcomes: ["failed", "failed"] as const }, { outcomes: long }])
       expect(plan({ ...full(), ...more }).moves.length).toBeGreaterThan(0);
   });
 
-  it("count what was moved in the last hour", () => {
+  it("count the moves of the last hour", () => {
     const recentMoves = Array.from({ length: 8 }, (_, index) => ({
       unit: `x${index}` as UnitId,
       from: "p" as InstanceId,
@@ -194,7 +194,7 @@ describe("budgets", () => {
     expect(instance.report.blockedBy).toMatchObject([{ rule: "INSTANCE_MOVES", subject: "a", used: 9, limit: 9 }]);
   });
 
-  it("hold each managed cluster and the share of workspaces", () => {
+  it("limit moves by managed cluster and by share of workspaces", () => {
     const cluster = plan(withUnits(full(), { clusters: ["c1", "c1"] }), { movesPerCluster: 3 });
     expect(cluster.moves).toHaveLength(3);
     expect(cluster.report.blockedBy).toMatchObject([{ rule: "CLUSTER_MOVES", subject: "c1", used: 3, asked: 1, limit: 3 }]);
@@ -211,7 +211,7 @@ describe("a new instance", () => {
       OTHERS.flatMap((name) => units(name, goal, 10)),
     );
 
-  it("is filled almost to the mean, from those above it, first with what the ring would put there", () => {
+  it("is filled almost to the mean, from instances above it, first with units that the ring would put there", () => {
     const { moves, report } = plan(fleet(), { movesPerPlan: 100, movesPerInstance: 100 });
     expect(report.mean).toBe(480_000);
     expect(moves).toHaveLength(45);
@@ -224,7 +224,7 @@ describe("a new instance", () => {
     expect(natural).toBeGreaterThan(30);
   });
 
-  it("counts what has to leave elsewhere among what it gets, and gets nothing while it is cordoned", () => {
+  it("counts units that must leave elsewhere towards what it gets, and gets nothing while it is cordoned", () => {
     const leaving = (state: "ACTIVE" | "CORDONED") =>
       aSnapshot(
         [aCandidate("old", { state: "DRAINING" }), aCandidate("new", { state, isFilling: true }), aCandidate("other")],
@@ -235,7 +235,7 @@ describe("a new instance", () => {
     expect(plan(leaving("CORDONED")).report.lowerBound).toMatchObject({ load: 500_000, toTarget: 500_000, moves: 30 });
   });
 
-  it("is left alone when it has its share, is not flagged, or is not ACTIVE yet", () => {
+  it("is left alone if it has its share, does not count as new, or is not ACTIVE yet", () => {
     const change = (candidate: Partial<PlanSnapshot["candidates"][number]>) => ({
       ...fleet(),
       candidates: fleet().candidates.map((each) => (each.id === "new" ? { ...each, ...candidate } : each)),
@@ -247,10 +247,10 @@ describe("a new instance", () => {
   });
 });
 
-describe("what lives together", () => {
+describe("units that live together", () => {
   const together = { needs: { together: "t" } };
 
-  it("comes together where most of it is, and moves as one", () => {
+  it("come together where most of them are, and move as one", () => {
     const candidates = ["a", "b", "c"].map((name) => aCandidate(name));
     const held = [
       aUnit("u1", "a", 10, together),
@@ -268,15 +268,15 @@ describe("what lives together", () => {
     expect(plan(drained).moves).toHaveLength(2);
   });
 
-  it("goes elsewhere as a whole where home has no room for all of it", () => {
+  it("go elsewhere as a whole if there is no room for all of them where most are", () => {
     const candidates = ["a", "b"].map((name) => aCandidate(name));
     const held = [aUnit("rest", "a", 600), aUnit("u1", "a", 200, together), aUnit("u2", undefined, 300, together)];
     expect(plan(aSnapshot(candidates, held)).moves.map(({ unit, to }) => `${unit} ${to}`)).toEqual(["u1 b", "u2 b"]);
   });
 });
 
-describe("what lives apart", () => {
-  it("is the units of a workspace: one of two that met leaves", () => {
+describe("units that live apart", () => {
+  it("are the units of a workspace: one of two on the same instance leaves", () => {
     const workspaceId = "w" as WorkspaceId;
     const held = [aUnit("u1", "a", 10, { workspaceId }), aUnit("u2", "a", 10, { workspaceId })];
     const { moves } = plan(aSnapshot([aCandidate("a"), aCandidate("b")], held));

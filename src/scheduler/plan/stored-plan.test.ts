@@ -15,8 +15,8 @@ const HEAD: PlanHead = { id: "p-1" as PlanId, goal: "rebalance", subject: "eu/sh
 const stored = storedPlanOf(made, HEAD);
 const MINUTE_MS = 60_000;
 
-describe("a plan that is kept", () => {
-  it("has what it was made from and what it says, and is good for an hour", () => {
+describe("a stored plan", () => {
+  it("has the hash of its snapshot and its report, and expires after an hour", () => {
     const { snapshotHash, planHash, moves, records } = made.plan;
     expect(moves).toHaveLength(3);
     expect(stored).toEqual({
@@ -27,7 +27,7 @@ describe("a plan that is kept", () => {
     expect("at" in stored).toBe(false);
   });
 
-  it("is told in the journal by who asked for what, and how many moves came of it", () => {
+  it("is in the journal with who asked for what, and how many moves it has", () => {
     const { snapshotHash, planHash, moves } = stored;
     expect(proposalOf({ ...stored, actor: "otto", goal: "drain", subject: "standard-1" })).toEqual({
       ...{ at: NOON, subject: "p-1", kind: "plan", verdict: "PROPOSED", rule: "DRAIN" },
@@ -52,13 +52,13 @@ describe("a plan that the scheduler would make", () => {
     moves: [{ ...first, ...change }, ...others],
   });
 
-  it("is proposed already while the same one stands", () => {
+  it("is proposed already while the same one has not expired", () => {
     expect(isProposed([stored], later)).toBe(true);
     expect(isProposed([{ ...stored, actor: "otto" }, stored], later)).toBe(true);
     expect(isProposed([], later)).toBe(false);
   });
 
-  it("is not when the one before has expired, was asked for by a person, or supposed something", () => {
+  it("is not if the one before has expired, was asked for by a person, or supposed another fleet", () => {
     expect(isProposed([stored], { ...later, createdAt: millis(NOON + HOUR_MS) })).toBe(false);
     expect(isProposed([{ ...stored, actor: "otto" }], later)).toBe(false);
     expect(isProposed([{ ...stored, goal: "drain" }], later)).toBe(false);
@@ -72,11 +72,11 @@ describe("a plan that the scheduler would make", () => {
     ["another reason", withFirst({ reason: "HOT" })],
     ["one move less", { ...later, moves: others }],
     ["another order", { ...later, moves: [...others, first] }],
-  ])("is not when it has %s", (_what, fresh) => {
+  ])("is not if it has %s", (_what, fresh) => {
     expect(isProposed([stored], fresh)).toBe(false);
   });
 
-  it("is proposed again not before the hour is over, also when it places units that have no instance", () => {
+  it("is proposed again only when the hour is over, also if it places units that have no instance", () => {
     const placing = withFirst({ from: undefined });
     expect(isProposed([{ ...placing, expiresAt: millis(later.createdAt + MINUTE_MS) }], placing)).toBe(true);
   });
@@ -87,7 +87,7 @@ describe("a plan that was asked for before", () => {
   const fresh = { ...drain, id: "p-2" as PlanId, createdAt: millis(NOON + HOUR_MS - 1) };
   const other = { ...drain, id: "p-3" as PlanId, moves: drain.moves.slice(1) };
 
-  it("stands while it wants the same for the same, and is not over", () => {
+  it("stands while its goal and moves are the same, and it has not expired", () => {
     expect(standingOf([other, drain], fresh)).toBe(drain);
     expect(standingOf([], fresh)).toBeUndefined();
     expect(standingOf([other], fresh)).toBeUndefined();
@@ -96,7 +96,7 @@ describe("a plan that was asked for before", () => {
     expect(standingOf([drain], { ...fresh, createdAt: millis(NOON + HOUR_MS) })).toBeUndefined();
   });
 
-  it("was interrupted when it empties the instance since it is emptied, and nobody carried it out to its end", () => {
+  it("was interrupted if it empties the instance, was made since that began, and was not carried out to its end", () => {
     const row = { name: "a", stateSince: NOON };
     const at = millis(NOON + HOUR_MS - 1);
     expect(interruptedOf([drain, other], row, at)).toEqual([drain, other]);

@@ -13,13 +13,13 @@ export interface PlanHead {
   readonly at: Millis;
 }
 
-/** For so long a person may think about a plan. Each move is checked again anyway; what was worth moving then may not be later. */
+/** How long a person may take to carry a plan out, in ms. Each move is checked again in any case, but it may not be worth making any more. */
 const GOOD_FOR_MS = 60 * 60_000;
 
-/** Who asks for the plans that nobody asks for. */
+/** The actor of plans that no person asked for. */
 export const SCHEDULER = "scheduler";
 
-/** A plan as it is kept. */
+/** A plan as it is stored. */
 export function storedPlanOf({ snapshot, plan, document }: MadePlan, { id, goal, subject, actor, at }: PlanHead): StoredPlan {
   const { snapshotHash, planHash, moves, records } = plan;
   return {
@@ -29,27 +29,27 @@ export function storedPlanOf({ snapshot, plan, document }: MadePlan, { id, goal,
   };
 }
 
-/** The journal's entry of a plan that was made; the plan itself holds what it rests on. */
+/** The journal's entry for a plan that was made; the plan itself holds what it rests on. */
 export function proposalOf(plan: StoredPlan): Decision {
   const { id, goal, subject, actor, snapshotHash, planHash, moves, createdAt } = plan;
   const details = { actor, goal, subject, class: plan.class, snapshotHash, planHash, moves: moves.length };
   return { at: createdAt, subject: id, kind: "plan", verdict: "PROPOSED", rule: goal.toUpperCase(), details };
 }
 
-/** The plan by which the scheduler has proposed the same moves already, if it still means it: one nobody carries out is not made anew each time. */
+/** The scheduler's plan that proposes the same moves already, if it has not expired: a plan that nobody carries out is not stored anew each cycle. */
 export function proposedOf(known: readonly StoredPlan[], fresh: StoredPlan): StoredPlan | undefined {
   const own = known.filter(({ actor, goal, expiresAt }) => actor === SCHEDULER && goal === "rebalance" && expiresAt > fresh.createdAt);
   return own.find(({ moves }) => textOf(moves) === textOf(fresh.moves));
 }
 
-/** The plan that wants the same moves for the same reason, and may be carried out still. */
+/** The plan with the same goal and the same moves, if it has not expired. */
 export function standingOf(known: readonly StoredPlan[], fresh: StoredPlan): StoredPlan | undefined {
   const { goal, subject, createdAt } = fresh;
   const same = known.filter((plan) => plan.goal === goal && plan.subject === subject && plan.expiresAt > createdAt);
   return same.find(({ moves }) => textOf(moves) === textOf(fresh.moves));
 }
 
-/** Plans to empty an instance, of those that were made since it is emptied, that nobody has carried out to their end. */
+/** The plans that empty an instance, were made since that began, and were not carried out to their end. */
 export function interruptedOf(
   known: readonly StoredPlan[],
   { name, stateSince }: Pick<Instance, "name" | "stateSince">,

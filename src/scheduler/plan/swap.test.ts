@@ -10,7 +10,7 @@ import type { PlanUnit } from "./snapshot.ts";
 
 const ringOf = createRingMemo()("eu/shared/public");
 const budgets = { ...DEFAULT_PLANNER_POLICY.budgets, workspaces: WHOLE };
-/** What is on these instances, of which the first has long been too full. */
+/** A snapshot of these instances, of which the first has long been too full. */
 const plan = (held: readonly PlanUnit[], policy: Partial<PlannerPolicy> = {}, others: readonly string[] = ["b"]) =>
   planMoves(aSnapshot([aCandidate("a", LONG_ABOVE), ...others.map((name) => aCandidate(name))], held), {
     policy: { ...DEFAULT_PLANNER_POLICY, budgets, ...policy },
@@ -27,14 +27,14 @@ describe("two units that change places", () => {
     expect(steps(held)).toEqual([expect.stringMatching(/^a-\d+ b SWAP$/), "b-140 a SWAP"]);
   });
 
-  it("are those that help most where none suffice", () => {
+  it("are those that help most if none suffice", () => {
     const held = [...FULL, aUnit("b-210", "b", 210), aUnit("b-230", "b", 230), fixed("b-rest", "b", 160)];
     const { moves, report } = plan(held);
     expect(moves.map(({ unit }) => unit).toSorted()).toEqual([expect.stringMatching(/^a-/), "b-210"]);
     expect(report.after).toMatchObject({ worst: "a", share: 730_000, above: 0 });
   });
 
-  it("leave the other instance within what is shed to, and are no exchange of equals", () => {
+  it("leave the other instance within `shedTo`, and are not of equal size", () => {
     // 135 instead of 260 would make 725 of 600, where 724 are meant.
     expect(steps([...FULL, aUnit("b-135", "b", 135), fixed("b-rest", "b", 465)])).toEqual([]);
     expect(steps([...FULL, aUnit("b-136", "b", 136), fixed("b-rest", "b", 464)])).toHaveLength(2);
@@ -49,7 +49,7 @@ describe("two units that change places", () => {
     ]);
   });
 
-  it("go in the order in which there is room for both: first who leaves the full one, unless there is room for the other only", () => {
+  it("move in the order that fits: first the one that leaves the full instance, unless only the other one fits", () => {
     const wide = (name: string, applications: number, milliCpu: number, more: Partial<PlanUnit> = {}) =>
       aUnit(name, name.charAt(0), 0, { load: { ...ZERO_LOAD, applications, milliCpu }, ...more });
     const stays = { doNotMoveUntil: millis(NOON + 1) };
@@ -59,11 +59,11 @@ describe("two units that change places", () => {
     ];
     expect(steps(held(0))).toEqual(["a-out b SWAP", "b-back a SWAP"]);
     expect(steps(held(300))).toEqual(["b-back a SWAP", "a-out b SWAP"]);
-    // Where neither can be there with the other, nobody moves.
+    // If neither fits while the other is still there, nothing moves.
     expect([steps(held(300, 150)).length, steps(held(300, 151)).length]).toEqual([2, 0]);
   });
 
-  it("never bring together what has to live apart, also where the other one could go first", () => {
+  it("never bring together what has to live apart, even if the other one could go first", () => {
     const apart = { needs: { apart: "g" } };
     const held = (rest: Partial<PlanUnit>) => [
       ...[aUnit("a-240", "a", 240, apart), fixed("a-rest", "a", 520)],
@@ -73,7 +73,7 @@ describe("two units that change places", () => {
     expect(steps(held(apart))).toEqual([]);
   });
 
-  it("are looked for on so many of the least loaded instances", () => {
+  it("are searched on a number of the least loaded instances", () => {
     const held = [...FULL, aUnit("b-180", "b", 180), fixed("b-rest", "b", 420), fixed("c-rest", "c", 590)];
     expect(steps(held, { swapTargets: 1 }, ["b", "c"])).toEqual([]);
     expect(steps(held, { swapTargets: 2 }, ["b", "c"])).toHaveLength(2);

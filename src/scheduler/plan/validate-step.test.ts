@@ -26,18 +26,18 @@ const said = { actor: "otto", reason: "test", at: NOON };
 const hold = { pin: undefined, hold: { ...said, until: millis(NOON + HOUR_MS) } };
 const freeze = { ...said, name: "f", schedule: undefined, durationMs: HOUR_MS };
 
-describe("a step of a plan, looked at again", () => {
+describe("a step of a plan that is validated again", () => {
   it("may be made while the rows are as they were", () => {
     expect(judge(aFacts([A, B], [X]))).toEqual({
       ...{ kind: "go", from: A.id, ceiling: loadVector(() => 900), isLive: false, source: "ACTIVE" },
     });
   });
 
-  it("has been made where the unit is there already, whoever made it", () => {
+  it("counts as made if the unit is there already, whoever moved it", () => {
     expect(judge(aFacts([A, B], [{ ...X, unit: { ...X.unit, owner: B.id, epoch: 9 } }]))).toEqual({ kind: "there" });
   });
 
-  it("does not try again soon where a move of the unit failed, and says so", () => {
+  it("is not tried again soon after a move of the unit to there failed, and says so", () => {
     const failure = (hoursAgo: number) => ({ failures: [{ unit: X.unit.id, to: B.id, at: millis(NOON - hoursAgo * HOUR_MS) }] });
     const why = "b: FAILED_BEFORE: a move of it there failed not long ago";
     expect(judge(aFacts([A, B], [X], failure(5)))).toEqual({ kind: "dropped", why });
@@ -88,12 +88,12 @@ describe("a step of a plan, looked at again", () => {
     ],
   ] as const)("is dropped when %s", (_what, facts, why) => expect(judge(facts)).toEqual({ kind: "dropped", why }));
 
-  it("that is forced is made in spite of a freeze, a hold and bad metrics", () => {
+  it("is made in spite of a freeze, a hold and bad metrics if it is forced", () => {
     const facts = aFacts([A, B], [{ ...X, directive: hold }], { freezes: [freeze], instanceLoads: [] });
     expect(judge(facts, move({ reason: "FORCED" }))).toMatchObject({ kind: "go" });
   });
 
-  it("that is one half of an exchange is not made alone", () => {
+  it("is not made alone if it is one half of an exchange", () => {
     expect(judge(aFacts([A, B], [X]), move({ reason: "SWAP" }))).toEqual({
       kind: "dropped",
       why: "what should change places with it is not in the plan",
@@ -106,21 +106,21 @@ describe("a step of a plan, looked at again", () => {
     const out = move({ unit: LEAVES.unit.id, reason: "SWAP" });
     const back = move({ unit: COMES.unit.id, from: B.id, to: A.id, reason: "SWAP" });
     const exchange = [out, back];
-    /** 860 of 900 on the one instance, so much on the other. */
+    /** 860 of 900 on the one instance, the given load on the other. */
     const held = (leaves = LEAVES, comes = COMES, other = 460, over = {}) =>
       aFacts([A, B], [leaves, aUnitRow("a-rest", "a", 600), comes, aUnitRow("b-rest", "b", other)], over);
     const at = (row: typeof LEAVES, owner: InstanceId) => ({ ...row, unit: { ...row.unit, owner, epoch: 9 } });
     const judged = (facts: PlanningFacts, step: PlannedMove, policy = LAX) => openCarryingOut(facts, NOON, policy).judge(step, exchange);
     const follows = expect.stringContaining("it follows when what changes places with it has left: a: it would be at 100 %");
 
-    it("is made where it fits and the other half will, which follows once it has left", () => {
+    it("is made if it fits and the other half will, which follows once it has left", () => {
       expect(judged(held(), out)).toMatchObject({ kind: "go", from: A.id });
       expect(judged(held(), back)).toEqual({ kind: "dropped", why: follows });
       expect(judged(held({ ...LEAVES, movingTo: B.id }), back)).toEqual({ kind: "dropped", why: follows });
       expect(judged(held(at(LEAVES, B.id)), back)).toMatchObject({ kind: "go", from: B.id });
     });
 
-    it("is not begun where the other half would not fit, or may not go: one of them would fill its target for nothing", () => {
+    it("is not begun if the other half would not fit, or may not go: half an exchange would only fill its target", () => {
       const rest = (load: number) => aFacts([A, B], [LEAVES, aUnitRow("a-rest", "a", load), COMES, aUnitRow("b-rest", "b", 460)]);
       expect(judged(rest(760), out)).toMatchObject({ kind: "go" });
       const cannot = (why: string) => ({
@@ -132,7 +132,7 @@ describe("a step of a plan, looked at again", () => {
       expect(judged(held(LEAVES, at(COMES, B.id)), out)).toEqual(cannot("it was moved since"));
     });
 
-    it("takes of budgets for both halves with the first, and nothing with the second", () => {
+    it("uses the budget of both halves with the first, and none with the second", () => {
       const strict = { ...LAX, budgets: { ...LAX.budgets, movesPerInstance: 1 } };
       expect(judged(held(), out, strict)).toMatchObject({ kind: "dropped", why: expect.stringContaining("INSTANCE_MOVES") });
       const moves = [{ unit: LEAVES.unit.id, from: A.id, to: B.id, reason: "SWAP", at: NOON } as const];
@@ -149,7 +149,7 @@ describe("a step of a plan, looked at again", () => {
       expect(both.judge(move({ unit: small.unit.id }))).toMatchObject({ kind: "go" });
     });
 
-    it("is begun only where all that changes places with it will fit together", () => {
+    it("is begun only if everything that changes places with it will fit together", () => {
       const other = aUnitRow("other", "b", 140);
       const two = [out, back, { ...back, unit: other.unit.id }];
       const judgedBeside = (rest: number) => {
@@ -163,13 +163,13 @@ describe("a step of a plan, looked at again", () => {
     });
   });
 
-  it("of a unit without owner is left to the scheduler", () => {
+  it("is left to the scheduler if the unit has no owner", () => {
     const facts = aFacts([A, B], [aUnitRow("y", undefined, 10)]);
     const step = { ...move({ reason: "FORCED", epoch: 0, from: undefined }), unit: "u-y" as PlannedMove["unit"] };
     expect(judge(facts, step)).toMatchObject({ kind: "dropped", why: expect.stringContaining("the scheduler places it") });
   });
 
-  it("counts the steps before it: what they fill, and the budgets they use up", () => {
+  it("counts the steps before it: the load they bring, and the budget they use", () => {
     const units = unitRows("a", 10, 100);
     const steps = units.map(({ unit }) => move({ unit: unit.id, reason: "FORCED" }));
     const carrying = openCarryingOut(aFacts([A, B], units), NOON);
@@ -190,19 +190,19 @@ describe("a step of a plan, looked at again", () => {
     });
   });
 
-  it("is told with the state of the instance that it leaves", () => {
+  it("is returned with the state of the instance that it leaves", () => {
     const facts = aFacts([B, aRow("a", { state: "CORDONED" })], [X]);
     expect(judge(facts)).toMatchObject({ kind: "go", source: "CORDONED" });
     expect(judge(aFacts([B], [X]), move({ reason: "FORCED" }))).toMatchObject({ kind: "go", source: undefined });
   });
 
-  it("is dropped where the target's version is no longer safe", () => {
+  it("is dropped if the target's version is no longer safe", () => {
     expect(judge(aFacts([A, aRow("b", { version: "3.5.0" })], [X]))).toEqual({
       ...{ kind: "dropped", why: "b: FLOOR: a version at or above the floor is wanted, it has one below it" },
     });
   });
 
-  it("that helps an overloaded instance is made although the fleet's load jumped, and has four times the budget", () => {
+  it("is made although the fleet's load jumped if it relieves an overloaded instance, with four times the budget", () => {
     const [one, other] = unitRows("a", 2, 100) as [typeof X, typeof X];
     const state = { aboveSince: {}, overloadedSince: {}, reference: { total: loadVector(() => 1) } };
     expect(judge(aFacts([A, B], [X], { state }))).toMatchObject({
@@ -216,7 +216,7 @@ describe("a step of a plan, looked at again", () => {
     expect(carrying.judge(move({ unit: other.unit.id }))).toMatchObject({ kind: "dropped" });
   });
 
-  it("that is forced, or of nobody, uses up no budget", () => {
+  it("uses no budget if it is forced, or if its unit is gone", () => {
     const [one, other] = unitRows("a", 2, 100) as [typeof X, typeof X];
     const carrying = openCarryingOut(aFacts([A, B], [one, other]), NOON);
     carrying.made(move({ unit: one.unit.id, reason: "FORCED" }));
@@ -225,7 +225,7 @@ describe("a step of a plan, looked at again", () => {
     expect(carrying.judge(move({ unit: other.unit.id }))).toMatchObject({ kind: "go" });
   });
 
-  it("is told in the journal with its own record, and with none where the plan chose otherwise", () => {
+  it("is in the journal with its own record, and with none if the plan chose another instance", () => {
     const made = makePlan(aFacts([A, B], unitRows("a", 3, 100)), { kind: "drain", instance: A }, { at: NOON });
     const plan = storedPlanOf(made, { id: "p-1" as PlanId, goal: "drain", subject: "a", actor: "otto", at: NOON });
     for (const step of plan.moves) {
@@ -237,7 +237,7 @@ describe("a step of a plan, looked at again", () => {
     expect(moveDecision(plan, { ...first!, to: C.id, from: undefined }, said).details).toMatchObject({ record: null });
   });
 
-  it("to an instance nobody knows is dropped without harm", () => {
+  it("is dropped if its target is unknown", () => {
     expect(judge(aFacts([A, B], [X]), move({ to: "(one more)" as InstanceId }))).toMatchObject({ kind: "dropped" });
   });
 });

@@ -6,13 +6,13 @@ import { addLoad, type LoadVector, loadVector, ZERO_LOAD } from "../../domain/lo
 import type { MoveKind } from "../../domain/move.ts";
 import type { MoveReason, PlanGoal, PlannedMove, StoredPlan } from "../../domain/plan.ts";
 import { type Ineligible, NO_CONSTRAINTS, type PlacementConstraints, whyNotEligible } from "../eligibility.ts";
-import { type Held, type Refusal, whyNot } from "../place-unit.ts";
+import { type LoadedInstance, type Refusal, whyNot } from "../place-unit.ts";
 import { refusalText } from "../refusal-text.ts";
 import { ceilingOf } from "../utilisation.ts";
 import { failedAt } from "./affinity-groups.ts";
 import { assembleSnapshot, type PlanningFacts } from "./assemble.ts";
 import { type AskedMoves, openBudget, type Urgency } from "./budget.ts";
-import { partnersOf } from "./carried.ts";
+import { partnersOf } from "./carried-steps.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
 import { blockedByText } from "./reason-text.ts";
 import type { MoveRecord } from "./record.ts";
@@ -20,7 +20,7 @@ import type { PlanUnit } from "./snapshot.ts";
 
 /** What becomes of one step of a plan, judged by the rows as they are now. */
 export type StepVerdict =
-  /** It may be made, if the target stays within this; `isLive`: something of it stands where it is, and only a live move may move it. */
+  /** It may be made if the target stays within `ceiling`. `isLive`: something of the unit is deployed, so only a live move may move it. */
   | {
       readonly kind: "go";
       readonly from: InstanceId;
@@ -28,19 +28,19 @@ export type StepVerdict =
       readonly isLive: boolean;
       readonly source: InstanceState | undefined;
     }
-  /** It is where it should go: somebody made the step, and may not have heard that it was made. */
+  /** The unit is at its target already: the step was made, even if nobody learnt of it. */
   | { readonly kind: "there" }
   | { readonly kind: "dropped"; readonly why: string };
 
 export interface CarryingOut {
-  /** `exchange`: every step, it among them, of those by which units change places; empty for any other step. */
+  /** `exchange`: all steps of the exchange that it belongs to, itself included; empty for any other step. */
   judge(move: PlannedMove, exchange?: readonly PlannedMove[]): StepVerdict;
-  /** Counts a step that was made: the target is fuller, budgets are used up, by the first step of an exchange for all of it. */
+  /** Counts a step that was made: it fills its target and uses the budget. The first step of an exchange uses the budget for all of it. */
   made(move: PlannedMove, exchange?: readonly PlannedMove[]): void;
 }
 
 /**
- * Looks at a plan's steps again before they are made. The plan was right for its snapshot; since then units may have been moved,
+ * Validates a plan's steps again before they are made. The plan was right for its snapshot; since then units may have been moved,
  * pinned or held, instances filled or frozen, and budgets used up by other plans.
  */
 export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAULT_PLANNER_POLICY): CarryingOut {
@@ -55,14 +55,14 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
   const { hardLimit } = policy.placement;
   const stateOf = (id: InstanceId): InstanceState | undefined => snapshot.candidates.find((candidate) => candidate.id === id)?.state;
   const nameOf = (id: string): string => facts.instances.find((instance) => instance.id === id)?.name ?? id;
-  const heldOf = (id: InstanceId): Held | undefined => {
+  const loadedInstance = (id: InstanceId): LoadedInstance | undefined => {
     const candidate = snapshot.candidates.find((each) => each.id === id);
     if (candidate === undefined) return undefined;
     const { state, traits, capacity } = candidate;
     return { id, state, ...(traits === undefined ? {} : { traits }), capacity, load: loads.get(id) ?? ZERO_LOAD };
   };
   const begun = new Set<string>();
-  const droppedBy = (move: PlannedMove, target: Held | undefined): Dropped | undefined => {
+  const droppedBy = (move: PlannedMove, target: LoadedInstance | undefined): Dropped | undefined => {
     const unit = units.get(move.unit);
     return whyDropped(move, {
       at,
@@ -79,18 +79,18 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
   const whyNoExchange = (move: PlannedMove, exchange: readonly PlannedMove[]): string | undefined => {
     if (move.reason === "SWAP" && partnersOf(move, exchange).length === 0) return "what should change places with it is not in the plan";
     const ahead = exchange.filter((each) => !hasBegun(each));
-    const dropped = whyNoPartner(move, ahead, { loadOf, heldOf, droppedBy });
+    const dropped = whyNoPartner(move, ahead, { loadOf, loadedInstance, droppedBy });
     return dropped && `what should change places with it cannot: ${dropText(dropped, nameOf)}`;
   };
   return {
     judge(move, exchange = []) {
       if (isThere(move)) return { kind: "there" };
-      const target = heldOf(move.to);
+      const target = loadedInstance(move.to);
       const dropped = droppedBy(move, target);
-      if (dropped !== undefined) return { kind: "dropped", why: `${follows(move, exchange, dropped)}${dropText(dropped, nameOf)}` };
+      if (dropped !== undefined) return { kind: "dropped", why: `${postponedPrefix(move, exchange, dropped)}${dropText(dropped, nameOf)}` };
       const { from } = move;
       if (from === undefined) return { kind: "dropped", why: "it has no instance: the scheduler places it as soon as one has room" };
-      const why = whyNoExchange(move, exchange) ?? blockedByOn(move, exchange.some(hasBegun) ? [] : asked(move, from, exchange));
+      const why = whyNoExchange(move, exchange) ?? whyBlocked(move, exchange.some(hasBegun) ? [] : asked(move, from, exchange));
       if (why !== undefined) return { kind: "dropped", why };
       const ceiling = ceilingOf(target?.capacity ?? ZERO_LOAD, hardLimit);
       return { kind: "go", from, ceiling, isLive: deployed.has(move.unit), source: stateOf(from) };
@@ -109,11 +109,11 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
     return exchange.flatMap((each) => (each.from === undefined ? [] : askedOf(units.get(each.unit), each, each.from)));
   }
 
-  function follows(move: PlannedMove, exchange: readonly PlannedMove[], { rule }: Dropped): string {
-    return rule === "REFUSED" && partnersOf(move, exchange).some((partner) => !isThere(partner)) ? FOLLOWS : "";
+  function postponedPrefix(move: PlannedMove, exchange: readonly PlannedMove[], { rule }: Dropped): string {
+    return rule === "REFUSED" && partnersOf(move, exchange).some((partner) => !isThere(partner)) ? POSTPONED : "";
   }
 
-  function blockedByOn({ reason }: PlannedMove, asked: readonly AskedMoves[]): string | undefined {
+  function whyBlocked({ reason }: PlannedMove, asked: readonly AskedMoves[]): string | undefined {
     if (reason === "FORCED") return undefined;
     const urgency: Urgency = reason === "HOT" ? "hot" : "voluntary";
     const blockedBy = budget.gate(urgency) ?? budget.whyNot(asked, urgency);
@@ -122,8 +122,8 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
 }
 
 /**
- * Which budget a live move takes of. What has to leave an instance that is emptied is a drain; of one that failed an evacuation, for
- * nobody serves its users meanwhile; all else could wait.
+ * Which budget a live move uses. A forced move away from an instance that is being emptied is a drain. Away from one that failed it is an
+ * evacuation, because nobody serves its users meanwhile. Every other move could wait.
  */
 export function kindOf(goal: PlanGoal, reason: MoveReason, source: InstanceState | undefined): MoveKind {
   if (reason !== "FORCED") return "voluntary";
@@ -134,20 +134,24 @@ export function kindOf(goal: PlanGoal, reason: MoveReason, source: InstanceState
 /** Where units of an exchange are, and would be. */
 interface ExchangeFacts {
   readonly loadOf: (unit: PlannedMove["unit"]) => LoadVector;
-  readonly heldOf: (instance: InstanceId) => Held | undefined;
-  readonly droppedBy: (move: PlannedMove, target: Held | undefined) => Dropped | undefined;
+  readonly loadedInstance: (instance: InstanceId) => LoadedInstance | undefined;
+  readonly droppedBy: (move: PlannedMove, target: LoadedInstance | undefined) => Dropped | undefined;
 }
 
 /**
- * Whether the other half of an exchange would fit once this half has left: made alone, one of them would fill its target for nothing.
- * `ahead`: the steps of the exchange that were not begun.
+ * Why the other half of an exchange could not follow once this half has left; `undefined`: it could. Half an exchange would only fill its
+ * target. `ahead`: the steps of the exchange that were not begun.
  */
-function whyNoPartner(move: PlannedMove, ahead: readonly PlannedMove[], { loadOf, heldOf, droppedBy }: ExchangeFacts): Dropped | undefined {
+function whyNoPartner(
+  move: PlannedMove,
+  ahead: readonly PlannedMove[],
+  { loadOf, loadedInstance, droppedBy }: ExchangeFacts,
+): Dropped | undefined {
   const sum = (moves: readonly PlannedMove[]) => moves.reduce((total, { unit }) => addLoad(total, loadOf(unit)), ZERO_LOAD);
   const leaves = sum(ahead.filter(({ from }) => from === move.from));
   for (const partner of partnersOf(move, ahead)) {
     const others = sum(ahead.filter(({ unit, from }) => from === partner.from && unit !== partner.unit));
-    const target = heldOf(partner.to);
+    const target = loadedInstance(partner.to);
     const load = loadVector((dimension) => (target?.load[dimension] ?? 0) - leaves[dimension] + others[dimension]);
     const dropped = droppedBy(partner, target && { ...target, load });
     if (dropped !== undefined) return dropped;
@@ -155,8 +159,8 @@ function whyNoPartner(move: PlannedMove, ahead: readonly PlannedMove[], { loadOf
   return undefined;
 }
 
-/** How the reason begins why a step is left that is asked for when the other half of its exchange has left. */
-const FOLLOWS = "it follows when what changes places with it has left: ";
+/** How the reason begins for a step that waits until the other half of its exchange has left. */
+const POSTPONED = "it follows when what changes places with it has left: ";
 
 function askedOf(unit: PlanUnit | undefined, { to }: PlannedMove, from: InstanceId): readonly AskedMoves[] {
   return [{ units: unit === undefined ? [] : [unit], from, to }];
@@ -167,7 +171,7 @@ function constraintsOf(unit: PlanUnit | undefined, at: Millis, policy: PlannerPo
   return { ...NO_CONSTRAINTS, needs: unit.needs === undefined ? [] : [unit.needs], failedAt: failedAt(unit, { at, policy }) };
 }
 
-/** The journal's entry of a step that is made: the record of the plan's choice, who had it carried out, and under which plan. */
+/** The journal's entry for a step that is made: the record of the plan's choice, who had it carried out, and under which plan. */
 export function moveDecision(plan: StoredPlan, move: PlannedMove, said: { readonly at: Millis; readonly actor: string }): Decision {
   const records = plan.records as readonly MoveRecord[];
   const record = records.find(({ units, answer }) => units.includes(move.unit) && answer.chosen === move.to) ?? null;
@@ -205,7 +209,7 @@ export interface CurrentRows {
   readonly unit: PlanUnit | undefined;
   readonly constraints: PlacementConstraints;
   /** The instance it should go to, with what it carries now, moves towards it included. */
-  readonly target: Held | undefined;
+  readonly target: LoadedInstance | undefined;
   /** No instance is filled beyond this, ppm. */
   readonly hardLimit: number;
   readonly isFrozen: boolean;
@@ -221,9 +225,9 @@ export type Dropped =
   | { readonly rule: "REFUSED"; readonly refusal: Refusal };
 
 /**
- * Looks at a move once more before it starts; `undefined`: it may. The plan was right for its snapshot. Since then somebody may
- * have moved the unit, pinned it, or filled its place, so each move is held against its own rows, and other moves of the plan
- * do not fall with it. A forced move may start in a freeze and in spite of do-not-move.
+ * Why a move may not start; `undefined`: it may. The plan was right for its snapshot. Since then somebody may have moved the unit,
+ * pinned it, or filled its target. So each move is checked against its own rows, and one that is dropped does not drop the others. A
+ * forced move may start in a freeze and in spite of do-not-move.
  */
 export function whyDropped(move: PlannedMove, rows: CurrentRows): Dropped | undefined {
   const { unit, target } = rows;

@@ -24,9 +24,9 @@ export interface SplitPolicy {
   readonly largestUnit: number;
   /** Groups of namespaces of a cluster that is itself too large: at least so many for each part it would fill. */
   readonly groupsPerPart: number;
-  /** Merging waits until the parts would still have this much room, ppm, */
+  /** Parts are merged only if the remaining ones would have at least this share to spare, ppm. */
   readonly mergeSlack: number;
-  /** and have had it for so long. */
+  /** How long that must have been so, in ms. */
   readonly mergeAfterMs: number;
 }
 

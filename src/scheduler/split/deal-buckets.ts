@@ -14,7 +14,7 @@ const FULL = 950_000;
 /**
  * Deals buckets to parts. As everywhere, the hash proposes and the recorded deal decides: a bucket that has a part keeps it. A new
  * bucket, or one whose part is given up, goes to the part that rendezvous hashing prefers among those that stay even with
- * it, else to the lightest; larger ones first. A part that is new is filled almost to the mean from the heaviest, as a new instance is.
+ * it, else to the lightest. Larger buckets go first. A new part is filled almost to the mean from the heaviest, as a new instance is.
  *
  * Rendezvous hashing alone leaves parts of a few dozen buckets 1.3 to 2 times as heavy as the mean (`bench/placement`).
  */
@@ -69,7 +69,7 @@ function lightestOf(parts: readonly number[], weights: readonly number[]): numbe
   return parts.reduce((a, b) => ((weights[b] as number) < (weights[a] as number) ? b : a), 0);
 }
 
-/** Takes from the heaviest part the largest bucket that neither overfills the new one nor leaves the giver short. */
+/** Takes from the heaviest part the largest bucket that neither overfills the new part nor takes too much from the giver, again and again. */
 function fill({ sized, deal, weights, put }: Dealing, part: number, mean: number): void {
   const goal = (mean * FULL) / WHOLE;
   while ((weights[part] as number) < goal) {

@@ -6,7 +6,7 @@ import { DEFAULT_SPLIT_POLICY, partsFor } from "./buckets.ts";
 export interface SplitState {
   /** How many parts the workspace has. */
   readonly parts: number;
-  /** Since when it could have done with fewer. */
+  /** Since when fewer parts would have been enough. */
   readonly roomySince?: Millis | undefined;
 }
 
@@ -18,9 +18,8 @@ export interface SplitQuestion {
 }
 
 /**
- * How many parts a workspace should have. It is split as soon as a part would be larger than a unit may be. It is merged by
- * one part when fewer would do with 40 % to spare, and have done for seven days: merging moves a part of it, and so does
- * splitting it again.
+ * How many parts a workspace should have. It gets more as soon as a part would be larger than a unit may be. It loses one when fewer
+ * parts would have been enough for seven days with 40 % to spare: losing a part moves what is in it, and so does splitting it again.
  */
 export function nextParts({ parts, roomySince }: SplitState, question: SplitQuestion, policy = DEFAULT_SPLIT_POLICY): SplitState {
   const { now, load, target } = question;

@@ -7,14 +7,14 @@ import { loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import { reviewDecision } from "../review.ts";
 import { aRow, aUnitRow } from "../testing/facts.ts";
 import { NOON } from "../testing/snapshots.ts";
-import { isChange, largestUnit, planSplit, type SplitCapacity, type Splitting, splitCapacity } from "./plan-split.ts";
+import { differsFromRecorded, largestUnit, planSplit, type SplitCapacity, type Splitting, splitCapacity } from "./plan-split.ts";
 import { splitDecision } from "./split-decision.ts";
 
 const DAY_MS = 86_400_000;
 /** A unit may have a quarter of it: 100 applications. */
 const AMPLE: SplitCapacity = { now: NOON, target: { ...ZERO_LOAD, applications: 400_000 }, candidates: 10 };
 
-/** So many applications in each of so many environments, all in one part. */
+/** A number of applications in each of a number of environments, all in one part. */
 function aSplitting(environments: number, each: number, over: Partial<Splitting> = {}): Splitting {
   const names = Array.from({ length: environments }, (_, index) => `e${String(index).padStart(2, "0")}`);
   const applications = names.flatMap((environment) =>
@@ -30,7 +30,7 @@ function aSplitting(environments: number, each: number, over: Partial<Splitting>
   };
 }
 
-/** As it is once a plan was carried out: parts that were placed keep what they have. */
+/** The workspace once a plan was carried out: parts that were placed keep what they have. */
 function afterwards(before: Splitting, plan: NonNullable<ReturnType<typeof planSplit>>, isPlaced: boolean): Splitting {
   const applications = before.applications.map((application) => {
     const key = bucketKeys(application).find((each) => plan.deal[each] !== undefined) ?? "";
@@ -44,11 +44,11 @@ function afterwards(before: Splitting, plan: NonNullable<ReturnType<typeof planS
 }
 
 describe("a workspace that is too large for one unit", () => {
-  it("stays one while it takes no more than a quarter of what the smallest instance should carry", () => {
+  it("stays one unit while it takes no more than a quarter of what the smallest instance should carry", () => {
     expect(planSplit(aSplitting(10, 10), AMPLE)).toBeUndefined();
   });
 
-  it("is cut evenly by environment before anything of it was placed", () => {
+  it("is split evenly by environment before anything of it was placed", () => {
     const plan = planSplit(aSplitting(40, 10), AMPLE);
     expect(plan).toMatchObject({ parts: 4, roomySince: undefined, held: [] });
     const counts = [0, 1, 2, 3].map((part) => Object.values(plan?.deal ?? {}).filter((each) => each === part).length);
@@ -57,13 +57,13 @@ describe("a workspace that is too large for one unit", () => {
     expect(Object.keys(plan?.deal ?? {})).toContain("cluster e00");
   });
 
-  it("is cut by groups of namespaces where one environment alone is too large", () => {
+  it("is split by groups of namespaces if one environment alone is too large", () => {
     const plan = planSplit(aSplitting(1, 300), AMPLE);
     expect(plan?.parts).toBe(3);
     expect(Object.keys(plan?.deal ?? {}).every((key) => key.startsWith("cluster e00 group "))).toBe(true);
   });
 
-  it("keeps what was placed where it is, and says so; what comes goes to a part that is new", () => {
+  it("keeps what was placed where it is, and says so; what comes goes to a new part", () => {
     const placed = aSplitting(40, 10);
     const plan = planSplit({ ...placed, units: placed.units.map((unit) => ({ ...unit, isPlaced: true })) }, AMPLE);
     expect(plan?.parts).toBe(4);
@@ -92,19 +92,19 @@ describe("a workspace that is too large for one unit", () => {
     expect(plan?.deal["cluster new0"]).toBe(split.openPart);
   });
 
-  it("is news once, and not again while nothing changes", () => {
+  it("is a change once, and not again while nothing changes", () => {
     for (const isPlaced of [false, true]) {
       const before = aSplitting(40, 10);
       const plan = planSplit(before, AMPLE) as NonNullable<ReturnType<typeof planSplit>>;
-      expect(isChange(plan, before)).toBe(true);
+      expect(differsFromRecorded(plan, before)).toBe(true);
       const split = afterwards(before, plan, isPlaced);
       const again = planSplit(split, AMPLE) as typeof plan;
-      expect(isChange(again, split)).toBe(false);
+      expect(differsFromRecorded(again, split)).toBe(false);
       expect(again.held).toEqual([]);
-      expect(isChange({ ...again, openPart: 7 }, split)).toBe(true);
-      expect(isChange({ ...again, roomySince: NOON }, split)).toBe(true);
-      expect(isChange({ ...again, deal: { ...again.deal, "cluster e00": 9 } }, split)).toBe(true);
-      expect(isChange({ ...again, deal: { ...again.deal, more: 1 } }, split)).toBe(true);
+      expect(differsFromRecorded({ ...again, openPart: 7 }, split)).toBe(true);
+      expect(differsFromRecorded({ ...again, roomySince: NOON }, split)).toBe(true);
+      expect(differsFromRecorded({ ...again, deal: { ...again.deal, "cluster e00": 9 } }, split)).toBe(true);
+      expect(differsFromRecorded({ ...again, deal: { ...again.deal, more: 1 } }, split)).toBe(true);
     }
   });
 
@@ -112,13 +112,13 @@ describe("a workspace that is too large for one unit", () => {
     const before = aSplitting(40, 10);
     const plan = planSplit(before, AMPLE) as NonNullable<ReturnType<typeof planSplit>>;
     const split = afterwards(before, plan, true);
-    expect(isChange({ ...plan, parts: plan.parts + 1 }, split)).toBe(true);
+    expect(differsFromRecorded({ ...plan, parts: plan.parts + 1 }, split)).toBe(true);
     const { "cluster e00": gone, ...rest } = plan.deal;
-    expect(isChange({ ...plan, deal: rest }, split)).toBe(true);
-    expect(isChange({ ...plan, deal: { ...rest, more: gone as number } }, split)).toBe(true);
+    expect(differsFromRecorded({ ...plan, deal: rest }, split)).toBe(true);
+    expect(differsFromRecorded({ ...plan, deal: { ...rest, more: gone as number } }, split)).toBe(true);
   });
 
-  it("is cut by what each application is known to hold, and where that is not known by its share of what all do", () => {
+  it("is split by the resources of each application, or by its share of all if they are not known", () => {
     const capacity = { ...AMPLE, target: { ...ZERO_LOAD, cachedResources: 400 } };
     const holding = (resources: (environment: string) => number | undefined) => {
       const whole = aSplitting(2, 10);
@@ -143,7 +143,7 @@ describe("a workspace that is too large for one unit", () => {
     expect(planSplit(grown, AMPLE)).toMatchObject({ parts: 4, held: [], deal: split.deal });
   });
 
-  it("counts what is shared by all in full: a load of which each application has a part is not lost", () => {
+  it("counts the whole load of all applications, rounding each one's share up", () => {
     const whole = aSplitting(2, 3);
     const units = [{ part: 0, isPlaced: false, load: { ...ZERO_LOAD, milliCpu: 5 } }];
     const plan = planSplit({ ...whole, units }, { ...AMPLE, target: { ...ZERO_LOAD, milliCpu: 8 } });
@@ -151,7 +151,7 @@ describe("a workspace that is too large for one unit", () => {
     expect(planSplit({ ...whole, applications: [], units }, AMPLE)).toBeUndefined();
   });
 
-  it("has a bucket that nobody dealt where most of its applications are, among equals in the first part", () => {
+  it("has a bucket without a part where most of its applications are, in the first part among equals", () => {
     const placed = (...parts: readonly number[]): Splitting => ({
       ...{ parts: 2, openPart: 0, roomySince: undefined, deal: {} },
       applications: parts.map((part) => ({ part, environment: "e", namespace: "n", resources: undefined, hasClusterScoped: false })),
@@ -179,7 +179,7 @@ describe("a workspace that is too large for one unit", () => {
     expect(open(2, 40, 39)).toBe(1);
   });
 
-  it("comes together by a part at a time, a week after fewer would do with room to spare, unless the part was placed", () => {
+  it("loses one part at a time, after fewer would have done for a week with room to spare, unless the part was placed", () => {
     const before = aSplitting(40, 10);
     const split = afterwards(before, planSplit(before, AMPLE) as NonNullable<ReturnType<typeof planSplit>>, false);
     const small = { ...split, units: split.units.map((unit) => ({ ...unit, load: { ...ZERO_LOAD, applications: 10_000 } })) };
@@ -193,7 +193,7 @@ describe("a workspace that is too large for one unit", () => {
     expect(planSplit(placed, week)).toMatchObject({ parts: 4, roomySince: NOON, deal: small.deal });
   });
 
-  it("gives every bucket a part that there is, and never moves what was placed, whatever its shape", () => {
+  it("gives every bucket an existing part, and never moves what was placed, whatever its shape", () => {
     const shape = fc.record({
       environments: fc.integer({ min: 1, max: 12 }),
       each: fc.integer({ min: 1, max: 60 }),
@@ -229,7 +229,7 @@ describe("a workspace that is too large for one unit", () => {
 describe("the journal of splitting", () => {
   const subject = "u-1" as UnitId;
 
-  it("has an entry when the number of parts changes, which gives the recorded number when it is asked again (P5)", () => {
+  it("has an entry when the number of parts changes, from which that number follows again (P5)", () => {
     const before = aSplitting(40, 10);
     const plan = planSplit(before, { ...AMPLE, candidates: 3 }) as NonNullable<ReturnType<typeof planSplit>>;
     const load = before.units[0]?.load ?? ZERO_LOAD;
@@ -248,7 +248,7 @@ describe("the journal of splitting", () => {
     expect(splitDecision({ subject, before: split, plan, load, capacity: AMPLE })).toBeUndefined();
   });
 
-  it("says that parts came together", () => {
+  it("says that parts were merged", () => {
     const before = aSplitting(40, 10);
     const split = afterwards(before, planSplit(before, AMPLE) as NonNullable<ReturnType<typeof planSplit>>, false);
     const load = { ...ZERO_LOAD, applications: 40_000 };
@@ -265,7 +265,7 @@ describe("what a class offers to parts", () => {
   const small = aRow("a", { capacity: { ...loadVector(() => 1_000), milliCpu: 0 } });
   const large = aRow("b", { capacity: loadVector(() => 4_000) });
 
-  it("is what the smallest ACTIVE instance should carry: the mean, and 60 % at least", () => {
+  it("is what the smallest ACTIVE instance should carry: the mean, but at least 60 %", () => {
     expect(splitCapacity({ instances: [small, large], units: [] }, NOON)).toEqual({
       ...{ now: NOON, target: { ...loadVector(() => 600), milliCpu: 0 }, candidates: 2 },
     });
@@ -275,7 +275,7 @@ describe("what a class offers to parts", () => {
     expect(splitCapacity({ instances: [{ ...large, state: "CORDONED" }], units: [] }, NOON)).toBeUndefined();
   });
 
-  it("lets a unit have a quarter of that, and anything where nobody knows the capacity", () => {
+  it("lets a unit have a quarter of that, and any load if there is no capacity to compare with", () => {
     const capacity = splitCapacity({ instances: [small, large], units: [] }, NOON) as SplitCapacity;
     expect(largestUnit(capacity)).toEqual({ ...loadVector(() => 150), milliCpu: Number.MAX_SAFE_INTEGER });
   });

@@ -8,7 +8,7 @@ import { type Bucket, bucketsOf, DEFAULT_SPLIT_POLICY, type SplitApplication } f
 import { dealBuckets } from "./deal-buckets.ts";
 import { nextParts } from "./next-parts.ts";
 
-/** A workspace with its parts, as far as splitting goes. */
+/** A workspace and its parts: what splitting is decided by. */
 export interface Splitting {
   readonly parts: number;
   readonly openPart: number;
@@ -38,7 +38,7 @@ export interface SplitPlan extends Pick<Splitting, "parts" | "openPart" | "roomy
   readonly held: readonly string[];
 }
 
-/** A part stays open to new buckets up to this much of the mean part. */
+/** A part takes new buckets until it carries this much of the mean part, ppm. */
 const OPEN = 1_050_000;
 
 /**
@@ -46,7 +46,7 @@ const OPEN = 1_050_000;
  *
  * Buckets are dealt as `dealBuckets` says, but only where nothing is deployed: a bucket of a part that was placed stays there, and
  * none is sent into a part that was placed. New buckets go to the lightest part until that is even with the others. So a workspace
- * that waits for an instance is split at once, one that is served grows into its new parts, and parts are given up that never were placed.
+ * that waits for an instance is split at once, one that is served grows into its new parts, and parts that were never placed are given up.
  */
 export function planSplit(splitting: Splitting, capacity: SplitCapacity): SplitPlan | undefined {
   const { parts: was, roomySince, units } = splitting;
@@ -71,7 +71,7 @@ export function planSplit(splitting: Splitting, capacity: SplitCapacity): SplitP
   };
 }
 
-/** What is told of each application, and its share of what is measured for all of them together. */
+/** Each application with its own counts, and an equal share of what is measured for all of them together. */
 function applicationsOf({ applications }: Splitting, load: LoadVector): readonly SplitApplication[] {
   const share = (amount: number): number => Math.ceil(amount / Math.max(1, applications.length));
   const mean = loadVector((dimension) => share(load[dimension]));
@@ -104,15 +104,15 @@ function openPartOf({ openPart }: Splitting, buckets: readonly Bucket[], { parts
 }
 
 /** Whether a plan changes anything that is recorded. */
-export function isChange(plan: SplitPlan, { parts, openPart, roomySince, deal }: Splitting): boolean {
+export function differsFromRecorded(plan: SplitPlan, { parts, openPart, roomySince, deal }: Splitting): boolean {
   const keys = Object.keys(plan.deal);
   const isSameDeal = keys.length === Object.keys(deal).length && keys.every((key) => plan.deal[key] === deal[key]);
   return !(plan.parts === parts && plan.openPart === openPart && plan.roomySince === roomySince && isSameDeal);
 }
 
 /**
- * What a class offers to parts of a workspace. The smallest ACTIVE instance should carry what all carry in the mean, or 60 % where they
- * carry less: a fleet that is nearly empty is no reason to cut anybody up. `undefined`: no instance takes units.
+ * What a class offers to parts of a workspace. The smallest ACTIVE instance should carry the mean of all, or 60 % if they carry less: a
+ * nearly empty fleet is no reason to split a workspace. `undefined`: no instance takes units.
  */
 export function splitCapacity(facts: Pick<PlanningFacts, "instances" | "units">, now: SplitCapacity["now"]): SplitCapacity | undefined {
   const active = facts.instances.filter(({ state }) => state === "ACTIVE");
@@ -126,7 +126,7 @@ export function splitCapacity(facts: Pick<PlanningFacts, "instances" | "units">,
   return { now, target, candidates: active.length };
 }
 
-/** Whoever takes more than this in any dimension is larger than a unit may be. */
+/** A unit with more than this in any dimension is larger than a unit may be. */
 export function largestUnit({ target }: SplitCapacity): LoadVector {
   return loadVector((dimension) =>
     target[dimension] > 0 ? Math.floor((target[dimension] * DEFAULT_SPLIT_POLICY.largestUnit) / WHOLE) : Number.MAX_SAFE_INTEGER,

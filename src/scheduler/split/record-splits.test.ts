@@ -52,7 +52,7 @@ describe("a workspace of 2,000 applications on 40 clusters", () => {
     return row?.units ?? [];
   };
 
-  it("fits on no instance, and is served by four once it is split: evenly, each cluster by one, new applications where theirs are", async () => {
+  it("fits on no instance, and is served by four once it is split: evenly, each cluster by one, new applications with those of their cluster", async () => {
     await addInstances(4);
     await record();
     await split();
@@ -75,7 +75,7 @@ describe("a workspace of 2,000 applications on 40 clusters", () => {
     expect(journal.map(reviewDecision)).toEqual([true, true]);
   });
 
-  it("is left as it is by whoever looks again, and by a class without instances", async () => {
+  it("is not changed by a second run, nor by a class without instances", async () => {
     await record();
     await split();
     expect(await parts()).toEqual([]);

@@ -5,7 +5,7 @@ import type { Store } from "../../store/port.ts";
 import type { SplitRow } from "../../store/split/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { PlanningFacts } from "../plan/assemble.ts";
-import { isChange, largestUnit, planSplit, type Splitting, splitCapacity } from "./plan-split.ts";
+import { differsFromRecorded, largestUnit, planSplit, type Splitting, splitCapacity } from "./plan-split.ts";
 import { splitDecision } from "./split-decision.ts";
 
 export interface SplittingDeps {
@@ -14,7 +14,7 @@ export interface SplittingDeps {
   readonly log: Log;
 }
 
-/** Looks at each large workspace of a class and records into which parts it is split. Who loses a race is looked at in the next cycle. */
+/** Decides for each large workspace of a class into which parts it is split, and records that. One that changed meanwhile waits for the next cycle. */
 export async function splitLarge({ store, ids, log }: SplittingDeps, facts: PlanningFacts, at: Millis, signal: AbortSignal): Promise<void> {
   const capacity = splitCapacity(facts, at);
   if (capacity === undefined) return;
@@ -22,7 +22,7 @@ export async function splitLarge({ store, ids, log }: SplittingDeps, facts: Plan
     const before = splittingOf(row);
     const plan = planSplit(before, capacity);
     const first = row.units[0];
-    if (plan === undefined || first === undefined || !isChange(plan, before)) continue;
+    if (plan === undefined || first === undefined || !differsFromRecorded(plan, before)) continue;
     const load = row.units.reduce((sum, unit) => addLoad(sum, unit.load), ZERO_LOAD);
     const decision = splitDecision({ subject: first.id, before, plan, load, capacity });
     const { parts, openPart, roomySince, deal } = plan;

@@ -26,7 +26,7 @@ interface Split {
   readonly capacity: SplitCapacity;
 }
 
-/** The journal's entry of a workspace that has another number of parts from now on; `undefined`: it has as many as before. */
+/** The journal's entry for a workspace whose number of parts changes; `undefined`: it does not change. */
 export function splitDecision({ subject, before, plan, load, capacity }: Split): Decision | undefined {
   if (plan.parts === before.parts) return undefined;
   const { roomySince = null } = before;

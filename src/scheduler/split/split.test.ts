@@ -16,8 +16,8 @@ const app = (cluster: string, namespace: string, load: number, hasClusterScoped 
 });
 const sum = (buckets: readonly Bucket[]) => buckets.reduce((total, { load }) => total + load.applications, 0);
 
-describe("cutting a workspace", () => {
-  it("leaves clusters whole that are no larger than a unit may be", () => {
+describe("splitting a workspace into buckets", () => {
+  it("keeps clusters whole that are no larger than a unit may be", () => {
     const buckets = bucketsOf([app("c2", "x", 60), app("c1", "x", 50), app("c1", "y", 50)], TARGET);
     expect(buckets).toEqual([
       { key: "cluster c1", cluster: "c1", load: apps(100) },
@@ -25,7 +25,7 @@ describe("cutting a workspace", () => {
     ]);
   });
 
-  it("cuts a cluster that is larger into groups of namespaces, each namespace whole, and what is cluster-scoped in one", () => {
+  it("splits a larger cluster into groups of namespaces, each namespace whole, with all that is cluster-scoped in one group", () => {
     const held = Array.from({ length: 60 }, (_, index) => app("c1", `n${index % 30}`, 6, index % 20 === 0));
     const buckets = bucketsOf(held, TARGET);
     expect(buckets.length).toBeGreaterThan(8);
@@ -135,13 +135,13 @@ describe("dealing buckets to parts", () => {
   const dealt = (loads: readonly number[], parts: number, known: Readonly<Record<string, number>> = {}) =>
     Object.fromEntries(dealBuckets(sized(...loads), parts, new Map(Object.entries(known))));
 
-  it("gives what makes any part uneven to the lightest", () => {
+  it("gives a bucket that would make every part uneven to the lightest", () => {
     expect(dealt([60, 50], 2)).toEqual({ k60: 0, k50: 1 });
     expect(dealt([90, 6, 4], 2)).toEqual({ k90: 0, k6: 1, k4: 1 });
     expect(dealt([80, 70, 60], 3)).toMatchObject({ k80: 0 });
   });
 
-  it("fills a new part from the heaviest with the largest that neither overfills it nor leaves the giver short", () => {
+  it("fills a new part from the heaviest with the largest bucket that neither overfills it nor takes too much from the giver", () => {
     const known = { k40: 0, k30: 0, k20: 0, k10: 1 };
     expect(dealt([40, 30, 20, 10], 3, known)).toEqual({ ...known, k30: 2 });
     // A third is 333: 350 is too much, and what is left of 480 without 170 is too little.
@@ -149,7 +149,7 @@ describe("dealing buckets to parts", () => {
     expect(dealt([100], 2, { k100: 0 })).toEqual({ k100: 0 });
   });
 
-  it("deals anew what was in a part that there is no more, and what never had one", () => {
+  it("deals buckets anew whose part does not exist any more, or that never had one", () => {
     const { k30, ...others } = dealt([50, 30, 20], 2, { k50: 0, k20: 1, k30: 2 });
     expect([k30, others]).toEqual([1, { k50: 0, k20: 1 }]);
     expect(dealt([50, 40, 5], 2, { k50: 0, k40: 1 })).toMatchObject({ k50: 0, k40: 1 });
@@ -176,7 +176,7 @@ describe("how many parts", () => {
     expect(ask(900, 2)).toEqual({ parts: 9 });
   });
 
-  it("is one fewer when that has been enough with 40 % to spare for seven days", () => {
+  it("is one fewer when fewer have been enough for seven days, with 40 % to spare", () => {
     expect(ask(180, 4)).toEqual({ parts: 4, roomySince: NOON });
     expect(ask(180, 4, NOON - 7 * DAY + 1)).toEqual({ parts: 4, roomySince: NOON - 7 * DAY + 1 });
     expect(ask(180, 4, NOON - 7 * DAY)).toEqual({ parts: 3 });

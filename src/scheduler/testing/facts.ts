@@ -57,7 +57,7 @@ export function unitRows(owner: string, count: number, each: number, over: Parti
   return Array.from({ length: count }, (_, index) => aUnitRow(`${owner}-${String(index).padStart(2, "0")}`, owner, each, over));
 }
 
-/** Facts of which every instance has just reported what its units are planned with. */
+/** Facts in which every instance has just reported a load. */
 export function aFacts(instances: readonly Instance[], units: readonly PlanningUnit[], over: Partial<PlanningFacts> = {}): PlanningFacts {
   return {
     ...{ class: CLASS, floor: "3.5.1" },

@@ -3,7 +3,7 @@ import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import { type LoadVector, loadVector } from "../../domain/load.ts";
 import type { MoveReason } from "../../domain/plan.ts";
 import { FIRST_WEIGHTS } from "../load/cpu-weights.ts";
-import { type CountedLoad, type Taken, takeSample } from "../load/take-sample.ts";
+import { type CountedLoad, type SampledLoads, takeSample } from "../load/take-sample.ts";
 import { assembleSnapshot, type ClassState, type PlanningFacts, type PlanningUnit, presentLoads } from "../plan/assemble.ts";
 import { makePlan } from "../plan/make-plan.ts";
 import { nextClassState } from "../plan/next-class-state.ts";
@@ -12,9 +12,9 @@ import { dominantShare } from "../utilisation.ts";
 import { aFacts, aRow, aUnitRow } from "./facts.ts";
 import { NOON } from "./snapshots.ts";
 
-/** What came of a workspace that grew from one application to a thousand within an hour, on an instance that was 70 % full. */
+/** What happens when a workspace grows from one application to a thousand within an hour, on an instance that is 70 % full. */
 export interface Growth {
-  /** Minutes into the growth: its instance passed 90 % of its capacity, a plan for it came, and it was within 90 % for good. */
+  /** Minutes into the growth until its instance passed 90 % of its capacity, until a plan relieved it, and until it was within 90 % for good. */
   readonly fullAt: number | undefined;
   readonly plannedAt: number | undefined;
   readonly relievedAt: number | undefined;
@@ -35,8 +35,8 @@ const CAPACITY: LoadVector = { ...loadVector(() => 10_000_000), applications: 2_
 const MILLI_CPU = 2.5;
 
 /**
- * Lets it grow in simulated time, through samples, the class's memory and plans as they are made from rows; moves of a plan have
- * ended when the next is made. `hasGate` off forgets every overload before it opens the gate.
+ * Simulates it with samples, the class's state and plans that are made from rows; the moves of a plan have ended when the next one is
+ * made. Without `hasGate` every overload is forgotten before plans may move units because of it.
  */
 export function simulateGrowth(hasGate: boolean): Growth {
   const ringOf = createRingMemo()("growth");
@@ -85,9 +85,9 @@ interface Moment extends Pick<PlanningFacts, "instances" | "state"> {
   readonly applicationsOf: (row: PlanningUnit) => number;
 }
 
-/** Rows after one look at every instance: what was measured of each unit, and of all together. */
+/** Rows after one sample of every instance: what was measured of each unit, and of all together. */
 function measure(rows: readonly PlanningUnit[], { at, instances, state, applicationsOf }: Moment): PlanningFacts {
-  const taken = new Map<string, Taken["units"][number]>();
+  const taken = new Map<string, SampledLoads["units"][number]>();
   const instanceLoads = instances.map(({ id }) => {
     const units = rows.filter(({ unit }) => unit.owner === id).map((row) => countedOf(row, applicationsOf(row)));
     const applicationsIn = ({ destinations }: CountedLoad): number => destinations.reduce((sum, { applications }) => sum + applications, 0);

@@ -66,7 +66,7 @@ export function aSnapshot(candidates: readonly PlanCandidate[], held: readonly P
   };
 }
 
-/** Has been above the bound for as long as it takes. */
+/** An instance that has been above the bound for long enough to shed. */
 export const LONG_ABOVE: Partial<PlanCandidate> = { aboveSince: millis(NOON - 13 * HOUR_MS) };
 
 const state = fc.constantFrom<InstanceState[]>("ACTIVE", "ACTIVE", "ACTIVE", "ACTIVE", "CORDONED", "DRAINING", "WARMING");

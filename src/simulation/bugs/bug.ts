@@ -7,9 +7,9 @@ export interface Bug {
   readonly name: string;
   readonly about: string;
   readonly property: Property;
-  /** The scenario in which it is looked for. */
+  /** The scenario whose runs have to find it. */
   readonly scenario: string;
-  /** A seed that found it; absent: the first one did. Whatever changes the order of calls changes it, and then the hunt goes on from the first. */
+  /** A seed that found it; absent: the first one did. A change of the order of calls makes it useless; then the hunt goes on from seed 1. */
   readonly seed?: number;
   readonly breaker: Breaker;
 }
@@ -19,6 +19,6 @@ export const withPorts =
   (change: (ports: Ports) => Partial<Ports>): Breaker =>
   (ports) => ({ ...ports, ...change(ports) });
 
-/** Shows the mover's decisions another world than there is. */
+/** Makes the mover decide by another world than there is. */
 export const seeing = (blur: (world: MoveWorld, move: Parameters<Ports["decide"]>[0]) => MoveWorld): Breaker =>
   withPorts(({ decide }) => ({ decide: (move, world) => decide(move, blur(world, move)) }));

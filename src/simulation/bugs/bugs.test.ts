@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { BUGS } from "./bugs.ts";
 import { huntBug, renderHunts } from "./hunt.ts";
 
-/** Far fewer than the thousand that are allowed: a bug that takes longer makes every commit wait, and deserves a sharper scenario. */
+/** Far fewer than the thousand that `--hunt` allows: a bug that takes longer makes every commit wait, and needs a scenario that finds it sooner. */
 const LONGEST_HUNT = 60;
 
 it("finds each deliberate bug through the property named for it", async () => {

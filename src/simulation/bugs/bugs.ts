@@ -15,7 +15,7 @@ import { REDIRECT_BUGS } from "./redirect-bugs.ts";
 
 type Change<T extends ObservedObject> = (objects: ManagedObjects<T>) => Partial<ManagedObjects<T>>;
 
-/** Replaces methods of what every engine cluster's Applications are written through. */
+/** Replaces methods of the port through which the Applications of every engine cluster are written. */
 const ofApplications =
   (change: Change<NonNullable<ReturnType<EngineApplications["get"]>>>): Breaker =>
   (ports) => ({
@@ -42,7 +42,7 @@ const STRANGER = "u-stranger";
 const BUGS_AT_REST: readonly Bug[] = [
   {
     name: "two-subjects",
-    about: "a register is written with a second subject beside the owner's account",
+    about: "an owner binding is written with a second subject besides the owner's account",
     ...{ property: "I1", scenario: "steady" },
     breaker: ofBindings(({ create }) => ({
       create: (manifest, signal) =>
@@ -54,7 +54,7 @@ const BUGS_AT_REST: readonly Bug[] = [
   },
   {
     name: "wrong-owner",
-    about: "a register names another account than the owner's",
+    about: "an owner binding names another account than the owner's",
     ...{ property: "I8", scenario: "steady" },
     breaker: ofBindings(({ create }) => ({
       create: (manifest, signal) => create({ ...manifest, subjects: [{ kind: "ServiceAccount", name: STRANGER }] }, signal),
@@ -62,7 +62,7 @@ const BUGS_AT_REST: readonly Bug[] = [
   },
   {
     name: "epoch-forgotten",
-    about: "a patch leaves out the epoch that it was decided under, and what stood there goes",
+    about: "a patch writes epoch 0 instead of the epoch under which it was decided",
     ...{ property: "I7", scenario: "steady" },
     breaker: ofApplications(({ patch }) => ({
       patch: (at, steps, signal) =>
@@ -80,7 +80,7 @@ const BUGS_AT_REST: readonly Bug[] = [
   },
   {
     name: "neighbour-deleted",
-    about: "with an Application that is deleted goes another one beside it",
+    about: "whoever deletes an Application deletes another one of the same instance with it",
     ...{ property: "I2", scenario: "steady" },
     breaker: ofApplications(({ delete: remove, list, patch }) => ({
       async delete(at, preconditions, signal) {
@@ -104,7 +104,7 @@ const BUGS_AT_REST: readonly Bug[] = [
   },
   {
     name: "failure-remembered",
-    about: "an Application that follows Git again after a move was given up keeps the failure of the sync that the move had stopped",
+    about: "an Application that follows Git again after its move was given up keeps the failed sync that the move had stopped",
     ...{ property: "settled", scenario: "move-given-up", seed: 3 },
     breaker: ofApplications(({ patch }) => ({
       patch: (at, steps, signal) =>
@@ -117,7 +117,7 @@ const BUGS_AT_REST: readonly Bug[] = [
   },
   {
     name: "outdated-sync-kept",
-    about: "a sync that fails goes on with the source it was begun with, whatever its user wants by now",
+    about: "a failing sync is retried with the source that it began with, although its user wants another one by now",
     ...{ property: "settled", scenario: "failing-syncs" },
     breaker: ofApplications(({ patch }) => ({
       patch: (at, steps, signal) =>
@@ -130,7 +130,7 @@ const BUGS_AT_REST: readonly Bug[] = [
   },
   {
     name: "stopped-sync-remembered",
-    about: "a sync that was ended for another source counts as an attempt when its user wants that source again",
+    about: "a sync that was ended because its source changed counts as an attempt when its user wants that source again",
     ...{ property: "settled", scenario: "failing-syncs", seed: 5 },
     breaker: ofApplications(({ patch }) => ({
       patch: (at, steps, signal) =>
@@ -143,7 +143,7 @@ const BUGS_AT_REST: readonly Bug[] = [
   },
   {
     name: "right-sync-ended",
-    about: "a change of the spec ends a sync that deploys what its user wants again",
+    about: "a change of the spec ends a running sync although it deploys what its user wants",
     ...{ property: "whole", scenario: "failing-syncs" },
     breaker: ofApplications(({ get, patch }) => ({
       patch: (at, steps, signal) => patch(at, get(at)?.sync.state?.phase === "Running" ? [...steps, TERMINATE] : steps, signal),
@@ -151,7 +151,7 @@ const BUGS_AT_REST: readonly Bug[] = [
   },
   {
     name: "events-only",
-    about: "hints of the database are all that is listened to: nothing is swept",
+    about: "the scheduler relies on the database's notifications alone: nothing is swept",
     ...{ property: "settled", scenario: "database-fail-over", seed: 35 },
     breaker: (ports) => ({
       ...ports,
@@ -168,7 +168,7 @@ const BUGS_AT_REST: readonly Bug[] = [
   },
   {
     name: "late-acknowledgement",
-    about: "Applications are acknowledged under the epoch before, which the store drops, again and again",
+    about: "Applications are acknowledged under the previous epoch: the store ignores that, so it is repeated for ever",
     ...{ property: "quiet", scenario: "steady" },
     breaker(ports) {
       const { shards } = ports.store;
@@ -182,7 +182,7 @@ const BUGS_AT_REST: readonly Bug[] = [
   },
 ];
 
-/** Those of deployments, of hand-overs, of hand-overs from where one had just led, and of much together. */
+/** Those of deployments, of hand-overs, of fail-overs from the target of a move, and those that only drawn scenarios found first. */
 export const BUGS: readonly Bug[] = [...BUGS_AT_REST, ...MOVE_BUGS, ...REDIRECT_BUGS, ...DRAWN_BUGS];
 
 function unlessDeleting<T extends ObservedObject>(found: T | undefined): T | undefined {

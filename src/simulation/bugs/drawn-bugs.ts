@@ -1,16 +1,16 @@
 import { type Bug, seeing } from "./bug.ts";
 
-/** Mistakes that only several things together show, and that scenarios drawn anew for each seed were the first to find. */
+/** Mistakes that show only when several things come together; scenarios that are drawn for each seed found them first. */
 export const DRAWN_BUGS: readonly Bug[] = [
   {
-    name: "home-unseen",
-    about: "a move takes the namespace of its unit for there, whatever became of it",
+    name: "own-namespace-unseen",
+    about: "a move does not see that the unit's own namespace is gone",
     ...{ property: "I4", scenario: "move-ended-namespaces", seed: 33 },
     breaker: seeing((world) => ({ ...world, isNamespaceGone: false })),
   },
   {
     name: "leftovers-kept",
-    about: "a move leaves on its target what stood there for deployments that are gone",
+    about: "a move leaves Applications on its target whose deployments are gone",
     ...{ property: "settled", scenario: "move-back", seed: 9 },
     breaker: seeing((world) => ({
       ...world,

@@ -4,14 +4,14 @@ import { runSeed } from "../run.ts";
 import { loadScenario } from "../scenarios/load.ts";
 import type { Bug } from "./bug.ts";
 
-/** How a deliberate bug fared. */
+/** What came of the search for one deliberate bug. */
 export interface Hunt {
   readonly bug: Bug;
   /** Runs until it was found through its property; absent: it never was. */
   readonly runs: number | undefined;
   readonly seed: number | undefined;
   readonly violation: Violation | undefined;
-  /** Of one core. */
+  /** CPU time. */
   readonly seconds: number;
 }
 
@@ -32,7 +32,7 @@ export async function huntBug(bug: Bug, longest: number, first?: number): Promis
   return { bug, runs: undefined, seed: undefined, violation: undefined, seconds: seconds() };
 }
 
-/** One line for each bug: through what it was found, and how many seeds that took. */
+/** One line for each bug: the property, scenario and seed that found it, and how long that took. */
 export function renderHunts(hunts: readonly Hunt[]): string {
   const rows = hunts.map(({ bug, seed, violation, seconds }) => [
     ...[bug.name, bug.property, bug.scenario, seed === undefined ? "never" : `seed ${seed}`, `${seconds.toFixed(1)} s`],

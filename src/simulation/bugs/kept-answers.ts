@@ -1,7 +1,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { ManagedCluster } from "../../mover/port.ts";
 
-/** What was answered goes on being answered for so long: as over one connection, which leads to one of several API servers. */
+/** Repeats an answer for so long, as if all questions went over one connection, which leads to one of several API servers. */
 export function keptFor(ms: number, clock: Pick<Clock, "monotonicMs">, ask: ManagedCluster["ask"]): ManagedCluster["ask"] {
   const kept = new Map<string, { readonly atMs: number; readonly answers: ReturnType<ManagedCluster["ask"]> }>();
   return (user, namespace, signal) => {

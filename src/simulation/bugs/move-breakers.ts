@@ -12,20 +12,20 @@ import { withPorts } from "./bug.ts";
 type Decide = Ports["decide"];
 type Move = Parameters<Decide>[0];
 
-/** In the one phase only. */
+/** Shows another world in this one phase only. */
 export const inPhase =
   (phase: Move["phase"], blur: (world: MoveWorld, move: Move) => MoveWorld) =>
   (world: MoveWorld, move: Move): MoveWorld =>
     move.phase === phase ? blur(world, move) : world;
 
-/** Shows every Application on the source otherwise. */
+/** Changes how the mover sees every Application on the source. */
 export const mapSource = (world: MoveWorld, change: (observation: ApplicationObservation) => ApplicationObservation): MoveWorld => ({
   ...world,
   onSource: world.onSource.map(change),
   pairs: world.pairs.map((pair) => (pair.source === undefined ? pair : { ...pair, source: change(pair.source) })),
 });
 
-/** Shows every Application on the target otherwise. */
+/** Changes how the mover sees every Application on the target. */
 export const mapTarget = (world: MoveWorld, change: (observation: ApplicationObservation) => ApplicationObservation): MoveWorld => ({
   ...world,
   onTarget: world.onTarget.map(change),
@@ -41,7 +41,7 @@ export const writing = (spoil: (write: SidedWrite, pairs: readonly Pair[]) => Si
     },
   }));
 
-/** Replaces methods of what Applications are read and written through in a move. */
+/** Replaces methods of the port through which a move reads and writes Applications. */
 export const ofObservations = (change: (observations: Observations) => Partial<Observations>): Breaker =>
   withPorts(({ observations }) => ({
     observations: {
@@ -52,7 +52,7 @@ export const ofObservations = (change: (observations: Observations) => Partial<O
     },
   }));
 
-/** As an application that syncs by itself has it. */
+/** The sync policy of an application that syncs by itself. */
 export const AUTOMATED = { prune: true, selfHeal: true, allowEmpty: true };
 
 /** Gives a copy the last operation of its source, however that ended. */
@@ -68,7 +68,7 @@ export function withFailure(each: SidedWrite, pairs: readonly Pair[]): SidedWrit
   return { ...each, write: { ...write, patch } };
 }
 
-/** Lets a source loose before it goes, and has what it deployed deleted with it. */
+/** Unpauses a source before it is deleted, and has what it deployed deleted with it. */
 export function byCascade(each: SidedWrite, pairs: readonly Pair[]): SidedWrite {
   const { side, write } = each;
   const source = side === "source" && write.kind === "delete" ? pairs.find(({ name }) => name === write.at.name)?.source : undefined;
@@ -80,7 +80,7 @@ export function byCascade(each: SidedWrite, pairs: readonly Pair[]): SidedWrite 
   return { side, write: { kind: "change", at: source.at, patch } };
 }
 
-/** What each application was to be when its move began. */
+/** Shows the mover what was desired of each application when its move began. */
 export function createMemory() {
   const first = new Map<string, Pair["desired"]>();
   return (world: MoveWorld, move: Move): MoveWorld => ({

@@ -14,11 +14,11 @@ import {
   writing,
 } from "./move-breakers.ts";
 
-/** Hand-overs that go wrong, after the list of moves that were found unsafe before one was written. */
+/** Hand-overs that go wrong, after a list of unsafe ways to move that was written before the mover was. */
 export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "two-creators",
-    about: "copies are made at work: not paused, and syncing by themselves",
+    about: "copies are created active: not paused, and syncing by themselves",
     ...{ property: "idle", scenario: "moves" },
     breaker: ofObservations(({ create }) => ({
       create(manifest, signal) {
@@ -30,14 +30,14 @@ export const MOVE_BUGS: readonly Bug[] = [
   },
   {
     name: "source-by-cascade",
-    about: "a source is let loose before it goes, and goes by a cascade, which it has no right to any more",
+    about: "a source is unpaused and deleted with a cascade, for which its instance has no right any more",
     ...{ property: "I4", scenario: "moves" },
     breaker: (ports, party) =>
       seeing((world) => mapSource(world, (observation) => ({ ...observation, finalizers: [] })))(writing(byCascade)(ports, party), party),
   },
   {
     name: "edits-by-events",
-    about: "what applications are to be is read when a move begins; what came meanwhile was news once, and nobody looks again",
+    about: "a move reads what is desired when it begins; a change that comes later is notified once and never read again",
     ...{ property: "I6", scenario: "move-chaos", seed: 2 },
     breaker(ports) {
       const { shards, changes } = ports.store;
@@ -55,13 +55,13 @@ export const MOVE_BUGS: readonly Bug[] = [
   },
   {
     name: "barrier-skipped",
-    about: "a source is paused without waiting until it has looked once more",
+    about: "a source is paused without waiting for its last refresh",
     ...{ property: "whole", scenario: "moves" },
     breaker: seeing(inPhase("QUIESCE", (world) => mapSource(world, (observation) => ({ ...observation, awaitsRefresh: false })))),
   },
   {
     name: "paused-too-soon",
-    about: "a source is paused, and its right is taken, while a sync is under way",
+    about: "a source is paused, and its right to write is taken, while a sync is under way",
     ...{ property: "whole", scenario: "moves" },
     breaker: seeing(
       inPhase("QUIESCE", (world) =>
@@ -71,13 +71,13 @@ export const MOVE_BUGS: readonly Bug[] = [
   },
   {
     name: "failure-copied",
-    about: "copies are told of syncs that failed, or were ended, on their source",
+    about: "copies get the status of a sync of their source although it failed or was ended",
     ...{ property: "whole", scenario: "move-chaos" },
     breaker: writing(withFailure),
   },
   {
     name: "orphans-unseen",
-    about: "nobody looks for copies that were made after their move was given up",
+    about: "copies that are created after their move was given up are never found",
     ...{ property: "settled", scenario: "move-stale-workers" },
     breaker: withPorts(({ engines }) => ({
       engines: {
@@ -93,13 +93,14 @@ export const MOVE_BUGS: readonly Bug[] = [
   },
   {
     name: "granted-unproven",
-    about: "the target gets the right as soon as the register names nobody, whatever API servers say",
+    about:
+      "the target gets the right to write as soon as the owner binding names nobody, although API servers have not refused the old owner",
     ...{ property: "I1", scenario: "move-frozen-server" },
     breaker: seeing(inPhase("REVOKE", (world) => ({ ...world, isRefusalProven: true }))),
   },
   {
     name: "time-for-a-fence",
-    about: "after twenty seconds the old owner counts as refused",
+    about: "after twenty seconds the old owner counts as refused, whatever API servers answer",
     ...{ property: "I1", scenario: "move-frozen-server", seed: 3 },
     breaker: seeing(
       inPhase("REVOKE", (world, move) => ({ ...world, isRefusalProven: world.isRefusalProven || world.now - move.phaseSince > 20_000 })),
@@ -107,13 +108,13 @@ export const MOVE_BUGS: readonly Bug[] = [
   },
   {
     name: "away-for-dead",
-    about: "a source that nobody reaches counts as one that does nothing: the right goes on at once",
+    about: "a source that cannot be reached counts as one that does nothing: the target gets the right to write at once",
     ...{ property: "I1", scenario: "move-fail-over" },
     breaker: seeing(inPhase("REVOKE", (world, move) => ({ ...world, isRefusalProven: world.isRefusalProven || move.isFailOver }))),
   },
   {
     name: "first-answer-kept",
-    about: "API servers are asked over one connection, so that whoever answers first answers for the others for ten seconds",
+    about: "API servers are asked over one connection, so for ten seconds the first answer counts for all of them",
     ...{ property: "I1", scenario: "move-frozen-server", seed: 124 },
     breaker: (ports, { clock }) => ({ ...ports, managed: { ...ports.managed, ask: keptFor(10_000, clock, ports.managed.ask) } }),
   },
@@ -134,13 +135,13 @@ export const MOVE_BUGS: readonly Bug[] = [
   },
   {
     name: "ending-copy-loosed",
-    about: "a copy that somebody deleted with a cascade is let loose all the same",
+    about: "a copy that somebody deleted with a cascade is activated all the same",
     ...{ property: "I2", scenario: "move-chaos" },
     breaker: seeing((world) => mapTarget(world, (observation) => ({ ...observation, isDeleting: false }))),
   },
   {
     name: "tests-dropped",
-    about: "patches test neither version nor epoch of what they change",
+    about: "patches test neither the version nor the epoch of the object that they change",
     ...{ property: "I7", scenario: "move-stale-workers", seed: 3 },
     breaker: writing(({ side, write }) => ({
       side,
@@ -149,7 +150,7 @@ export const MOVE_BUGS: readonly Bug[] = [
   },
   {
     name: "preconditions-dropped",
-    about: "deletions go to whatever has the name",
+    about: "deletions have no preconditions: they delete whatever has the name",
     ...{ property: "I2", scenario: "move-stale-workers" },
     breaker: ofObservations(({ delete: remove }) => ({
       delete: (at, _preconditions, signal) => remove(at, {} as typeof _preconditions, signal),
@@ -157,7 +158,7 @@ export const MOVE_BUGS: readonly Bug[] = [
   },
   {
     name: "moves-by-events",
-    about: "hints of the database are all that carries a move on",
+    about: "only the database's notifications carry a move on: nobody reads again which moves are live",
     ...{ property: "I4", scenario: "move-crashes" },
     breaker: withPorts(({ store }) => {
       const list: typeof store.moves.list = async (filter, limit, signal) =>
@@ -167,7 +168,7 @@ export const MOVE_BUGS: readonly Bug[] = [
   },
   {
     name: "owner-remembered",
-    about: "applications are brought about where they were seen first, whoever owns them since",
+    about: "Applications are created on the unit's first owner, whoever owns it since",
     ...{ property: "settled", scenario: "moves" },
     breaker: withPorts(({ store }) => {
       const seen = new Map<string, Awaited<ReturnType<typeof store.shards.readApplications>>[number]["unit"]>();

@@ -1,11 +1,11 @@
 import type { MoveId } from "../../domain/ids.ts";
 import { type Bug, withPorts } from "./bug.ts";
 
-/** Fail-overs from a target that a move has just reached which go wrong. */
+/** Fail-overs that go wrong, away from an instance that has just become the owner by a move. */
 export const REDIRECT_BUGS: readonly Bug[] = [
   {
     name: "arrival-for-harmless",
-    about: "an owner to which a move had just brought the unit, and that nobody reaches, counts as one that was never let in",
+    about: "an owner that a move has just made the owner, and that cannot be reached, counts as one that never had the right to write",
     ...{ property: "I1", scenario: "move-redirect", seed: 3 },
     breaker: withPorts(({ store, decide }) => {
       const onward = new Set<MoveId>();
@@ -26,7 +26,7 @@ export const REDIRECT_BUGS: readonly Bug[] = [
   },
   {
     name: "redirect-forgets-source",
-    about: "what a move that was redirected had not taken from its source is looked for by nobody",
+    about: "Applications that a redirected move had not removed from its source are never found",
     ...{ property: "settled", scenario: "move-redirect" },
     breaker: withPorts(({ engines, store }) => {
       const ended = new Set<number>();

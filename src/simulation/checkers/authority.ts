@@ -8,14 +8,14 @@ import type { Checker } from "./checker.ts";
 import { accountOf, createOwners } from "./owners.ts";
 
 /**
- * I1: no API server of the users' cluster lets in an account of a unit while any lets in another one of it, and once an owner was let in
- * nothing of the one before is carried out any more. Accounts of two units are no two owners: a namespace that ended and was made anew may
- * still let in that of the former one, where an API server stood still meanwhile.
+ * I1: while an API server of the users' cluster lets in one account of a unit, none lets in another one, and once an owner was let in,
+ * nothing that its predecessor asked for is carried out any more. Accounts of two units are not two owners: where an API server stood
+ * still, a namespace that ended and was made anew may still let in the account of the former one.
  */
 export function oneAuthority(): Checker {
   const units = createUnits();
   const latest = new Map<string, string>();
-  const probeInstance = (namespace: string, accounts: readonly string[]): string | undefined => {
+  const judgeAccounts = (namespace: string, accounts: readonly string[]): string | undefined => {
     const [only] = accounts;
     if (only !== undefined && accounts.length === 1) latest.set(`${namespace} ${units.of(only)}`, only);
     const whose = new Set(accounts.map(units.of));
@@ -27,7 +27,7 @@ export function oneAuthority(): Checker {
     property: "I1",
     observe({ happening }) {
       units.learn(happening);
-      if (happening.kind === "authority") return probeInstance(happening.namespace, happening.accounts);
+      if (happening.kind === "authority") return judgeAccounts(happening.namespace, happening.accounts);
       if (happening.kind !== "engine-write" || !happening.taken) return undefined;
       const { namespace, account, instance } = happening;
       const now = latest.get(`${namespace} ${units.of(account)}`);
@@ -36,7 +36,7 @@ export function oneAuthority(): Checker {
   };
 }
 
-/** Whose an account is: of the unit that was placed on its instance. One that nobody knows (empty) is anybody's. */
+/** The unit of each account, as placements show it. An unknown account (empty) may belong to any unit. */
 function createUnits() {
   const units = new Map<string, string>();
   return {
@@ -47,7 +47,7 @@ function createUnits() {
   };
 }
 
-/** I8: whoever a register names is the account of the unit's owner by the rows, under an epoch of its; while a move is under way it may name nobody. */
+/** I8: an owner binding names nobody but the account of the unit's owner by the rows, under one of its epochs. During a move it may name nobody. */
 export function ownerBindingsNameOwners(): Checker {
   const owners = createOwners();
   return {
@@ -64,10 +64,10 @@ export function ownerBindingsNameOwners(): Checker {
       const strangers = subjects.filter(
         (subject) => !ownedUnits.some((ownedUnit) => accountOf(ownedUnit) === subject && ownedUnit.epoch >= epoch),
       );
-      if (strangers.length > 0) return `the register of ${namespace} names ${strangers.join(", ")} under epoch ${epoch}`;
+      if (strangers.length > 0) return `the owner binding of ${namespace} names ${strangers.join(", ")} under epoch ${epoch}`;
       const isTaken =
         subjects.length > 0 || ownedUnits.some(({ unit, epoch: newest }) => newest > epoch || owners.moveOf(unit)?.epoch === epoch);
-      return isTaken ? undefined : `the register of ${namespace} names nobody under epoch ${epoch}, and no move has taken it`;
+      return isTaken ? undefined : `the owner binding of ${namespace} names nobody under epoch ${epoch}, and no move has taken it`;
     },
   };
 }

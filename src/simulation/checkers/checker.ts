@@ -1,6 +1,6 @@
 import type { Entry, History } from "../history.ts";
 
-/** What must not be, and when it was. */
+/** A property that did not hold, and when. */
 export interface Violation {
   readonly property: Property;
   readonly at: number;
@@ -15,16 +15,16 @@ export const PROPERTIES = {
   I4: "every move ends",
   I6: "what its user deleted does not come back, and what its user changed is live",
   I7: "epochs only grow",
-  I8: "a register names nobody but the account of the unit's owner, under the owner's epoch",
+  I8: "an owner binding names nobody but the account of the unit's owner, under the owner's epoch",
   idle: "a copy does nothing before its instance owns it",
-  whole: "no sync is cut off by a move, and none that deploys what is wanted by a change of the spec",
+  whole: "no move cuts a sync off, and no change of the spec ends a sync that deploys what is wanted",
   held: "a deployment with the user's finalizer stays until what it deployed is gone",
-  settled: "once all is calm, rows, objects, registers, Git and users' statuses agree, and nothing is left over",
+  settled: "once all is calm, rows, objects, owner bindings, Git and users' statuses agree, and nothing is left over",
   quiet: "at rest Argosy writes nothing",
 } as const;
 export type Property = keyof typeof PROPERTIES;
 
-/** Reads what happened, entry by entry, and says what is wrong with it. Knows nothing but the entries. */
+/** Reads the history entry by entry and returns what is wrong. It knows nothing but the entries. */
 export interface Checker {
   readonly property: Property;
   observe(entry: Entry): string | undefined;

@@ -89,15 +89,15 @@ describe("what does not agree in a photograph", () => {
   it.each<readonly [string, Partial<Photograph>]>([
     ["is not said to be ready", { deployments: [{ ...deployment, isReady: false }] }],
     ["still being deleted", { deployments: [{ ...deployment, isDeleting: true }] }],
-    ["lacks app-1-0", { objects: [{ ...object, content: "older" }] }],
+    ["misses app-1-0", { objects: [{ ...object, content: "older" }] }],
     ["nobody wants object", { objects: [object, { ...object, name: "app-9-0" }] }],
     ["has no row", { rows: [] }],
     ["has no deployment", { deployments: [] }],
     ["there is no Application", { applications: [] }],
     ["nobody wants Application standard-2", { applications: [application, { ...application, instance: "standard-2" }] }],
-    ["the register of team-1 names u-1, u-2", { ownerBindings: [{ ...ownerBinding, subjects: ["u-1", "u-2"] }] }],
+    ["the owner binding of team-1 names u-1, u-2", { ownerBindings: [{ ...ownerBinding, subjects: ["u-1", "u-2"] }] }],
     ["under epoch 2", { ownerBindings: [{ ...ownerBinding, epoch: 2 }] }],
-    ["there is no register", { ownerBindings: [] }],
+    ["there is no owner binding", { ownerBindings: [] }],
   ])("says that something %s", (text, over) => {
     expect(disagreements({ ...good, ...over }).join("\n")).toContain(text);
   });

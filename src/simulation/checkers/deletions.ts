@@ -2,9 +2,9 @@ import type { Happening, ObjectHappening } from "../history.ts";
 import type { Checker } from "./checker.ts";
 import { createRequests, deployerOf } from "./requests.ts";
 
-/** What a late creation may outlive its deletion by, in ms: I9's six minutes, and what a delayed call adds. */
+/** How long after a deployment's deletion a late call may still create something of it, in ms: I9's six minutes, and the longest delay of a call. */
 const LATE_MS = 7 * 60_000;
-/** What Argo CD prunes it has decided on before: a sync that an API server, or its own process, held up goes on with what was wanted then. In ms. */
+/** How long a sync may be held up, by an API server or in its own process, in ms. It prunes by what was wanted when it began. */
 const HELD_UP_MS = 2 * 60_000;
 
 interface Made {
@@ -13,7 +13,7 @@ interface Made {
   readonly at: number;
 }
 
-interface Cherished {
+interface WantedObject {
   readonly application: string;
   readonly name: string;
   readonly made: Made;
@@ -24,31 +24,33 @@ interface Deleted extends Made {
 }
 
 /**
- * I2: an object that was wanted at every moment of its life, from the Application that made it, is not deleted. Where a deployment was
- * made anew under its name while the one before was still ending, both Applications have the same objects, and what the first one
- * deletes is made anew by the second: such objects do not count while both stand. Nor does what an instance deletes of its own making by
- * a call that an API server had kept from before: Argo CD names no version of what it deletes, and makes it again; nor what was put back
- * a short time ago, for a sync may still go on with what was wanted before that.
+ * I2: an object that its Application has wanted ever since it made it is not deleted. Three cases do not count.
+ * - A deployment was made anew under its name while the one before was still ending: both Applications have the same objects, and the
+ *   second one makes anew what the first one deletes. Such objects do not count while both Applications stand.
+ * - An instance deletes what it made itself by a call that an API server had held up since before: Argo CD names no version of what it
+ *   deletes, and makes it again.
+ * - The object was put back a short time ago: a sync may still go on with what was wanted before.
  */
 export function nothingWantedIsDeleted(): Checker {
   const requests = createRequests();
   const sharing = createSharing();
   /** Objects that stand and were wanted ever since they were made, with the Application that made them. */
-  const cherished = new Map<string, Cherished>();
+  const wantedObjects = new Map<string, WantedObject>();
   const forgetUnwanted = (): void => {
-    for (const [key, { application, name }] of cherished) if (!requests.wants(application, name)) cherished.delete(key);
+    for (const [key, { application, name }] of wantedObjects) if (!requests.wants(application, name)) wantedObjects.delete(key);
   };
-  const isLate = ({ application, name, made }: Cherished, { at, by, askedAt }: Deleted): boolean =>
+  const isLate = ({ application, name, made }: WantedObject, { at, by, askedAt }: Deleted): boolean =>
     (made.by === by && askedAt < made.at) || at - (requests.wantedAgainAt(application, name) ?? Number.NEGATIVE_INFINITY) < HELD_UP_MS;
   const judge = (at: number, application: string, { namespace, name, change, by, askedAt }: ObjectHappening): string | undefined => {
     const key = `${namespace}/${name}`;
     const isShared = sharing.isShared(key, application);
-    if (change === "ADDED" && !isShared && requests.wants(application, name)) cherished.set(key, { application, name, made: { by, at } });
-    // Taken over by another Application: its end is that one's matter now.
-    if (change === "MODIFIED" && cherished.get(key)?.application !== application) cherished.delete(key);
-    const lost = change === "DELETED" ? cherished.get(key) : undefined;
+    if (change === "ADDED" && !isShared && requests.wants(application, name))
+      wantedObjects.set(key, { application, name, made: { by, at } });
+    // Another Application took it over, and decides about its end now.
+    if (change === "MODIFIED" && wantedObjects.get(key)?.application !== application) wantedObjects.delete(key);
+    const lost = change === "DELETED" ? wantedObjects.get(key) : undefined;
     if (lost === undefined) return undefined;
-    cherished.delete(key);
+    wantedObjects.delete(key);
     if (isLate(lost, { at, by, askedAt })) return undefined;
     return `${by} deleted ${key}, which its user and Git have wanted since it was made`;
   };
@@ -64,9 +66,9 @@ export function nothingWantedIsDeleted(): Checker {
   };
 }
 
-/** Which Applications had an object of one name, and stand at once. */
+/** Which objects belong to several Applications that stand at the same time. */
 function createSharing() {
-  /** Instances that have one of its name: two of them while its unit is handed over. */
+  /** By name of an Application, the namespaces that have one: two while its unit is handed over. */
   const standing = new Map<string, Set<string>>();
   const makers = new Map<string, Set<string>>();
   return {
@@ -85,7 +87,7 @@ function createSharing() {
   };
 }
 
-/** I6: what a user deleted is not made again once the time is over in which a late answer may do harm. */
+/** I6: what a user deleted is not made again once late calls have had their time. */
 export function nothingComesBack(): Checker {
   const requests = createRequests();
   return {

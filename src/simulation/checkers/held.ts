@@ -5,7 +5,7 @@ import { textAt } from "../models/kubernetes/text.ts";
 import type { Checker } from "./checker.ts";
 import { deployerOf } from "./requests.ts";
 
-/** A user who asked for it learns by the end of the resource that nothing of it is left. A namespace that ends is another matter. */
+/** A resource with the user's finalizer goes only when nothing that it deployed is left. Namespaces that are being deleted do not count. */
 export function keptUntilGone(): Checker {
   const standing = new Map<string, string>();
   const ending = new Set<string>();

@@ -5,12 +5,12 @@ import { createOwners, type MoveHappening } from "./owners.ts";
 import { createRequests } from "./requests.ts";
 import { type StandingApplication, standingApplicationOf } from "./standing.ts";
 
-/** I4: what is left of moves in a photograph that is taken when all of them should have ended. */
+/** I4: the moves that have not ended in a photograph that is taken when all of them should have. */
 export function unfinished({ moves }: Photograph): readonly string[] {
   return moves.map(({ id, phase, message }) => `move ${id} is still in ${phase}: ${message}`);
 }
 
-/** I1, before it comes to rights: a copy under the epoch of a move that has not changed the owner yet does nothing by itself. */
+/** I1, before rights matter: a copy does nothing by itself until its move has changed the owner. */
 export function copiesAreIdle(): Checker {
   const owners = createOwners();
   return {
@@ -27,17 +27,17 @@ export function copiesAreIdle(): Checker {
   };
 }
 
-/** Longer than a source may take to come to rest; after that it is cut off whatever it does. */
+/** Longer than a source may take to come to rest; after that it is cut off in any case. */
 const CAP_MS = 10 * 60_000;
 
 /**
- * Quality: when the right to write is taken from an owner nothing is under way in its applications, and nothing begins there until it is
- * the owner again. A fail-over is for those that nobody can bring to rest.
+ * Quality: when the right to write is taken from an owner, no sync of its applications is under way, and none begins until it is the
+ * owner again. Fail-overs do not count: nobody can bring their source to rest.
  */
 export function nothingIsCutOff(): Checker {
   const applications = new Map<string, StandingApplication & { readonly namespace: string }>();
   const sources = new Map<string, { readonly move: MoveHappening; readonly quietSince: number }>();
-  // Its copy may be told of what the target has under way for a former Application of the name, and forgets that when it is let loose.
+  // The target's copy does not count: its instance may report there what it still does for a former Application of the name.
   const isSource = ({ unit, epoch, holder }: StandingApplication): boolean => {
     const source = sources.get(unit)?.move;
     return source !== undefined && PAST_REVOKE.has(source.phase) && epoch === source.epoch && holder === source.from;
@@ -71,7 +71,7 @@ export function nothingIsCutOff(): Checker {
 }
 const PAST_REVOKE: ReadonlySet<string> = new Set(["REVOKE", "COMMIT", "GRANT", "ACTIVATE", "VERIFY", "CLEANUP"]);
 
-/** Quality: Argo CD does not try again what it is told has failed, so a copy is told of a sync that succeeded, or of none. */
+/** Quality: Argo CD does not retry a sync whose status says that it failed, so a copy has the status of a sync that succeeded, or none. */
 export function copiesKnowNoFailure(): Checker {
   return {
     property: "whole",
@@ -80,12 +80,12 @@ export function copiesKnowNoFailure(): Checker {
       if (changed === undefined || changed.change === "DELETED") return undefined;
       const { at, isArriving, lastSync } = changed.standing;
       const isReported = changed.by.startsWith("argosy-") && isArriving && lastSync !== undefined && lastSync !== "Succeeded";
-      return isReported ? `the copy ${at} is told of a sync that is ${lastSync}` : undefined;
+      return isReported ? `the copy ${at} has the status of a sync that is ${lastSync}` : undefined;
     },
   };
 }
 
-/** I3: nobody but its user changes what is wanted of a deployment, and what an owner deploys never goes back to an older wish. */
+/** I3: nobody but its user changes a deployment's spec, and an owner never goes back to deploying an older one. */
 export function requestsAreKept(): Checker {
   const owners = createOwners();
   const requests = createRequests();
@@ -93,7 +93,7 @@ export function requestsAreKept(): Checker {
   const judge = ({ name, unit, epoch, path, isPaused, at: where }: StandingApplication): string | undefined => {
     if (isPaused || owners.of(unit)?.epoch !== epoch || !requests.isWanted(name)) return undefined;
     const before = newest.get(name) ?? -1;
-    // Its user may have wanted it more than once: it is taken for the next time.
+    // A path that its user wanted more than once counts as the next of these times.
     const index = requests.pathsOf(name).indexOf(path, Math.max(before, 0));
     newest.set(name, Math.max(before, index));
     return index >= before ? undefined : `${where} deploys ${path} again, which its user had changed`;
@@ -116,7 +116,7 @@ function whoMeddled({ resource, change, before, object, by, namespace, name }: O
   return isSame ? undefined : `${by} changed what the user wants of ${namespace}/${name}`;
 }
 
-/** A sync that is under way, has not failed and deploys what its Application says is not ended while that goes on following Git. */
+/** A sync that is under way, has not failed and deploys what its Application says is not ended while the Application goes on following Git. */
 export function rightSyncsGoOn(): Checker {
   return {
     property: "whole",
@@ -134,8 +134,8 @@ export function rightSyncsGoOn(): Checker {
 }
 
 /**
- * I2 for Applications: one that stands on its unit's owner under the owner's epoch, or for a move that goes on, goes only when its user
- * deleted it, or somebody with kubectl did.
+ * I2 for Applications: one that stands on its unit's owner under the owner's epoch, or under that of a move that goes on, is deleted only
+ * if its user deleted the deployment, or somebody deleted it with kubectl.
  */
 export function ownersKeepTheirs(): Checker {
   const owners = createOwners();

@@ -40,7 +40,7 @@ export function createOwners(): Owners {
   };
 }
 
-/** The account the home's owner writes as. */
+/** The account that the unit's owner writes as. */
 export function accountOf({ unit, instance }: Pick<OwnedUnit, "unit" | "instance">): string {
   return accountName(unit as UnitId, instance as InstanceId);
 }

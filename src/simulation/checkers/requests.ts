@@ -3,12 +3,12 @@ import type { Happening, ObjectHappening } from "../history.ts";
 import { TRACKING } from "../models/engine/application.ts";
 import { annotationsOf } from "../models/kubernetes/server.ts";
 
-/** What users and Git want, by the Argo CD Application that stands for each wish, learned from what they did. */
+/** What users and Git want, learned from what they did, by the Argo CD Application that has to deploy it. */
 export interface UserRequests {
   learn(happening: Happening, at: number): void;
   /** Whether the Application's deployment is wanted and has this object. */
   wants(application: string, object: string): boolean;
-  /** When the object, which its user or Git had taken out, was put back in; undefined for what was in all the time, or is out. */
+  /** When the object was put back, if its user or Git had taken it out; undefined if it never was out, or still is. */
   wantedAgainAt(application: string, object: string): number | undefined;
   /** When the Application's deployment was deleted; undefined while it is wanted. */
   deletedAt(application: string): number | undefined;
@@ -44,7 +44,7 @@ export function createRequests(): UserRequests {
     const { namespace, path } = happening;
     if (happening.act === "delete-namespace") endNamespace(namespace, at);
     else if (happening.act === "delete") end(argoName(happening), at);
-    // What is edited while its namespace ends goes with it.
+    // A deployment that is edited while its namespace ends goes with the namespace.
     else if (happening.act === "create" || wanted.has(argoName(happening))) {
       returns.learn(argoName(happening), { before: filesOf(argoName(happening)), after: folders.get(path) ?? NO_FILES, at });
       wanted.set(argoName(happening), { namespace, path });

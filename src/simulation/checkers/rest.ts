@@ -2,8 +2,8 @@ import type { Checker } from "./checker.ts";
 import { disagreements } from "./settled.ts";
 
 /**
- * Once two photographs in a row show a fleet at one with itself Argosy has nothing to write until somebody wants something else. One
- * is not enough: it may be taken where what was wished a moment ago is live already, and its news is still on the way.
+ * Once everything agrees in two photographs in a row, Argosy has nothing to write until a user or Git wants something else. One photograph
+ * is not enough: what was requested a moment ago may be live already while its watch event is still on the way.
  */
 export function quietAtRest(allowed: number): Checker {
   let agreed = 0;

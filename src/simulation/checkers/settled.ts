@@ -2,9 +2,9 @@ import type { DeployedStanding, Photograph } from "../history.ts";
 import { unfinished } from "./moves.ts";
 
 /**
- * Everything that does not agree in a photograph, sorted; nothing when the fleet is as it should be: each deployment's objects stand
- * as Git has them and its status says Ready, nothing else stands, rows are the resources, Applications are the rows on their owners,
- * registers name the owners' accounts under their epochs.
+ * Everything that does not agree in a photograph, sorted; empty if the fleet is as it should be. Each deployment's objects are as Git has
+ * them and its status says Ready; there are no other objects; there is a row for each resource, and an Application on the owner for each
+ * row; owner bindings name the owners' accounts under their epochs.
  */
 export function disagreements(photograph: Photograph): readonly string[] {
   return [
@@ -25,7 +25,7 @@ function ofDeployment({ objects }: Photograph, deployment: DeployedStanding): re
   const missing = Object.entries(wanted).filter(
     ([object, content]) => !objects.some((each) => each.namespace === namespace && each.name === object && each.content === content),
   );
-  return [...missing.map(([object]) => `${what} lacks ${object} as Git has it`), ...(isReady ? [] : [`${what} is not said to be ready`])];
+  return [...missing.map(([object]) => `${what} misses ${object} as Git has it`), ...(isReady ? [] : [`${what} is not said to be ready`])];
 }
 
 function orphans({ objects, deployments }: Photograph): readonly string[] {
@@ -55,7 +55,7 @@ function ofApplications({ rows, applications }: Photograph): readonly string[] {
   ];
 }
 
-/** I6: edits that are not live on the owner. */
+/** I6: edits that did not reach the owner. */
 export function stale({ applications, deployments, rows }: Photograph): readonly string[] {
   return deployments.flatMap(({ uid, path, namespace, name, isDeleting }) => {
     const row = rows.find((each) => each.uid === uid);
@@ -69,10 +69,10 @@ function ofOwnerBindings({ ownerBindings, units, rows }: Photograph): readonly s
   const wrong = ownerBindings.flatMap(({ namespace, subjects, epoch }) => {
     const unit = units.find((each) => each.namespace === namespace && subjects.includes(each.account));
     const isRight = unit !== undefined && subjects.length === 1 && unit.epoch === epoch;
-    return isRight ? [] : [`the register of ${namespace} names ${subjects.join(", ") || "nobody"} under epoch ${epoch}`];
+    return isRight ? [] : [`the owner binding of ${namespace} names ${subjects.join(", ") || "nobody"} under epoch ${epoch}`];
   });
   const missing = [...new Set(rows.map(({ namespace }) => namespace))].filter(
     (namespace) => !ownerBindings.some((each) => each.namespace === namespace),
   );
-  return [...wrong, ...missing.map((namespace) => `there is no register in ${namespace}`)];
+  return [...wrong, ...missing.map((namespace) => `there is no owner binding in ${namespace}`)];
 }

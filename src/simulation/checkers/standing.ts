@@ -7,7 +7,7 @@ import { type EngineApplication, isOperationUnderWay, isPaused } from "../models
 import { annotationsOf } from "../models/kubernetes/server.ts";
 import { textAt } from "../models/kubernetes/text.ts";
 
-/** What an Application is at one moment, as far as checkers care. */
+/** The state of an Application at one moment, with the fields that checkers read. */
 export interface StandingApplication {
   readonly at: string;
   readonly name: string;
@@ -21,7 +21,7 @@ export interface StandingApplication {
   /** A sync is asked for or under way in it. */
   readonly isUnderWay: boolean;
   readonly isDeleting: boolean;
-  /** A copy that a move has made and not let loose yet. */
+  /** A copy that a move has created and not activated yet. */
   readonly isArriving: boolean;
   /** How its last sync ended, or that it has not; undefined where it knows of none. */
   readonly lastSync: string | undefined;

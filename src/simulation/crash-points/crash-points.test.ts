@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { MOVE_BUGS } from "../bugs/move-bugs.ts";
 import { type CrashScript, crashAt, crashComplaintsOf, listCrashPoints, ONE_MOVE, REDIRECTS } from "./crash-points.ts";
 
-/** Complaints of all points of a script, which comes to these kinds of write among others. */
+/** Complaints about all crash points of a script; these kinds of write have to be among them. */
 async function complaintsAt(script: CrashScript, kinds: readonly string[]): Promise<readonly string[]> {
   const points = await listCrashPoints(script);
   const names = new Set(points.map(({ name }) => name));
@@ -22,13 +22,13 @@ it("carries a move to its end wherever its worker dies: before each external wri
 });
 
 it.each(REDIRECTS)(
-  "carries a fail-over to its end that ends a move past COMMIT, wherever its worker dies, seed $seed (I4, I5)",
+  "carries a fail-over that ends a move past COMMIT to its end, wherever its worker dies, seed $seed (I4, I5)",
   async (script) => {
     expect(await complaintsAt(script, [...WRITES, "far-engine.POST.applications"])).toEqual([]);
   },
 );
 
-it("sees a worker that nobody's looks bring back to a move it died in", async () => {
+it("notices when nobody takes up a move in which a worker died", async () => {
   const deaf = MOVE_BUGS.find(({ name }) => name === "moves-by-events");
   const [point] = (await listCrashPoints(ONE_MOVE)).filter(({ name }) => name === "engine.POST.applications");
   if (deaf === undefined || point === undefined) throw new Error("neither may be missing");

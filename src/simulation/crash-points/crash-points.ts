@@ -12,11 +12,11 @@ export interface Crash {
   readonly script: CrashScript;
   readonly point: CrashPoint;
   readonly outcome: RunOutcome;
-  /** It died there: a point that no run comes to shows nothing. */
+  /** Whether a worker died there: a point that the run never reaches shows nothing. */
   readonly isMet: boolean;
 }
 
-/** A scenario with a seed in which everything of it happens, and what its moves come to there. */
+/** A scenario with a seed under which all of it happens, and how its moves end there. */
 export interface CrashScript {
   readonly scenario: string;
   readonly seed: number;
@@ -24,17 +24,17 @@ export interface CrashScript {
 }
 
 export const ONE_MOVE: CrashScript = { scenario: "move-one", seed: 1, ends: "1 DONE" };
-/** A fail-over from the target of a move that was to give it the right still, and of one that waits for it to work as it is lost. */
+/** Fail-overs from the target of a move: before the move gave it the right to write, and while the move waits for it to work. */
 export const REDIRECTS: readonly CrashScript[] = [25, 57].map((seed) => ({
   scenario: "move-one-redirect",
   seed,
   ends: "1 DONE, 1 REDIRECTED",
 }));
 
-/** Reads, watches, looks at who is alive, and questions that change nothing. */
+/** Calls that change nothing: reads, watches, heartbeats and questions about rights. */
 const NO_WRITE = /\.(GET|WATCH)\.|selfsubjectaccessreviews|^api\.POST\.configmaps$|^store\.(?!moves\.(begin|advance|commit|note|abort))/;
 
-/** Every external write from the first move's beginning to the last one's end, before it and after its effect, in the order in which the writes are made. */
+/** Two crash points, before it and after its effect, for every external write from the beginning of the first move until one is DONE. */
 export async function listCrashPoints({ scenario, seed }: CrashScript): Promise<readonly CrashPoint[]> {
   const made: CallMade[] = [];
   let [isUnderWay, isOver] = [false, false];
@@ -56,7 +56,7 @@ export async function crashAt(script: CrashScript, point: CrashPoint, breaker: B
   return { script, point, outcome, isMet };
 }
 
-/** What is wrong with it; nothing when every property held, moves went all the way and somebody had died. */
+/** What is wrong with it; empty if every property held, the moves ended as they should and the worker died. */
 export function crashComplaintsOf({ script, point, outcome, isMet }: Crash): readonly string[] {
   const where = `${point.kind} ${point.name} ${point.index}`;
   const ends = movesOfRun(outcome.history).join(", ");

@@ -19,17 +19,17 @@ import type { UserResources } from "../../workspace/port.ts";
 import { noEnvironments } from "../models/no-environments.ts";
 import type { Party } from "../world/party.ts";
 
-/** What one process of Argosy stands on. */
-export interface SimulatedUnit {
+/** What one process of Argosy is connected to. */
+export interface SimulatedProcess {
   readonly party: Party;
   readonly store: Store;
   readonly api: KubeClient;
   readonly engines: readonly KubeClient[];
-  /** As the configuration says it of the API cluster. */
+  /** As in the configuration of the API cluster. */
   readonly isSingleServer: boolean;
 }
 
-/** The ports of one process, which deliberate bugs may break before the roles are given them. */
+/** The ports of one process. Deliberate bugs may break them before the roles get them. */
 export interface Ports {
   readonly store: Store;
   readonly apiCluster: ApiCluster;
@@ -37,7 +37,7 @@ export interface Ports {
   readonly resources: UserResources;
   readonly observations: ObservationSource;
   readonly managed: ManagedCluster;
-  /** What live moves decide their steps by. */
+  /** Decides the steps of live moves. */
   readonly decide: typeof nextMoveStep;
 }
 
@@ -47,11 +47,11 @@ export type Breaker = (ports: Ports, party: Party) => Ports;
 const DESTINATION = { server: "https://api.example", caData: "Y2E=" };
 const ROLES = ["workspace", "scheduler", "reconciler"];
 const LEASES = { ttlMs: 15_000, renewMs: 5_000 };
-/** As the configuration has it. */
+/** As in the configuration. */
 const UNFINISHED_PER_UNIT = 16;
 
 /** Starts one process with all its roles, wired as the composition root wires them. It ends only with its party, or with the world. */
-export function startArgosy({ party, store, api, engines: engineClients, isSingleServer }: SimulatedUnit, breaker: Breaker): void {
+export function startArgosy({ party, store, api, engines: engineClients, isSingleServer }: SimulatedProcess, breaker: Breaker): void {
   const { clock, rng, ids, signal } = party;
   const common = { clock, ids, log: silentLog, metrics: noMetrics };
   const apiCluster = createApiCluster({

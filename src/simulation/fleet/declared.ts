@@ -6,7 +6,7 @@ import type { Instance } from "../../domain/instance.ts";
 import { asLoadVector } from "../../domain/load.ts";
 
 export const ENGINE_CLUSTER = "engine";
-/** One that stories may part from Argosy while its instances go on. */
+/** An engine cluster from which scenarios may cut Argosy off while its instances go on. */
 export const FAR_CLUSTER = "far-engine";
 const VERSION = "3.5.7";
 
@@ -45,7 +45,7 @@ export const DECLARED_FLEET: FleetSpec = {
 
 export const DECLARED: Decision = { at: millis(0), subject: "fleet", kind: "fleet", verdict: "APPLIED", rule: "DECLARED", details: {} };
 
-/** An instance that stands already: its making is not simulated. */
+/** An instance that exists already: its creation is not simulated. */
 export function standingInstance(index: number, engineCluster: string): Instance {
   const name = `standard-${index}`;
   return {

@@ -2,8 +2,8 @@ import { FAR_CLUSTER } from "./declared.ts";
 import type { Fleet } from "./fleet.ts";
 
 /**
- * Waits for moves that make instances on the far cluster owners: right after that the new owner has yet to be given the right, and to be let
- * work. Each `act` is told of the unit of one, in the order in which they were asked for.
+ * Waits for moves that make an instance on the far cluster the owner: right after that the new owner has neither the right to write nor
+ * active Applications yet. Each `act` is called once, with the unit of one such move, in the order in which they were asked for.
  */
 export function createFarOwners({ world, instances }: Pick<Fleet, "world" | "instances">): (act: (unit: string) => void) => void {
   const far = new Set<string>(instances.flatMap(({ id, engineCluster }) => (engineCluster === FAR_CLUSTER ? [id] : [])));

@@ -17,13 +17,13 @@ import type { World } from "../world/world.ts";
 import { type Breaker, startArgosy } from "./argosy.ts";
 import { DECLARED, DECLARED_FLEET, ENGINE_CLUSTER, FAR_CLUSTER, standingInstance } from "./declared.ts";
 
-/** A whole fleet with everything around it. */
+/** A whole fleet with its surroundings. */
 export interface Fleet {
   readonly world: World;
   readonly network: Network;
   readonly database: SimulatedDatabase;
   readonly api: KubeServer;
-  /** By name, the one that most instances stand on first. */
+  /** The one that most instances stand on comes first. */
   readonly engines: readonly KubeServer[];
   readonly git: Git;
   readonly authority: Authority;
@@ -31,7 +31,7 @@ export interface Fleet {
   /** Processes that can be crashed, by name, in the order they were started. */
   readonly names: readonly string[];
   party(name: string): Party;
-  /** Ends a process in the middle of everything and starts it anew after that long. */
+  /** Ends a process without warning and starts it anew after that long. */
   crash(name: string, downMs: number): void;
   client(party: Party, server: KubeServer): KubeClient;
   /** The engine cluster an instance stands on. */
@@ -47,7 +47,7 @@ export interface FleetOptions {
   readonly far?: number;
   /** API servers behind the address of the users' cluster. */
   readonly servers: number;
-  /** What one comparison takes an instance, in ms: from, to. */
+  /** How long one comparison takes an instance, in ms: from, to. */
   readonly comparisonMs?: readonly [number, number];
   readonly hasWebhook?: boolean;
   readonly breaker: Breaker;
@@ -55,7 +55,7 @@ export interface FleetOptions {
 
 const never = new AbortController().signal;
 
-/** Builds a fleet whose instances stand and hold nothing, and starts its processes. */
+/** Builds a fleet whose instances are empty, and starts its processes. */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const { world, network, members, instances: wanted, far = 0, servers, breaker } = options;
   const database = createSimulatedDatabase(world, network);

@@ -10,14 +10,14 @@ import { textAt } from "../models/kubernetes/text.ts";
 import type { Fleet } from "./fleet.ts";
 
 const WRITE = { isStatus: false, dryRun: false };
-/** So long after a copy was made somebody takes it for a leftover, in ms, at most. */
+/** How soon after a copy was made somebody takes it for a leftover, in ms, at most. */
 const SOON_MS = 150;
 
 const isStanding = (each: JsonMap): boolean => metadataOf(each)["deletionTimestamp"] === undefined;
 const arrivalOf = (each: JsonMap): string => textAt(annotationsOf(each), ANNOTATION_ARRIVING);
 
-/** Somebody with kubectl puts Argo CD's cascade on an Application. */
-export function layFinalizer({ world, engines: [engine], instances }: Fleet, rng: Rng): void {
+/** Somebody with kubectl puts Argo CD's resources finalizer on an Application. */
+export function addCascadeFinalizer({ world, engines: [engine], instances }: Fleet, rng: Rng): void {
   if (engine === undefined) return;
   const found = instances.flatMap(({ namespace }) =>
     engine.objects.list(APPLICATIONS, namespace).filter((each) => isStanding(each) && arrivalOf(each) === ""),
@@ -28,7 +28,7 @@ export function layFinalizer({ world, engines: [engine], instances }: Fleet, rng
   engine.objects.mergePatch(APPLICATIONS, atOf(one), { ...WRITE, patch: { metadata: { finalizers: [CASCADE] } } });
 }
 
-/** Somebody with kubectl deletes the next copy that a move makes, with Argo CD's cascade: what that would destroy nobody asked for. */
+/** Somebody with kubectl deletes the next copy that a move makes, with a cascade that would destroy what its user still wants. */
 export function deleteNextCopy({ world, engines: [engine] }: Fleet, rng: Rng): void {
   if (engine === undefined) return;
   let isOver = false;

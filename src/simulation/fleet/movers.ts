@@ -9,26 +9,26 @@ import { FAR_CLUSTER } from "./declared.ts";
 import { createFarOwners } from "./far-owner.ts";
 import type { Fleet } from "./fleet.ts";
 
-/** What people who run the fleet ask of live moves, each at one moment and in the very row: their own connection is not simulated. */
+/** Live moves that operators ask for, each at one moment and directly in the rows: operators' own connections are not simulated. */
 export interface Movers {
-  /** One unit somewhere, to somewhere else. */
+  /** Moves one unit from any instance to any other. */
   move(): Promise<void>;
-  /** Gives up a move that is under way or waits. */
+  /** Gives up a move that is under way or waits for its turn. */
   abort(): Promise<void>;
-  /** Takes the last move that ended back. */
+  /** Moves the unit of a move that ended back to where it came from. */
   reverse(): Promise<void>;
-  /** Everything of one instance away from it. */
+  /** Moves everything away from one instance. */
   drain(): Promise<void>;
   evacuate(): Promise<void>;
-  /** One unit of an instance on the far cluster to one that is near, without going to the far one. */
+  /** Fails one unit over from an instance on the far cluster to a near one, without a call to the far one. */
   failOver(): Promise<void>;
-  /** The same of the next unit that a move has just given to an instance on the far cluster, before that move is over. */
+  /** Does the same with the next unit of which a move has just made a far instance the owner, before that move is over. */
   redirect(): Promise<void>;
 }
 
 const never = new AbortController().signal;
 const ALL = 100_000;
-/** So long after a move has changed the owner somebody takes the unit on from there, in ms, at most. */
+/** How soon after a move has changed the owner the unit is failed over from there, in ms, at most. */
 const SOON_MS = 5_000;
 const ACTOR = "otto";
 
@@ -100,7 +100,7 @@ export function createMovers({ world, database: { rows }, instances }: Fleet): M
   };
 }
 
-/** What speaks against it, or that the database is away, is answered to who asks, and changes nothing. */
+/** A refusal, or that the database is away, is an answer to whoever asks, and changes nothing. */
 async function answered(ask: () => Promise<unknown>): Promise<void> {
   try {
     await ask();
@@ -109,7 +109,7 @@ async function answered(ask: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** Nobody looks for anything either while the database is away. */
+/** Also for what is read first: while the database is away, nothing is asked for. */
 function requested(act: () => Promise<void>): () => Promise<void> {
   return () => answered(act);
 }

@@ -18,7 +18,7 @@ import { pathOf } from "./users.ts";
 const MOVES_LIMIT = 10_000;
 const never = new AbortController().signal;
 
-/** Everything that should agree with everything else, as it stands now in rows, objects and Git. */
+/** The present state of rows, objects and Git: everything that should agree in the end. */
 export async function photograph(fleet: Fleet): Promise<Photograph> {
   const { api, instances, database } = fleet;
   const namespaces = api.objects

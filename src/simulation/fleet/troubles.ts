@@ -6,12 +6,12 @@ import type { Scenario, ScenarioTrouble } from "../scenarios/schema.ts";
 import { FAR_CLUSTER } from "./declared.ts";
 import { createFarOwners } from "./far-owner.ts";
 import type { Fleet } from "./fleet.ts";
-import { deleteNextCopy, layFinalizer } from "./hands.ts";
+import { addCascadeFinalizer, deleteNextCopy } from "./hands.ts";
 
-/** So long after a move has changed the owner its target is lost, in ms, at most. */
+/** How soon after a move has changed the owner its target is lost, in ms, at most. */
 const SOON_MS = 2_000;
 
-/** Lets everything that goes wrong in a scenario happen at its time, drawn from the world's chance. */
+/** Schedules everything that goes wrong in a scenario, at times that are drawn from the world's randomness. */
 export function planTroubles(fleet: Fleet, { troubles, activeSeconds }: Pick<Scenario, "troubles" | "activeSeconds">): void {
   const { world } = fleet;
   const rng = world.rng.fork("troubles");
@@ -72,7 +72,7 @@ function strike(fleet: Struck, trouble: ScenarioTrouble, rng: Rng): void {
       return fleet.authority.useUp(namespace, ms);
     }
     case "hand-finalizer":
-      return layFinalizer(fleet, rng);
+      return addCascadeFinalizer(fleet, rng);
     case "hand-delete":
       return deleteNextCopy(fleet, rng);
     case "compact":

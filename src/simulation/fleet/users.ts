@@ -10,30 +10,30 @@ import { NAMESPACE_TYPE } from "../models/kubernetes/server.ts";
 import { textAt } from "../models/kubernetes/text.ts";
 import type { Fleet } from "./fleet.ts";
 
-/** What users do, each at one moment: their own clients and their patience are not simulated. */
+/** What users do, each act at one moment: their clients and their timeouts are not simulated. */
 export interface Users {
-  /** In any namespace, if none is said. */
+  /** In any namespace, if none is given. */
   create(namespace?: string): void;
   edit(): void;
   remove(): void;
   /** Deletes a deployment and makes another of the same name at once. */
   recreate(): void;
-  /** Makes a deployment and deletes it within a moment, as a hasty user or a test does. */
+  /** Makes a deployment and deletes it a moment later, as a hasty user or a test does. */
   flash(): void;
   push(): void;
-  /** Asks for a look at Git. */
+  /** Asks for a refresh. */
   poke(): void;
-  /** Names a path of which something cannot be deployed, and mends that a while later: with the path as it was, or with another one. */
+  /** Names a path with an object that cannot be deployed, and mends that later: with the path as it was, or with another one. */
   stumble(): void;
   endNamespace(): void;
 }
 
 const API_VERSION = "managed-gitops.redhat.com/v1alpha1";
-/** What a hasty user waits between making and deleting, in ms, at most. */
+/** How long a hasty user waits between making and deleting, in ms, at most. */
 const FLASH_MS = 1_500;
-/** What a user takes to see that a path was wrong, in ms at most: half of the times it is seen at once. */
+/** How long a user takes to see that a path was wrong, in ms at most: half of the times they see it at once. */
 const MEND_MS = { soon: 800, late: 20_000 };
-/** What somebody takes who takes back at once what they did, in ms, at most. */
+/** How long somebody takes who undoes at once what they did, in ms, at most. */
 const HASTE_MS = 300;
 
 export function createUsers(fleet: Fleet, workspaces: number): Users {
@@ -74,7 +74,7 @@ export function createUsers(fleet: Fleet, workspaces: number): Users {
         hands.spoil(found);
         world.schedule(rng.next() * (rng.next() < 0.5 ? soon : late), "a user mends a path", () => {
           const path = hands.mend(found);
-          // And back and forth, as somebody does who tries things out.
+          // And once back and forth, as somebody does who tries things out.
           const againMs = rng.next() * soon;
           world.schedule(againMs, "a user names another path", () => hands.spoil(found));
           world.schedule(againMs + rng.next() * HASTE_MS, "a user takes that back", () => hands.mend(found, path));
@@ -90,7 +90,7 @@ export function createUsers(fleet: Fleet, workspaces: number): Users {
   };
 }
 
-/** What one pair of hands does with kubectl. */
+/** What users do with kubectl. */
 function createHands({ world, git, api: { objects } }: Fleet, rng: Rng) {
   let count = 0;
   const next = (): number => {
@@ -110,7 +110,7 @@ function createHands({ world, git, api: { objects } }: Fleet, rng: Rng) {
   };
   const find = (namespace: string, name: string): JsonMap | undefined =>
     objects.list(USER_DEPLOYMENTS, namespace).find((each) => nameOf(each) === name);
-  /** Lets a deployment name that path; a folder that is not there is pushed first. */
+  /** Changes the path of a deployment; `files` are pushed to it first. */
   const turn = (found: JsonMap, path: string, files?: Readonly<Record<string, string>>): void => {
     const at = { namespace: textAt(metadataOf(found), "namespace"), name: nameOf(found) };
     const now = find(at.namespace, at.name);
@@ -167,7 +167,7 @@ function createHands({ world, git, api: { objects } }: Fleet, rng: Rng) {
   };
 }
 
-/** Asks for a look at Git. */
+/** Asks for a refresh. */
 function poke({ api: { objects } }: Fleet, found: JsonMap, count: number): void {
   const at = { namespace: textAt(metadataOf(found), "namespace"), name: nameOf(found) };
   const patch = { metadata: { annotations: { [ANNOTATION_REFRESHED_AT]: String(count) } } };
@@ -180,7 +180,7 @@ function filesFor(rng: Rng, name: string, count: number): Readonly<Record<string
   return Object.fromEntries(Array.from({ length: files }, (_, index) => [`${name}-${index}`, `content ${count}`]));
 }
 
-/** Paths grow no longer with each change. */
+/** The path before all edits, so that paths do not grow with each change. */
 function firstPathOf(deployment: JsonMap): string {
   return pathOf(deployment).replace(/(-(edited|spoilt)-\d+)+$/, "");
 }

@@ -10,8 +10,8 @@ const SCENARIOS = join(ROOT, "simulation/scenarios/data");
 const IMPORT = /(?:^|\n)(?:import|export)\s+(?!type\b)[^;]*?"(\.{1,2}\/[^"]+)"/g;
 
 /**
- * Of every file below `src` that runs in a long run, as it stands, committed or not, and of its scenario: what ran on other code says nothing
- * of this one, and what never runs here says nothing of either.
+ * Hash of the scenario and of every file below `src` that runs in a long run, as it is on disk, committed or not. A run on other code says
+ * nothing about this one, and files that never run here do not matter.
  */
 export function codeHash(scenario: string): string {
   const files = [...withImports(ENTRY), join(SCENARIOS, `${scenario}.json`)].sort();

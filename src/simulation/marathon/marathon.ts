@@ -8,14 +8,14 @@ import { addCounts, type Counts, movesOf, type Part } from "./part.ts";
 
 export interface MarathonOptions {
   readonly scenario: string;
-  /** Of the first run; the next ones count on. */
+  /** Seed of the first run; the next ones count on. */
   readonly seed: number;
-  /** No run is begun once so many have ended. */
+  /** No run begins once so many moves have ended. */
   readonly moves: number;
   readonly onRun?: (soFar: Part) => void;
 }
 
-/** Runs seed after seed until so many moves have ended, or nobody wants any more. Each run is a fleet of its own, so that memory stays as it is. */
+/** Runs seed after seed until so many moves have ended, or `signal` aborts. Each run is a fleet of its own, so memory does not grow. */
 export async function runMarathon(options: MarathonOptions, signal: AbortSignal): Promise<Part> {
   const { scenario, seed, moves: wanted, onRun } = options;
   const hash = createHash("sha256");

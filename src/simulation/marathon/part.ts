@@ -1,16 +1,16 @@
 import { InputError } from "../../domain/errors.ts";
 
-/** What a part of a long run has come to: the runs of as many seeds as it took, one after the other. */
+/** The result of a part of a long run: the runs of consecutive seeds. */
 export interface Part {
-  /** Of the code it ran on: only parts of equal code are added up. */
+  /** Hash of the code it ran on: only parts of equal code are added up. */
   readonly code: string;
   readonly scenario: string;
-  /** Of the first run; the next ones count on. */
+  /** Seed of the first run; the next ones count on. */
   readonly seed: number;
   readonly runs: number;
   /** Moves that ended, by how. */
   readonly ends: Counts;
-  /** What went wrong on purpose, by kind: calls that were broken, and what befell processes and servers. */
+  /** Faults that were injected, by kind: broken calls, and troubles of processes and servers. */
   readonly faults: Counts;
   readonly events: number;
   readonly simulatedMs: number;
@@ -30,7 +30,7 @@ export interface PartFailure {
   readonly text: string;
 }
 
-/** What several parts come to. */
+/** The sum of several parts. */
 export interface Sum extends Omit<Part, "seed" | "trace"> {
   readonly parts: number;
 }
@@ -39,7 +39,7 @@ export function movesOf({ ends }: Pick<Part, "ends">): number {
   return sumOf(ends);
 }
 
-/** Adds parts of one scenario and equal code, whose seeds are others each. Throws `InputError` for any that does not belong to the first. */
+/** Adds up parts of one scenario and equal code, of which no two have a seed in common. Throws `InputError` for a part that does not fit. */
 export function addUp(parts: readonly Part[]): Sum {
   const sorted = parts.toSorted((a, b) => a.seed - b.seed);
   const [first] = sorted;

@@ -14,16 +14,16 @@ import { createKubeServer, NAMESPACE_TYPE } from "./kubernetes/server.ts";
 
 const never = new AbortController().signal;
 const USER = "system:serviceaccount:argosy-accounts:owner";
-const AT = { namespace: "team", name: "register" };
+const AT = { namespace: "team", name: "owner" };
 
-/** A users' cluster whose register names the owner, and what a mover is told there. */
+/** A users' cluster whose owner binding names the owner, and what it answers to a mover. */
 async function aCluster(servers: number) {
   const world = createWorld("authority", createHistory());
   const network = createNetwork(world, createFailpoints(world.rng.fork("faults"), []));
   const server = createKubeServer(world, "api");
   const authority = createAuthority(world, server, servers);
   server.objects.create(NAMESPACE_TYPE, "", { sent: { metadata: { name: "team" } }, dryRun: false });
-  const ownerBinding = { metadata: { name: "register" }, roleRef: { name: DEPLOYER_ROLE }, subjects: [{ name: "owner" }] };
+  const ownerBinding = { metadata: { name: "owner" }, roleRef: { name: DEPLOYER_ROLE }, subjects: [{ name: "owner" }] };
   server.objects.create(ROLE_BINDINGS, "team", { sent: ownerBinding, dryRun: false });
   const managed = createManagedCluster(createSimulatedClient({ world, network, party: createParty(world, "argosy-1"), server }));
   await world.run(1_000);
@@ -38,7 +38,7 @@ async function aCluster(servers: number) {
 }
 
 describe("the model of the users' cluster", () => {
-  it("lets the owner write, and refuses it in the authoriser's words once the register names nobody", async () => {
+  it("lets the owner write, and refuses it in the authoriser's words once the owner binding names nobody", async () => {
     const { world, ask, revoke } = await aCluster(1);
     expect(await ask()).toBe("allowed");
     revoke();
@@ -46,7 +46,7 @@ describe("the model of the users' cluster", () => {
     expect(await ask()).toBe("refused");
   });
 
-  it("says nothing while it stands still, and what is so when it wakes", async () => {
+  it("does not answer while it stands still, and answers by the present state when it wakes", async () => {
     const { world, authority, ask, revoke } = await aCluster(1);
     authority.freeze(0, 10_000);
     revoke();
@@ -55,7 +55,7 @@ describe("the model of the users' cluster", () => {
     expect(await ask()).toBe("refused");
   });
 
-  it("learns in order what happened while it stood still, and just before", async () => {
+  it("learns changes in order that were made while it stood still, and just before", async () => {
     const { world, server, authority, ask, revoke } = await aCluster(1);
     for (let round = 0; round < 20; round += 1) {
       revoke();
@@ -66,7 +66,7 @@ describe("the model of the users' cluster", () => {
     }
   });
 
-  it("has servers that do not know the same while one of them stands still", async () => {
+  it("has servers with different views while one of them stands still", async () => {
     const { authority, ask, revoke } = await aCluster(2);
     authority.freeze(0, 60_000);
     revoke();
@@ -75,7 +75,7 @@ describe("the model of the users' cluster", () => {
     expect([...said].sort()).toEqual(["refused", "silent"]);
   });
 
-  it("refuses for a quota in other words than for a right", async () => {
+  it("refuses for a quota in other words than for a missing right", async () => {
     const { authority, ask } = await aCluster(1);
     authority.useUp("team", 10_000);
     expect(await ask()).toBe("allowed");

@@ -8,15 +8,15 @@ import { createEndpoint, type Endpoint } from "./endpoint.ts";
 import type { Front, KubeServer, ServerRequest } from "./kubernetes/server.ts";
 import { textAt } from "./kubernetes/text.ts";
 
-/** Who may write in users' namespaces, as the managed cluster's API servers see it: what the registers said a moment ago. */
+/** Who may write in users' namespaces, as the managed cluster's API servers see it: what the owner bindings were a moment ago. */
 export interface Authority {
   /** One of its API servers stands still for that long: what reaches it meanwhile is answered when it wakes. */
   freeze(endpoint: number, forMs: number): void;
-  /** A quota of the namespace is used up for that long: whoever may write is refused all the same. */
+  /** A quota of the namespace is used up for that long: also an account that may write is refused. */
   useUp(namespace: string, forMs: number): void;
 }
 
-/** Who asks which of the API servers about which namespace. */
+/** A request: who asks which API server about which namespace. */
 interface Asked {
   readonly user: string;
   readonly account: string;
@@ -28,8 +28,8 @@ export const IMPERSONATE = "impersonate-user";
 const REVIEWS = "selfsubjectaccessreviews";
 
 /**
- * Lets engines, and whoever else acts as an account, write only as accounts that a register names; everybody else is the cluster's own or
- * Argosy, whose roles are not modelled. Each request goes to any of the API servers behind the address.
+ * Lets engines, and everybody else who impersonates an account, write only as an account that an owner binding names. All others are the
+ * cluster itself or Argosy, whose roles are not modelled. Each request goes to a random one of the API servers behind the address.
  */
 export function createAuthority(world: World, server: KubeServer, servers: number): Authority {
   const rng = world.rng.fork("authoriser");
@@ -57,7 +57,7 @@ export function createAuthority(world: World, server: KubeServer, servers: numbe
     return { kind: "json", status: 201, body: { kind: "SelfSubjectAccessReview", status: { allowed: isAllowed } } };
   }
 
-  /** A request that was let in is carried out a moment later, or when its API server wakes, whatever became of the right meanwhile. */
+  /** A request that was let in is carried out a moment later, or when its API server wakes, even if the right was taken meanwhile. */
   async function write({ by, target, method }: ServerRequest, { endpoint, account, user, namespace }: Asked, effect: () => Answer) {
     await endpoint.awake();
     const isAllowed = endpoint.allowed(namespace).includes(account);
@@ -87,7 +87,7 @@ function refused(message: string): Answer {
   return { kind: "json", status: 403, body };
 }
 
-/** Names of the accounts a binding names. */
+/** Names of the accounts in a binding. */
 export function subjectsOf(binding: JsonMap): readonly string[] {
   const subjects = binding["subjects"];
   return Array.isArray(subjects) ? subjects.map(mapName) : [];

@@ -1,10 +1,10 @@
 import type { Rng } from "../../domain/rng.ts";
 import type { World } from "../world/world.ts";
 
-/** One API server of a managed cluster: its own picture of the registers, and whether it answers. */
+/** One API server of a managed cluster: its own view of the owner bindings, and whether it answers. */
 export interface Endpoint {
   allowed(namespace: string): readonly string[];
-  /** A register was written. */
+  /** An owner binding was written. */
   hear(ownerBinding: { readonly namespace: string; readonly name: string }, subjects: readonly string[]): void;
   freeze(forMs: number): void;
   /** Resolves at once, or when it has thawed. */
@@ -15,12 +15,12 @@ export interface Endpoint {
 
 /** How long a change of a binding takes to reach the authoriser, in ms: up to 23 ms measured on real API servers. */
 const LONGEST_LAG_MS = 23;
-/** From being let in to being carried out, in ms. */
+/** Time from being let in to being carried out, in ms, at most. */
 const ADMISSION_MS = 5;
-/** Requests that were queued meanwhile are looked at in this time after it wakes, in ms; most of them after the news. */
+/** Requests that waited are answered within this time after it wakes, in ms: most of them after it has received changes. */
 const THAW_MS = 100;
 
-/** `tell` hears of each namespace in which somebody else may write now. */
+/** `tell` is called with each namespace whose owner bindings it has just learnt. */
 export function createEndpoint(world: World, rng: Rng, tell: (namespace: string) => void): Endpoint {
   const ownerBindings = new Map<string, ReadonlyMap<string, readonly string[]>>();
   let lastAt = 0;
@@ -35,7 +35,7 @@ export function createEndpoint(world: World, rng: Rng, tell: (namespace: string)
     ownerBindings.set(namespace, ofNamespace);
     tell(namespace);
   };
-  /** It hears of changes in order, and of none while it stands still. */
+  /** Changes that it has yet to learn: in order, and none while it stands still. */
   const notifications: (() => void)[] = [];
   const learnNext = (): void => {
     lastAt = Math.max(lastAt, frozenUntil, world.elapsedMs() + rng.next() * LONGEST_LAG_MS);

@@ -3,7 +3,7 @@ import type { World } from "../world/world.ts";
 
 /**
  * One repository with a folder for each deployment; each file is one object, by name, with its content. Folders have commits of their
- * own, as repositories do: what is pushed to one is no news for another.
+ * own, as repositories do: a push to one does not change the revision of another.
  */
 export interface Git {
   readonly url: string;
@@ -12,7 +12,7 @@ export interface Git {
   /** The last commit that changed the folder. */
   head(path: string): string;
   push(path: string, files: Readonly<Record<string, string>>): void;
-  /** Tells of each push, as a webhook does. The returned function ends it. */
+  /** Calls the listener with each push, as a webhook does. The returned function ends that. */
   onPush(listener: (path: string) => void): () => void;
 }
 

@@ -2,7 +2,7 @@ import type { EnvironmentOwnerBindings, VisitEnd } from "../../workspace/environ
 
 const AWAY: VisitEnd = { kind: "away", why: "simulated users have no clusters of their own" };
 
-/** Nobody in the simulated fleet deploys to an environment: a move that went to one would not come to an end. */
+/** Nobody in the simulated fleet deploys to an environment: a move that asked for one would never end. */
 export const noEnvironments: EnvironmentOwnerBindings = {
   prepare: async () => AWAY,
   hand: async () => AWAY,

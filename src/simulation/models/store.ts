@@ -11,15 +11,15 @@ export const DATABASE = "database";
 
 /** One database for all, and how each process reaches it. */
 export interface SimulatedDatabase {
-  /** The rows themselves, for who arranges the world and for who takes photographs. */
+  /** The rows themselves, for setting up the fleet and for photographs. */
   readonly rows: MemoryStore;
-  /** The store as this process has it: over the network, with its own subscription to hints. */
+  /** The store as this process has it: over the network, with its own subscription to notifications. */
   connect(party: Party): Store;
-  /** The server is being replaced: every statement fails and hints are lost until it is back. */
+  /** The server is being replaced: until it is back, every statement fails and notifications are lost. */
   setAway(isAway: boolean): void;
 }
 
-/** How late hints arrive at most, in ms. */
+/** How late notifications arrive at most, in ms. */
 const NOTIFICATION_LAG_MS = 20;
 const never = new AbortController().signal;
 const unanswered = unreachable("reaching the database", "store.unavailable");
@@ -54,7 +54,7 @@ function callOf<T>({ party }: Link, name: string, effect: () => T | Promise<T>) 
   return { from: party, to: DATABASE, name, effect, broken: unanswered };
 }
 
-/** Each method is one transaction, which happens at one moment between the question's arrival and the answer's. */
+/** Each method is one transaction, which happens at one moment between the arrivals of the request and of the answer. */
 function overNetwork<T extends object>(part: T, link: Link & { readonly name: string; readonly world: World; readonly rows: Store }): T {
   return new Proxy(part, {
     get(target, method) {
@@ -64,7 +64,7 @@ function overNetwork<T extends object>(part: T, link: Link & { readonly name: st
         const signal = args.at(-1);
         if (!(signal instanceof AbortSignal)) return Reflect.apply(member, target, args) as Promise<unknown>;
         const statement = `store.${link.name}.${String(method)}`;
-        // Once under way nothing calls a transaction back: the caller may leave, the effect stays.
+        // Nothing cancels a transaction that is under way: the caller may leave, the effect stays.
         const effect = async (): Promise<unknown> => {
           link.world.record({ kind: "call", by: link.party.name, name: statement, isWrite: method === "acknowledge" });
           const outcome: unknown = await (Reflect.apply(member, target, [...args.slice(0, -1), never]) as Promise<unknown>);
@@ -94,7 +94,7 @@ async function recordOwner({ world, rows }: Recorded, id: UnitId): Promise<void>
   world.record({ kind: "placed", unit: unit.id, instance: unit.owner ?? "", epoch: unit.epoch, namespace: workspace.namespace });
 }
 
-/** Writes down what becomes of moves, and of owners with them, whoever asks for it. */
+/** Records each new phase of a move, and each new owner, whoever caused it. */
 function recordMoves(world: World, memory: MemoryStore): Store["moves"] {
   const { moves } = memory;
   const recorded = { world, rows: memory };
@@ -130,15 +130,15 @@ function recordMoves(world: World, memory: MemoryStore): Store["moves"] {
 }
 
 /**
- * Hints come late and in order, over one connection for all who listen in a process; whoever was cut off is told that some were missed, once
- * it hears again.
+ * Notifications come late and in order, over one connection for all listeners of a process. After the connection was cut, the listeners
+ * get `missed` with the first one that arrives.
  */
 function connectFeed({ party, network }: Link, changes: ChangeFeed): ChangeFeed {
   const listeners = new Set<Listener>();
   let hasMissed = false;
   let isConnected = false;
   const stream: PushStream = {
-    ...{ from: DATABASE, to: party, what: "hints", lagMs: NOTIFICATION_LAG_MS, lastAt: 0 },
+    ...{ from: DATABASE, to: party, what: "notifications", lagMs: NOTIFICATION_LAG_MS, lastAt: 0 },
     onCut() {
       hasMissed = true;
     },

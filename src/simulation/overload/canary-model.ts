@@ -4,10 +4,10 @@ import { ACTIVE_CANARIES, PASSIVE_CANARY } from "../../health/canaries.ts";
 import type { ProbedNamespace } from "../../health/port.ts";
 import { ALONE_S, type QueueModel } from "./queue-model.ts";
 
-/** How often Argo CD looks at what nobody asks for, in ms. */
+/** How often Argo CD compares an application by itself, in ms. */
 const ROUND_MS = 120_000;
 
-/** The namespace of an instance whose canaries wait as everything there does. No pods are seen, and none may be deleted. */
+/** The namespace of an instance whose canaries wait as all its applications do. It shows no pods, and none may be deleted. */
 export function createCanaryModel({ waitS }: Pick<QueueModel, "waitS">, clock: Clock): ProbedNamespace {
   const answers = new Map<string, Millis>();
   const seen = (name: string): ProbedApplication => {
@@ -27,7 +27,7 @@ export function createCanaryModel({ waitS }: Pick<QueueModel, "waitS">, clock: C
     ensureCanaries: async () => undefined,
     removeCanaries: async () => undefined,
     async askFor(name) {
-      // One that waits already is not put behind what has come since.
+      // A canary that waits already keeps its place in the queue.
       const now = clock.now();
       if ((answers.get(name) ?? 0) <= now) answers.set(name, millis(now + Math.ceil((waitS() + ALONE_S) * 1_000)));
     },
@@ -35,7 +35,7 @@ export function createCanaryModel({ waitS }: Pick<QueueModel, "waitS">, clock: C
     sampleApplications: async () => [],
     listPods: async () => [],
     async deletePod() {
-      throw new Error("somebody restarts what does not stand still");
+      throw new Error("a pod of an instance that does not stand still is restarted");
     },
   };
 }

@@ -22,7 +22,7 @@ import { createQueueModel, type QueueModel } from "./queue-model.ts";
 export interface OverloadFleetOptions {
   readonly instances: number;
   readonly workspaces: number;
-  /** Time between two looks of health, in ms. */
+  /** Time between two health probes, in ms. */
   readonly periodMs: number;
   /** As `moves.relief` has it. */
   readonly relieves: boolean;
@@ -36,8 +36,8 @@ export interface OverloadFleet {
   readonly units: readonly UnitId[];
   readonly models: readonly QueueModel[];
   start(): void;
-  /** Lets health look once, and everybody else end what is due. */
-  observe(): Promise<void>;
+  /** Probes the health of all instances once, and lets sampler and plan cycle finish what is due. */
+  probe(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -45,18 +45,18 @@ export interface OverloadFleet {
 export const OVERLOAD_MS = 300_000;
 const SAMPLE_MS = 120_000;
 const DAY_MS = 86_400_000;
-/** What an instance may take of the one thing that runs out: two cores. */
+/** Capacity of an instance in the one dimension that runs out: two cores. */
 const CAPACITY = loadVector((dimension) => (dimension === "milliCpu" ? 2_000 : 1_000_000_000));
 const MINE: Partition = { isMine: () => true, onChange: () => () => undefined };
 const never = new AbortController().signal;
 
-/** Nothing is deployed, so that moves are made at once in rows: how long real ones take is whoever follows the rows' to say. */
+/** Nothing is deployed, so moves change the rows at once. Whoever follows the rows decides how long real moves would take. */
 export async function createOverloadFleet(options: OverloadFleetOptions): Promise<OverloadFleet> {
   const clock = createVirtualClock();
   const store = createMemoryStore({ clock });
   const { instances, units } = await fill(store, options, millis(clock.now() - 30 * DAY_MS));
   const models = instances.map(() => createQueueModel(millis(clock.now() - DAY_MS), clock.now()));
-  const processes = startable({ ...options, store, clock, instances, models });
+  const processes = createProcesses({ ...options, store, clock, instances, models });
   return { clock, store, instances, units, models, ...processes };
 }
 
@@ -77,7 +77,7 @@ async function fill(store: MemoryStore, { instances: many, workspaces }: Overloa
 type Parts = Pick<OverloadFleet, "clock" | "store" | "instances" | "models"> & Omit<OverloadFleetOptions, "instances">;
 
 /** Argosy's own sampler, plan cycle and health over the models. */
-function startable({ clock, store, instances, models, periodMs, relieves }: Parts): Pick<OverloadFleet, "start" | "observe" | "stop"> {
+function createProcesses({ clock, store, instances, models, periodMs, relieves }: Parts): Pick<OverloadFleet, "start" | "probe" | "stop"> {
   const parts = { store, clock, ids: createCountingIds(), log: silentLog, metrics: noMetrics, partition: MINE };
   const rng = createSeededRng("overload");
   const namespaces = models.map((model) => createCanaryModel(model, clock));
@@ -106,7 +106,7 @@ function startable({ clock, store, instances, models, periodMs, relieves }: Part
       sampler.start(never);
       cycle.start(never);
     },
-    async observe() {
+    async probe() {
       await health.probeAll(never);
       await sampler.idle();
       await cycle.idle();

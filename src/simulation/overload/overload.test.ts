@@ -8,16 +8,16 @@ const [MINUTE_MS, DAY_MS] = [60_000, 86_400_000];
 /** Thirty days take ten minutes of a core, on a machine that is shared several times as long. */
 const DEADLINE_MS = 45 * 60_000;
 const DAYS = process.env["ARGOSY_LONG"] === "1" ? 30 : 1;
-/** What canaries may wait for, in s. */
+/** How long canaries may wait, in s. */
 const LONG_S = 1;
 /** From a verdict to the plan that relieves its instance, in ms. */
 const PLANNED_MS = 5_000;
 /** The workspace that grows, on the first instance. */
 const HOT = 0;
-/** What an instance's workspaces ask for together, of 20 comparisons a second that it can carry out. */
+/** Demand of an instance's workspaces together, of the 20 comparisons a second that it can carry out. */
 const USUAL_PER_S = 8.8;
 
-/** For ten minutes it asks for as much as ever, then for more each minute, up to 13 comparisons a second more. */
+/** Its demand is as usual for ten minutes, then grows for ten, by 13 comparisons a second. */
 const growth = (elapsedMs: number): number => 13 * Math.min(1, Math.max(0, (elapsedMs - 10 * MINUTE_MS) / (10 * MINUTE_MS)));
 
 interface Fleet {
@@ -42,7 +42,7 @@ describe("a workspace that grows until its instance is overloaded", () => {
   it.each([
     ["large ones among many", UNEQUAL],
     ["few that are all alike", EQUAL],
-  ])("is told of within a minute of its persistence, and relieved within five, beside %s", async (_beside, fleet) => {
+  ])("is reported within a minute after its persistence, and relieved within five, beside %s", async (_beside, fleet) => {
     const story = await hotTenant(fleet);
     const [span, ...others] = spansOf(story, 0, LONG_S);
     const reported = story.verdicts.find(({ state }) => state === "overloaded");
@@ -53,20 +53,20 @@ describe("a workspace that grows until its instance is overloaded", () => {
     expect(until).toBeDefined();
     expect((until ?? 0) - (reported?.atMs ?? 0)).toBeLessThanOrEqual(5 * MINUTE_MS);
     expect(others).toEqual([]);
-    // The verdict notifies the planner: nobody waits for the next cycle.
+    // The verdict notifies the planner, which does not wait for its next cycle.
     const [plan] = story.plans;
     expect(plan?.instance).toBe(0);
     expect((plan?.atMs ?? 0) - (reported?.atMs ?? 0)).toBeGreaterThanOrEqual(0);
     expect((plan?.atMs ?? Number.POSITIVE_INFINITY) - (reported?.atMs ?? 0)).toBeLessThan(PLANNED_MS);
     expect(story.verdicts.filter(({ instance }) => instance === 0).at(-1)?.state).toBe("healthy");
-    // What was moved left it for it, once each, and nobody else was disturbed or overloaded.
+    // Units left it after the verdict, once each, and no other instance was disturbed or overloaded.
     expect(story.moves.length).toBeGreaterThan(0);
     expect(story.moves.every(({ from: left, atMs }) => left === 0 && atMs > (reported?.atMs ?? 0))).toBe(true);
     expect(new Set(story.moves.map(({ workspace }) => workspace)).size).toBe(story.moves.length);
     expect(story.verdicts.filter(({ instance, state }) => instance !== 0 && state !== "healthy")).toEqual([]);
   });
 
-  it("stays overloaded where nobody relieves it, which shows", async () => {
+  it("stays overloaded, with a verdict that says so, while nobody relieves it", async () => {
     const story = await hotTenant(EQUAL, { relieves: false });
     expect(spansOf(story, 0, LONG_S).at(-1)?.[1]).toBeUndefined();
     expect(story.verdicts.at(-1)).toMatchObject({ instance: 0, state: "overloaded" });
@@ -102,7 +102,7 @@ describe("a fleet that is busy by day", () => {
       expect(story.verdicts.filter(({ state }) => state === "overloaded").length).toBeLessThanOrEqual(Math.floor(months));
       expect(story.moves.length).toBeLessThanOrEqual((workspaces / 100) * DAYS);
       expect(story.verdicts.filter(({ state }) => ["stalled", "failed", "unknown"].includes(state))).toEqual([]);
-      // Bursts were there: comparisons waited.
+      // There were bursts: comparisons waited.
       expect(story.waits.some(({ waitS }) => waitS > 1)).toBe(true);
     },
     DEADLINE_MS,

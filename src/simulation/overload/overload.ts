@@ -14,7 +14,7 @@ export interface OverloadStory {
   /** Plans that relieve an overloaded instance, oldest first. */
   readonly plans: readonly { readonly atMs: number; readonly instance: number }[];
   readonly moves: readonly Moved[];
-  /** How long comparisons waited at each look, in s. */
+  /** How long comparisons waited at each probe, in s. */
   readonly waits: readonly { readonly atMs: number; readonly instance: number; readonly waitS: number }[];
 }
 
@@ -25,23 +25,23 @@ interface Moved {
   readonly to: number;
 }
 
-type Telling = { readonly [Name in keyof OverloadStory]: OverloadStory[Name][number][] };
+type MutableStory = { readonly [Name in keyof OverloadStory]: OverloadStory[Name][number][] };
 
-/** From a moved row to the comparisons that the new owner carries out instead of the old one: live moves of real parts take less. */
+/** From the change of a row until the new owner compares instead of the old one: real live moves take less. In ms. */
 const HAND_OVER_MS = 45_000;
-/** How often rows are followed: plans are made each two minutes. */
+/** How often rows are read for moves, in ms: plans are made every two minutes. */
 const FOLLOW_MS = 30_000;
 const PLANS_READ = 10_000;
 const never = new AbortController().signal;
 
-/** A fleet under what workspaces ask for, watched and relieved by Argosy's own processes. The same options tell the same story. */
+/** Runs a fleet under the demand of its workspaces, watched and relieved by Argosy's own processes. The same options give the same story. */
 export async function runOverload(options: OverloadOptions): Promise<OverloadStory> {
   const { demandOf, lastsMs, periodMs } = options;
   const fleet = await createOverloadFleet(options);
   const { clock, units, instances, models } = fleet;
-  const story: Telling = { verdicts: [], plans: [], moves: [], waits: [] };
+  const story: MutableStory = { verdicts: [], plans: [], moves: [], waits: [] };
   const beganAt = clock.now();
-  /** Who compares a workspace's applications. */
+  /** By workspace, the instance that compares its applications. */
   const holders = units.map((_, workspace) => workspace % instances.length);
   const underWay = new Map<number, Moved>();
   const passTime = (atMs: number): void => {
@@ -61,23 +61,23 @@ export async function runOverload(options: OverloadOptions): Promise<OverloadSto
   for (let atMs = 0; atMs < lastsMs; atMs = clock.now() - beganAt) {
     await clock.advance(periodMs);
     passTime(clock.now() - beganAt);
-    await fleet.observe();
-    await listen(fleet, story, clock.now() - beganAt);
-    if ((clock.now() - beganAt) % FOLLOW_MS === 0) await follow(fleet, { story, holders, underWay }, clock.now() - beganAt);
+    await fleet.probe();
+    await recordVerdicts(fleet, story, clock.now() - beganAt);
+    if ((clock.now() - beganAt) % FOLLOW_MS === 0) await recordMoves(fleet, { story, holders, underWay }, clock.now() - beganAt);
   }
   await fleet.stop();
-  story.plans.push(...(await relieving(fleet, beganAt)));
+  story.plans.push(...(await reliefPlans(fleet, beganAt)));
   return story;
 }
 
-async function listen({ store, instances }: OverloadFleet, { verdicts }: Telling, atMs: number): Promise<void> {
+async function recordVerdicts({ store, instances }: OverloadFleet, { verdicts }: MutableStory, atMs: number): Promise<void> {
   for (const { instanceId, state } of await store.health.listVerdicts(never)) {
     const instance = instances.findIndex(({ id }) => id === instanceId);
     if (verdicts.findLast((reported) => reported.instance === instance)?.state !== state) verdicts.push({ atMs, instance, state });
   }
 }
 
-async function relieving({ store, instances }: OverloadFleet, beganAt: number): Promise<OverloadStory["plans"]> {
+async function reliefPlans({ store, instances }: OverloadFleet, beganAt: number): Promise<OverloadStory["plans"]> {
   const plans = await store.plans.list({}, PLANS_READ, never);
   const hot = plans.toReversed().flatMap(({ createdAt, moves }) => {
     const sources = new Set(moves.flatMap(({ from, reason }) => (reason === "HOT" && from !== undefined ? [from] : [])));
@@ -86,14 +86,18 @@ async function relieving({ store, instances }: OverloadFleet, beganAt: number): 
   return hot.sort((a, b) => a.atMs - b.atMs);
 }
 
-interface Following {
-  readonly story: Telling;
+interface OwnersSoFar {
+  readonly story: MutableStory;
   readonly holders: readonly number[];
   readonly underWay: Map<number, Moved>;
 }
 
-/** Sees which rows name another owner. */
-async function follow({ store, instances, units }: OverloadFleet, { story, holders, underWay }: Following, atMs: number): Promise<void> {
+/** Records which rows have a new owner. */
+async function recordMoves(
+  { store, instances, units }: OverloadFleet,
+  { story, holders, underWay }: OwnersSoFar,
+  atMs: number,
+): Promise<void> {
   const numbers = new Map(units.map((unit, workspace) => [unit, workspace]));
   for (const [to, { id }] of instances.entries())
     for (const { unitId } of await store.loads.countUnits(id, never)) {
@@ -106,7 +110,7 @@ async function follow({ store, instances, units }: OverloadFleet, { story, holde
     }
 }
 
-/** From when to when comparisons of an instance waited for longer than that, in ms since the beginning; the last may have no end. */
+/** The times in which comparisons of an instance waited longer than `waitS`, in ms since the beginning; the last may have no end. */
 export function spansOf(
   { waits }: OverloadStory,
   instance: number,

@@ -3,32 +3,32 @@ import { type Millis, millis } from "../../domain/clock.ts";
 /** Comparisons that an instance's processors carry out in a second at most: 2 cores, 100 ms each. */
 const COMPARISONS_PER_S = 20;
 const CPU_S = 0.1;
-/** Workers share the processors: a comparison takes this alone, and as long as all of them need when all are busy. In s. */
+/** How long a comparison takes if it runs alone, in s. Workers share the processors, so it takes longer the more of them are busy. */
 export const ALONE_S = 0.02;
 const WORKERS = 20;
-/** What waits already is not put into the queue once more: the more wait of all there are, the fewer come. */
+/** How many applications there are. One that waits is not queued once more: the more of them wait, the fewer come. */
 const APPLICATIONS = 2_000;
 /** The model's step, in ms. */
 const STEP_MS = 1_000;
-/** As many as the weights that nothing has been learnt for yet take for what a comparison costs: 3 ms of a processor each. */
+/** Calls for one comparison: as many as cost the 100 ms of a comparison by the weights before the first fit, 3 ms each. */
 const KUBERNETES_CALLS = 33;
 const QUEUE = 'name="app_reconciliation_queue"';
-/** Beyond it the time of a comparison is that of workers which are all busy. */
+/** Largest share of busy workers that the formula for the time of a comparison is used for. */
 const BUSIEST = 0.95;
 
 /** By unit, how many comparisons a second it asks for. */
 export type QueueDemand = ReadonlyMap<string, number>;
 
-/** An instance's comparisons as one queue and what works it off. */
+/** An instance's comparisons as one queue with its workers. */
 export interface QueueModel {
   pass(until: Millis, demand: QueueDemand): void;
   /** How long a comparison that is asked for now waits, in s. */
   waitS(): number;
-  /** What its controller says of itself. */
+  /** The metrics page of its controller. */
   page(): AsyncIterable<string>;
 }
 
-/** An idle instance whose controller has been there since `began`: what it has been asked for before `now` is nobody's concern. */
+/** An idle instance whose controller started at `began`; its queue is empty until `now`. */
 export function createQueueModel(began: Millis, now: Millis): QueueModel {
   const done = new Map<string, number>();
   const sums = { reconciles: 0, reconcileS: 0, waitS: 0, within10: 0 };

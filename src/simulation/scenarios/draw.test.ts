@@ -6,14 +6,14 @@ import { scenarioSchema } from "./schema.ts";
 const MOST = loadScenario("anything");
 const SEEDS = Array.from({ length: 300 }, (_, index) => index);
 
-it("draws something else for each seed, the same for the same one, and nothing that no scenario may have", () => {
+it("draws something else for each seed, the same for the same seed, and only what a scenario may have", () => {
   const drawn = SEEDS.map((seed) => drawScenario(MOST, seed));
   expect(new Set(drawn.map((each) => JSON.stringify(each))).size).toBe(SEEDS.length);
   expect(drawScenario(MOST, 17)).toEqual(drawn[17]);
   for (const each of drawn) expect(scenarioSchema.parse(each)).toEqual({ ...each });
 });
 
-it("never takes more of anything than there is, and of everything sometimes the most and of much nothing", () => {
+it("never takes more of anything than the scenario has, sometimes all of it, and often none", () => {
   const drawn = SEEDS.map((seed) => drawScenario(MOST, seed));
   const [instances, far] = [drawn.map((each) => each.instances), drawn.map((each) => each.far)];
   expect([Math.min(...instances), Math.max(...instances)]).toEqual([2, MOST.instances]);

@@ -2,14 +2,13 @@ import type { Rng } from "../../domain/rng.ts";
 import { createSeededRng } from "../../runtime/rng.ts";
 import type { Scenario, ScenarioTrouble } from "./schema.ts";
 
-/** How often a run of a drawn scenario has what it may have or not, 0 to 1. */
+/** How often a run of a drawn scenario has each thing that it may have, 0 to 1. */
 const SHARE = { anyOf: 0.5, trouble: 0.4, faults: 0.5, far: 0.3, manyServers: 0.4, slowNetwork: 0.4, webhook: 0.7 };
 const SHORT_HOP_MS = 3;
 
 /**
- * What one run of a scenario that is drawn consists of: what the scenario says is the most of everything, and each seed takes some of it, of
- * much nothing at all. Faults that only come together in a way nobody has thought of are found like that (swarm testing: Groce and others,
- * "Swarm Testing", ISSTA 2012).
+ * Draws what one run of a scenario consists of. The scenario says the most of everything; each seed takes some of it, and often none. Such
+ * runs find faults that only a combination nobody has thought of shows (swarm testing: Groce and others, "Swarm Testing", ISSTA 2012).
  */
 export function drawScenario(most: Scenario, seed: string | number): Scenario {
   const rng = createSeededRng(`${most.name} as of ${seed}`);
@@ -46,7 +45,7 @@ function rates(rng: Rng, { before, afterEffect, error, delay }: NonNullable<Scen
   return { ...drawn, error: error * rng.next(), delay: delay * rng.next() };
 }
 
-/** Of each kind none, or up to as many as are said. */
+/** Of each kind none, or between one and the given number. */
 function some<T extends Readonly<Record<string, number>>>(rng: Rng, counts: T): T {
   return Object.fromEntries(Object.entries(counts).map(([kind, most]) => [kind, has(rng, SHARE.anyOf) ? number(rng, 1, most) : 0])) as T;
 }

@@ -5,12 +5,12 @@ const share = z.number().min(0).max(0.5);
 const times = z.int().min(0).max(5_000);
 
 const faults = z.strictObject({
-  before: share.describe("part of all calls that never arrive"),
-  afterEffect: share.describe("part that is carried out and whose answer gets lost"),
+  before: share.describe("share of calls that never arrive"),
+  afterEffect: share.describe("share of calls that are carried out and whose answer gets lost"),
   error: share,
   delay: share,
   longestDelaySeconds: seconds,
-  which: z.array(z.string()).optional().describe("how the names of the calls begin that are meant; absent: all of Argosy's"),
+  which: z.array(z.string()).optional().describe("beginnings of the names of the calls that are meant; absent: all of Argosy's"),
 });
 
 const trouble = z.strictObject({
@@ -41,8 +41,8 @@ export const scenarioSchema = z.strictObject({
   open: z
     .string()
     .optional()
-    .describe("what some of its seeds still find: known seeds of it are run with every commit, fresh ones are not"),
-  isDrawn: z.boolean().default(false).describe("what is said is the most of everything: each seed has some of it, drawn anew"),
+    .describe("the finding that some of its seeds still show: known seeds are run with every commit, fresh ones are not"),
+  isDrawn: z.boolean().default(false).describe("the numbers are the most of everything: each seed draws some of it"),
   commitRuns: times.default(60).describe("fresh seeds of it that every commit runs"),
   members: z.int().min(1).max(10),
   instances: z.int().min(1).max(50),
@@ -56,7 +56,7 @@ export const scenarioSchema = z.strictObject({
     recreate: times.default(0),
     flash: times.default(0),
     push: times.default(0),
-    poke: times.default(0).describe("requests for a look at Git"),
+    poke: times.default(0).describe("requests for a refresh"),
     stumble: times.default(0).describe("paths that cannot be deployed, each mended a while later"),
     endNamespace: times.default(0),
   }),
@@ -68,20 +68,18 @@ export const scenarioSchema = z.strictObject({
       drain: times.default(0).describe("everything of one instance"),
       evacuate: times.default(0),
       failOver: times.default(0).describe("single units away from far instances, without going there"),
-      redirect: times
-        .default(0)
-        .describe("the same of the next unit that a move has just given to a far instance, while that move goes on"),
+      redirect: times.default(0).describe("fail-overs of units that a move has just brought to a far instance, while that move goes on"),
     })
     .optional()
-    .describe("live moves that are asked for, at any time once the first users have come"),
+    .describe("live moves that are asked for, at any time after the first tenth of the active time"),
   servers: z.int().min(1).max(3).default(1).describe("API servers behind the address of the users' cluster"),
-  hopMs: z.number().min(0.1).max(1_000).default(3).describe("how long anything takes from one process to another at most"),
-  hasWebhook: z.boolean().default(false).describe("instances are told of pushes at once"),
-  createWithinSeconds: seconds.optional().describe("creations come in this time from the beginning; absent: as everything, at any time"),
+  hopMs: z.number().min(0.1).max(1_000).default(3).describe("how long one way between two processes takes at most"),
+  hasWebhook: z.boolean().default(false).describe("a webhook notifies instances of pushes at once"),
+  createWithinSeconds: seconds.optional().describe("creations come within this time from the beginning; absent: at any time"),
   faults: faults.optional(),
   troubles: z.array(trouble).default([]),
   budget: z.strictObject({
-    settleSeconds: seconds.describe("how long after the last fault everything may take to agree"),
+    settleSeconds: seconds.describe("how long after the last trouble everything may take to agree"),
     writesAtRest: times,
   }),
 });

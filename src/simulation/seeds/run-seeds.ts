@@ -3,7 +3,7 @@ import { runSeed } from "../run.ts";
 import { loadScenario, scenarioNames } from "../scenarios/load.ts";
 import type { Scenario } from "../scenarios/schema.ts";
 
-/** Seeds that once found something, of which none is ever left out: rows of track-record.md. */
+/** Seeds that once found something: they are always run. Rows of track-record.md. */
 const KNOWN_SEEDS: Readonly<Record<string, readonly number[]>> = {
   anything: [50383, 51134, 61086],
   burst: [142],
@@ -20,7 +20,7 @@ const KNOWN_SEEDS: Readonly<Record<string, readonly number[]>> = {
   "worker-crashes": [5, 167],
 };
 
-/** Share of all seeds for one of several workers: those whose remainder is its. */
+/** The share of all seeds that one of several workers runs: those with its remainder. */
 export interface Share {
   readonly of: number;
   readonly remainder: number;
@@ -57,7 +57,7 @@ export async function runSeeds({ of, remainder, forMs }: Share): Promise<Tally> 
   return { runs, simulatedMs, failed };
 }
 
-/** What a person needs to see a failed run again. */
+/** The outcome for a person, with the command that repeats each failed run. */
 export function renderTally(share: Share, { runs, simulatedMs, failed }: Tally): string {
   const lines = failed.map(
     ({ scenario, seed, violations: [first] }) =>

@@ -7,13 +7,13 @@ export type FailpointVerdict =
   | { readonly kind: "before" }
   /** Is carried out, and the answer gets lost. */
   | { readonly kind: "after-effect" }
-  /** The other side refuses, as overloaded servers do. */
+  /** The other side answers with an error, as overloaded servers do. */
   | { readonly kind: "error" }
-  /** Is on its way, or waits at the other side, for that long before it is carried out. */
+  /** Takes that long, on its way or waiting at the other side, before it is carried out. */
   | { readonly kind: "delay"; readonly ms: number }
-  /** Who makes it dies before it is sent. */
+  /** The caller dies before it is sent. */
   | { readonly kind: "die-before" }
-  /** It is carried out, and who made it dies before it hears of that. */
+  /** It is carried out, and the caller dies before the answer arrives. */
   | { readonly kind: "die-after" };
 
 /** One call to break: the `index`-th, from 0, of this name. */
@@ -31,7 +31,7 @@ export interface CallMade {
   readonly from: string;
 }
 
-/** How often what goes wrong while faults are on, 0 to 1 each. */
+/** How often each kind of fault happens while faults are on, 0 to 1. */
 export interface FaultRates {
   /** Whose calls: those of parties whose names begin like this. */
   readonly whose: string;
@@ -47,13 +47,13 @@ export interface FaultRates {
 export interface Failpoints {
   /** Decides about the next call of this name, which this party makes. */
   next(name: string, from: string): FailpointVerdict;
-  /** Random faults begin, or end with `undefined`; named failpoints count always. */
+  /** Turns random faults on, or off with `undefined`; named failpoints are always on. */
   setRates(rates: FaultRates | undefined): void;
 }
 
 const PASSES: FailpointVerdict = { kind: "passes" };
 
-/** Each name draws from a stream of its own, so that a call more of one name changes nothing for another. */
+/** Each name draws from a stream of its own, so that one more call of one name changes nothing for another. */
 export function createFailpoints(rng: Rng, named: readonly Failpoint[], onCall: (call: CallMade) => void = () => undefined): Failpoints {
   const counts = new Map<string, number>();
   const streams = new Map<string, Rng>();

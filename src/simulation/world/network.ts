@@ -9,33 +9,33 @@ export interface Call<T> {
   readonly from: Party;
   readonly to: string;
   readonly name: string;
-  /** What it does at the other side, at one moment, as things are there then. */
+  /** What it does at the other side when it arrives there, at one moment. */
   readonly effect: () => T | Promise<T>;
-  /** How the caller's driver words that it could not get through. */
+  /** The error of the caller's driver for a call that did not get through. */
   readonly broken: (cause: string) => Error;
   /** How long the caller waits for an answer, in ms. */
   readonly timeoutMs?: number;
 }
 
-/** Everything that goes from one party to another: late, and sometimes not at all. */
+/** Carries everything that goes from one party to another: late, and sometimes not at all. */
 export interface Network {
   /** Resolves with the effect's outcome; rejects at once with the signal's reason when that aborts, whatever the effect does then. */
   call<T>(call: Call<T>, signal: AbortSignal): Promise<T>;
-  /** Delivers something in the order of sending; tells `onCut` instead when the two are parted. */
+  /** Delivers something in the order of sending; calls `onCut` instead if the two are parted. */
   push(stream: PushStream, deliver: () => void): void;
   isParted(a: string, b: string): boolean;
   part(a: string, b: string): void;
   heal(a: string, b: string): void;
-  /** Who ends a party that a failpoint kills. */
+  /** Sets what ends a party that a failpoint kills. */
   onDeath(kill: (name: string) => void): void;
 }
 
-/** News for one listener that never overtake one another. */
+/** Notifications for one listener, which never overtake one another. */
 export interface PushStream {
   readonly from: string;
   readonly to: Party;
   readonly what: string;
-  /** How long news take, in ms: uniform up to this. */
+  /** How long one of them takes, in ms: uniform up to this. */
   readonly lagMs: number;
   readonly onCut: () => void;
   lastAt: number;
@@ -69,8 +69,8 @@ export function createNetwork(world: World, failpoints: Failpoints, hopMs = HOP_
     if (verdict.kind === "die-before") return kill(from.name);
     if (verdict.kind === "before" || verdict.kind === "error") return lose();
     const delayMs = verdict.kind === "delay" ? verdict.ms : 0;
-    const bored = tell(`${name} timeout`, timeoutMs, () => ends.reject(call.broken("timeout")));
-    ends.onEnd(bored);
+    const cancelTimeout = tell(`${name} timeout`, timeoutMs, () => ends.reject(call.broken("timeout")));
+    ends.onEnd(cancelTimeout);
     world.schedule(hop(from.name) + delayMs, `${from.name} -> ${to} ${name}`, () => {
       if (isParted(from.name, to)) return lose();
       void carryOut(call, ends, (settle) => {
@@ -114,7 +114,7 @@ async function carryOut<T>(call: Call<T>, ends: Ends<T>, answer: (settle: () => 
   }
 }
 
-/** The ends of a call whose caller may leave it: the first one counts, and takes back what waits for an end. */
+/** The ends of a call whose caller may leave it: the first one counts, and cancels the timeout. */
 function endsOf<T>({ resolve, reject }: Omit<Ends<T>, "onEnd">, signal: AbortSignal): Ends<T> {
   let forget = (): void => undefined;
   const waiting = waitersOf(signal);
@@ -139,7 +139,7 @@ function endsOf<T>({ resolve, reject }: Omit<Ends<T>, "onEnd">, signal: AbortSig
   };
 }
 
-/** Those that wait under one signal share a listener: most calls are made under few signals, and listeners are dear. */
+/** Calls that wait under one signal share a listener: most calls are made under few signals, and listeners are costly. */
 const WAITERS = new WeakMap<AbortSignal, Set<() => void>>();
 
 function waitersOf(signal: AbortSignal): Set<() => void> {
@@ -152,7 +152,7 @@ function waitersOf(signal: AbortSignal): Set<() => void> {
 }
 
 interface Ends<T> {
-  /** Is to be taken back once an answer is there. */
+  /** Sets what is called once the call has ended. */
   onEnd(end: () => void): void;
   resolve(value: T): void;
   reject(error: unknown): void;

@@ -9,23 +9,23 @@ export interface Party {
   readonly clock: Clock;
   readonly rng: Rng;
   readonly ids: Ids;
-  /** Aborts when the world is closed, of the dead too. */
+  /** Aborts when the world is closed, also if the party is dead. */
   readonly signal: AbortSignal;
   isAlive(): boolean;
-  /** Runs it at once, when the party wakes, or never when it is dead by then. */
+  /** Runs it: at once, or when the party wakes, or never if it is dead by then. */
   reach(what: string, run: () => void): void;
-  /** Stands still for that long: what reaches it meanwhile does so when it wakes, and what it had begun goes on then. */
+  /** Stands still for that long. What reaches it meanwhile, and what it had begun, goes on when it wakes. */
   freeze(forMs: number): void;
-  /** Ends it in the middle of everything: nothing that it waits for ever goes on. */
+  /** Ends it without warning: nothing that it waits for ever goes on. */
   kill(): void;
-  /** Something of it that lives elsewhere, as connections do, and ends with it. The returned function takes it back. */
+  /** Calls `end` when the party is killed: for what it has elsewhere, such as connections. The returned function cancels that. */
   onEnd(end: () => void): () => void;
 }
 
-/** Time goes in microseconds. */
+/** The shortest step of time: a microsecond. */
 const SHORTEST_MS = 0.001;
 
-/** `life` counts the lives of one name: each has chance and ids of its own. */
+/** `life` counts the lives of one name: each has randomness and ids of its own. */
 export function createParty(world: World, name: string, life = 0): Party {
   const rng = world.rng.fork(`party ${name} ${life}`);
   const ends = new Set<() => void>();
@@ -35,7 +35,7 @@ export function createParty(world: World, name: string, life = 0): Party {
   let frozenUntil = 0;
   let isAlive = true;
 
-  /** What reached it while it stood still, in that order: lines of a stream wait in one socket, and none overtakes another. */
+  /** What reached it while it stood still, in order: lines of a stream wait in one socket, and none overtakes another. */
   const held: { readonly what: string; readonly run: () => void }[] = [];
   let isThawing = false;
 

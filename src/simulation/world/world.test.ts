@@ -54,7 +54,7 @@ describe("the world", () => {
     expect(seen).toEqual(["deep", "second"]);
   });
 
-  it("comes to an end of a party that asks again and again without time passing", async () => {
+  it("gets past a party that sets timers again and again without time passing", async () => {
     const { world, ada } = aWorld();
     const again = (): void => void ada.clock.after(1e-12, again);
     again();
@@ -114,7 +114,7 @@ describe("a failpoint", () => {
     await expect(third).resolves.toBe(2 + effects);
   });
 
-  it("that delays a call beyond its caller's patience lets it happen all the same", async () => {
+  it("that delays a call beyond its caller's timeout lets it happen all the same", async () => {
     const { world, call, effects } = aWorld(1, [{ name: "server.PATCH.things", index: 0, kind: "delay", ms: 45_000 }]);
     const asked = expect(call()).rejects.toBeInstanceOf(UnavailableError);
     await world.run(40_000);
@@ -139,17 +139,17 @@ describe("the network", () => {
     await expect(again).resolves.toBe(1);
   });
 
-  it("delivers news in the order they were sent", async () => {
+  it("delivers notifications in the order they were sent", async () => {
     const { world, network, ada } = aWorld();
     const heard: number[] = [];
-    const stream = { from: "server", to: ada, what: "news", lagMs: 50, lastAt: 0, onCut: () => undefined };
+    const stream = { from: "server", to: ada, what: "notifications", lagMs: 50, lastAt: 0, onCut: () => undefined };
     for (let count = 0; count < 50; count += 1) network.push(stream, () => void heard.push(count));
     await world.run(1_000);
     expect(heard).toEqual(Array.from({ length: 50 }, (_, count) => count));
   });
 });
 
-it("lets go of who waits in it when it is closed, the dead too", () => {
+it("aborts what waits in it when it is closed, of dead parties too", () => {
   const world = createWorld("closed", createHistory());
   const [alive, dead] = [createParty(world, "alive"), createParty(world, "dead")];
   dead.kill();

@@ -15,9 +15,9 @@ export interface World {
   /** Randomness of the world; a fork for each use, so that one more draw in one place renumbers nothing elsewhere. */
   readonly rng: Rng;
   readonly history: History;
-  /** Runs something later; the returned function takes it back. `what` goes into the trace. */
+  /** Runs something later; the returned function cancels it. `what` goes into the trace. */
   schedule(delayMs: number, what: string, run: () => void): () => void;
-  /** Writes down what happened, for those who check it. */
+  /** Records what happened, for the checkers. */
   record(happening: Happening): void;
   /** Lets time pass. After each event every promise that is ready goes on before the next one. */
   run(forMs: number): Promise<void>;
@@ -25,7 +25,7 @@ export interface World {
   traceHash(): string;
   /** Events run so far. */
   events(): number;
-  /** Time never goes on: whoever waits for something is told that it will not come, or the whole world would be kept for it. */
+  /** Ends the world: time does not go on. Whatever waits is aborted, because it would keep the whole world in memory. */
   close(): void;
   /** Calls it when the world is closed. */
   onClose(run: () => void): void;
@@ -36,7 +36,7 @@ const BEGINNING_MS = 1_767_225_600_000;
 
 const SHORTEST_MS = 0.001;
 
-/** Far more than any scenario has: beyond it something goes on for ever without time passing. */
+/** Far more events than any scenario has: beyond this something repeats for ever without time passing. */
 const LONGEST_RUN = 1_000_000;
 
 interface Event {
@@ -44,12 +44,15 @@ interface Event {
   readonly run: () => void;
 }
 
-/** The process hears signals, and writes what it has to say, after so many events at the latest. */
+/** After so many events at the latest the process handles signals and writes its output. */
 const BREATHER = 2_000;
-/** The trace is hashed in pieces of about this length: each call of the hash costs as much as some kilobytes do. */
+/** The trace is hashed in pieces of about this length: each call of the hash costs as much as hashing some kilobytes. */
 const TRACE_PIECE = 32_768;
 
-/** Creates a world in which nothing happens yet, and no more than `longestRun` events ever will. Two worlds of one seed in which the same is asked for are the same to the byte. */
+/**
+ * Creates a world in which nothing has happened yet. It throws after `longestRun` events. Two worlds of one seed in which the same things
+ * are scheduled are the same to the byte.
+ */
 export function createWorld(seed: string | number, history: History, longestRun = LONGEST_RUN): World {
   const heap = createHeap<Event>();
   const trace = createTrace();
@@ -57,7 +60,7 @@ export function createWorld(seed: string | number, history: History, longestRun 
   let nowMs = 0;
   let count = 0;
   let [stampedMs, stamp] = [0, "0"];
-  /** The time as the trace has it: writing a fraction costs as much as keeping an event does, and much happens at one time. */
+  /** The time as text. It is kept because printing a fraction costs as much as hashing an event, and many events have the same time. */
   const stamped = (): string => {
     if (stampedMs !== nowMs) [stampedMs, stamp] = [nowMs, String(nowMs)];
     return stamp;
@@ -104,7 +107,7 @@ export function createWorld(seed: string | number, history: History, longestRun 
 
 /**
  * Resolves when no promise is ready any more: Node empties the whole queue of microtasks before it runs what is due in the next tick, and
- * what asks for the tick here is itself at the end of that queue. Cheaper by far than an immediate, which asks the system for news.
+ * what asks for the tick here is itself at the end of that queue. Far cheaper than an immediate, which polls the system for events.
  */
 function afterPromises(): Promise<void> {
   return new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)));

@@ -26,7 +26,7 @@ export interface Source {
 
 interface Retry {
   readonly limit?: number;
-  /** The newest revision is what is tried again, not the one that failed. */
+  /** A retry takes the newest revision, not the one that failed. */
   readonly refresh?: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface EngineOperation {
   readonly initiatedBy?: Json;
   readonly info?: readonly Json[];
   readonly retry?: Retry;
-  /** `source`, `syncOptions`: as the Application had them when the operation was set, whatever becomes of it; absent: as it has them. */
+  /** `source`, `syncOptions`: as the Application had them when the operation was set; absent: as it has them now. */
   readonly sync?: {
     readonly revision?: string;
     readonly prune?: boolean;
@@ -90,7 +90,7 @@ export function isCascading({ metadata }: Pick<EngineApplication, "metadata">): 
   return metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).some((each) => each.startsWith(CASCADE));
 }
 
-/** An operation runs from being taken up until its last attempt; one that waits for a retry says `Running` with `finishedAt`. */
+/** An operation is under way from being set until the end of its last attempt; one that waits for a retry says `Running` with `finishedAt`. */
 export function isOperationUnderWay({ operation, status }: Pick<EngineApplication, "operation" | "status">): boolean {
   return operation !== undefined || status?.operationState?.phase === "Running" || status?.operationState?.phase === "Terminating";
 }

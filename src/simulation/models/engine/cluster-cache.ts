@@ -13,12 +13,12 @@ export interface LiveObject {
   readonly namespace: string;
   readonly name: string;
   readonly content: string;
-  /** Of which Application its tracking id says it is. */
+  /** The Application that its tracking id names. */
   readonly application: string;
   readonly isDeleting: boolean;
 }
 
-/** What an instance knows of a managed cluster: the engine's only view of it, also of its own writes. */
+/** What an instance knows of a managed cluster. It sees everything through this cache, its own writes too. */
 export interface ClusterCache {
   /** Begins to list and watch, once. */
   start(): void;

@@ -9,7 +9,7 @@ async function until(world: { run(ms: number): Promise<void> }, holds: () => boo
 }
 
 describe("the model of an instance's controller", () => {
-  it("deploys what Git says as the account that a register lets in", async () => {
+  it("deploys what Git has as the account that an owner binding lets in", async () => {
     const { world, create, permit, objects } = aWorld();
     permit();
     await world.run(1_000);
@@ -28,7 +28,7 @@ describe("the model of an instance's controller", () => {
     expect(application()?.status?.operationState?.phase).toBe("Succeeded");
   });
 
-  it("leaves behind what its cache has not learned yet when an Application is deleted as its first sync ends", async () => {
+  it("leaves objects behind that its cache has not learnt of yet when an Application is deleted as its first sync ends", async () => {
     const { world, create, permit, cascade, objects, application } = aWorld();
     permit();
     await world.run(1_000);
@@ -40,7 +40,7 @@ describe("the model of an instance's controller", () => {
     expect(objects()).toEqual(["app-0"]);
   });
 
-  it("deletes what it deployed with an Application whose objects its cache knows", async () => {
+  it("deletes the objects of an Application with it if its cache knows them", async () => {
     const { world, create, permit, cascade, objects, application } = aWorld();
     permit();
     await world.run(1_000);
@@ -51,7 +51,7 @@ describe("the model of an instance's controller", () => {
     expect(objects()).toEqual([]);
   });
 
-  it("looks at nothing of a paused Application, and hangs with one that is deleted paused until it is not", async () => {
+  it("does nothing about a paused Application, not even about its deletion, until it is unpaused", async () => {
     const { world, create, permit, cascade, objects, application, patch } = aWorld();
     permit();
     await world.run(1_000);
@@ -65,7 +65,7 @@ describe("the model of an instance's controller", () => {
     await until(world, () => application() === undefined);
   });
 
-  it("stands still for ever with a sync that was under way when it was paused, and ends it when it is not any more", async () => {
+  it("leaves a sync that was under way when its Application was paused for ever, and ends it once that is unpaused", async () => {
     const { world, git, create, permit, objects, application, patch } = aWorld();
     git.push("folder", { "app-0": "a", "app-1": "b", "app-2": "c", "app-3": "d" });
     permit();
@@ -82,7 +82,7 @@ describe("the model of an instance's controller", () => {
     expect(application()?.status?.operationState?.phase).toBe("Succeeded");
   });
 
-  it("begins nothing of one that does not sync by itself any more, once it has looked as it was asked to", async () => {
+  it("begins no sync after a refresh that was requested with automated sync turned off", async () => {
     const { world, git, create, permit, objects, patch, application } = aWorld();
     permit();
     await world.run(1_000);
@@ -95,7 +95,7 @@ describe("the model of an instance's controller", () => {
     expect(objects()).toEqual(["app-0"]);
   });
 
-  it("does not try again by itself what it is told has failed, until there is another commit", async () => {
+  it("does not retry by itself a sync whose status says that it failed, until there is another commit", async () => {
     const { world, git, create, permit, objects, patch } = aWorld();
     permit();
     await world.run(1_000);
@@ -110,7 +110,7 @@ describe("the model of an instance's controller", () => {
     expect(objects()).toEqual(["app-0"]);
   });
 
-  it("is refused once the register names nobody, some milliseconds later", async () => {
+  it("is refused some milliseconds after the owner binding names nobody", async () => {
     const { world, git, create, permit, revoke, objects, application } = aWorld();
     permit();
     await world.run(1_000);

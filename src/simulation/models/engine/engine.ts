@@ -15,17 +15,17 @@ import { refresh } from "./refresh.ts";
 interface EngineOptions extends Pick<Engine, "party" | "namespace" | "own" | "managed" | "git"> {
   /** Default: a warm cache and small folders. */
   readonly comparisonMs?: Engine["comparisonMs"];
-  /** Git tells it of pushes. Default: it looks for itself, every two minutes. */
+  /** A webhook notifies it of pushes. Default: it finds them by itself, within its resync of two to three minutes. */
   readonly hasWebhook?: boolean;
 }
 
-/** As pools declare them by default. */
+/** As in pools by default. */
 const STATUS_PROCESSORS = 20;
 const OPERATION_PROCESSORS = 10;
-/** Rendering manifests and comparing takes up to that long, in ms. */
+/** How long rendering and comparing takes, in ms: from, to. */
 const QUICK: Engine["comparisonMs"] = [0, 150];
 
-/** Starts the controller: its informers, its two queues with their workers. It ends with its party. */
+/** Starts the controller: its informers, and its two queues with their workers. It ends with its party. */
 export function startEngine(options: EngineOptions): void {
   const { party, namespace, own } = options;
   const watch = <T extends KubeObject>(type: ResourceType, onChange: (object: T | undefined) => void, labelSelector?: string) => {
@@ -39,7 +39,7 @@ export function startEngine(options: EngineOptions): void {
     return reflector;
   };
 
-  // The pause is looked at here, when events become keys, and nowhere later: what is queued goes on.
+  // The pause is checked only here, when events become keys: what is queued already goes on.
   const applications = watch<EngineApplication>(APPLICATIONS, (application) => {
     if (application === undefined || isPaused(application)) return;
     engine.requestRefresh(application.metadata.name);
@@ -84,12 +84,12 @@ export function startEngine(options: EngineOptions): void {
   };
   const refreshes = queue(party, "refresh", STATUS_PROCESSORS, (name) => refresh(engine, name));
   const operations = queue(party, "operation", OPERATION_PROCESSORS, async (name) => {
-    // As the real one: what its informer shows says whether there is anything to do, and what is done is decided by a fresh look.
+    // As in Argo CD: the informer's copy decides whether there is anything to do, a fresh read decides what is done.
     const known = engine.application(name);
     if (known?.operation !== undefined) await operate(engine, name);
     if (known?.metadata.deletionTimestamp !== undefined) await finalize(engine, name);
   });
-  // Nothing is worked on before applications, projects and clusters are listed: a cluster that is not known yet is not one that is gone.
+  // Work begins only once applications, projects and clusters are listed: a cluster that is not known yet is not one that is gone.
   const informers = [applications, projects, entries];
   const onSynced = (): void => [refreshes, operations].forEach((each) => each.start());
   // Rejects only when the world is over.

@@ -5,8 +5,9 @@ import type { Engine } from "./parts.ts";
 import { ignoreGone } from "./refresh.ts";
 
 /**
- * Ends an Application that is being deleted: deletes what the cache says is its, and lets it go once the cache shows nothing. What the
- * cache has not learned yet is not looked for. Without its destination it is let go and nothing is deleted. An operation comes first.
+ * Ends an Application that is being deleted with a cascade: deletes the objects that the cache shows as its own, and takes the finalizer
+ * off once the cache shows none. Objects that the cache has not learnt of yet stay. If the destination is gone, nothing is deleted. An
+ * operation comes first.
  */
 export async function finalize(engine: Engine, name: string): Promise<void> {
   const { own, namespace, signal } = engine;
@@ -20,7 +21,7 @@ export async function finalize(engine: Engine, name: string): Promise<void> {
     const owned = engine.cache.owned(name);
     const account = accountOfProject(engine, spec) ?? "";
     for (const each of owned) if (!each.isDeleting) await removeObject(engine, account, each);
-    // The cache's own news ask for the next look; a look all the same, as a resync would.
+    // A change of the cache brings it back; this is for the case that none comes, as a resync would.
     if (owned.length > 0) return engine.requestOperation(name, 10_000);
   }
   const finalizers = (metadata.finalizers ?? []).filter((each) => !each.startsWith(CASCADE));

@@ -8,18 +8,18 @@ import { CONFIG_MAPS, type LiveObject } from "./cluster-cache.ts";
 import type { Engine } from "./parts.ts";
 import { ignoreGone } from "./refresh.ts";
 
-/** Between two waves of a sync the operation waits that long, in ms. */
+/** How long the operation waits between two waves of a sync, in ms, at most. */
 const WAVE_MS = 300;
-/** Content of an object that no API server takes. */
+/** Content of an object that is always refused. */
 export const REFUSED = "refused";
 const RETRY_MS = 5_000;
 const LONGEST_RETRY_MS = 180_000;
 
 /**
- * Takes up the operation an Application asks for, or goes on with it: one wave a time, as the account the project names. After a wave it
- * says how far it is, and the news of that bring it back, which is why one that is paused meanwhile stands still for ever. What fails
- * waits and is tried again by itself, under the same revision or the newest, as it says, and from the source it was begun with; it stays
- * `Running` meanwhile, with `finishedAt`.
+ * Takes up the operation that an Application asks for, or goes on with it: one wave at a time, as the account that the project names. After
+ * a wave it writes its progress, and the event of that write brings it back; so one that is paused meanwhile stands still for ever. An
+ * attempt that fails is retried after a while, with the same revision or the newest, as the operation says, and with the source that it
+ * began with. Meanwhile its phase stays `Running`, with `finishedAt`.
  */
 export async function operate(engine: Engine, name: string): Promise<void> {
   const { own, namespace, signal } = engine;
@@ -34,7 +34,7 @@ export async function operate(engine: Engine, name: string): Promise<void> {
   const wave = await nextWave(engine, application, running);
   if (wave.kind === "failed") return fail(engine, application, { ...running, message: wave.message });
   if (wave.left === 0) return finish(engine, application, { ...running, phase: "Succeeded", message: "successfully synced" });
-  // As the real one: who wished its end meanwhile is not overruled.
+  // As in Argo CD: an end that somebody asked for meanwhile is not overruled.
   const fresh = await own.get<EngineApplication>(APPLICATIONS, { namespace, name }, signal);
   if (fresh?.status?.operationState?.phase === "Terminating") return engine.requestOperation(name);
   const { namespace: to } = application.spec.destination;
@@ -42,7 +42,7 @@ export async function operate(engine: Engine, name: string): Promise<void> {
   await write(engine, name, { status: { operationState: { ...running, syncResult: { source, resources } } } });
 }
 
-/** How long a failed attempt waits for the next one, in ms, from its end; 0 while none has failed. */
+/** How long after the end of a failed attempt the next one begins, in ms; 0 while none has failed. */
 function retryAfterMs(state: EngineOperationState | undefined): number {
   if (state?.finishedAt === undefined) return 0;
   return Math.min(RETRY_MS * 2 ** (state.retryCount ?? 0), LONGEST_RETRY_MS);
@@ -72,7 +72,7 @@ type Wave =
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "done"; readonly done: readonly string[]; readonly left: number };
 
-/** Applies the first object that this attempt has not applied yet; with the last one goes what is too much. */
+/** Applies the first object that this attempt has not applied yet; with the last one it prunes what Git does not have. */
 async function nextWave(engine: Engine, application: EngineApplication, running: EngineOperationState): Promise<Wave> {
   const { metadata, spec, operation } = application;
   const account = accountOfProject(engine, spec);
@@ -117,7 +117,7 @@ async function apply({ managed, signal }: Engine, { application, account, namesp
   );
 }
 
-/** Deletes an object as the unit's account; gone is as good. */
+/** Deletes an object as the unit's account; it may be gone already. */
 export async function removeObject(
   { managed, signal }: Engine,
   account: string,
@@ -129,7 +129,7 @@ export async function removeObject(
     .catch(ignoreGone);
 }
 
-/** The account the project says to act as in the destination, as API servers call it. */
+/** The account that the project names for the destination, with the user name that API servers know. */
 export function accountOfProject(engine: Engine, { project, destination }: EngineApplication["spec"]): string | undefined {
   const accounts = engine.project(project)?.spec?.destinationServiceAccounts ?? [];
   const account = accounts.find(({ namespace }) => namespace === destination.namespace)?.defaultServiceAccount;
@@ -141,7 +141,7 @@ function revisionOf(operation: EngineApplication["operation"], { retryCount = 0 
   return retryCount > 0 && operation?.retry?.refresh === true ? undefined : operation?.sync?.revision;
 }
 
-/** What an operation deploys: the source it was begun with. */
+/** What an operation deploys: the source that it began with. */
 function sourceOf({ operation, spec }: Pick<EngineApplication, "operation" | "spec">): Source {
   return operation?.sync?.source ?? spec.source;
 }

@@ -4,7 +4,7 @@ import type { Git } from "../git.ts";
 import type { EngineApplication, Project } from "./application.ts";
 import type { ClusterCache } from "./cluster-cache.ts";
 
-/** One application-controller of Argo CD, with its repo-server: what it holds in memory and what it does with it. */
+/** One application-controller of Argo CD, with its repo-server: what it has in memory, and what it can queue. */
 export interface Engine {
   readonly party: Party;
   /** Namespace of the instance. */
@@ -14,14 +14,14 @@ export interface Engine {
   readonly managed: KubeClient;
   readonly git: Git;
   readonly cache: ClusterCache;
-  /** What one comparison takes, in ms: from, to. */
+  /** How long one comparison takes, in ms: from, to. */
   readonly comparisonMs: readonly [number, number];
   application(name: string): EngineApplication | undefined;
   project(name: string): Project | undefined;
-  /** Whether the entry of this server is there; applications cannot reach a cluster without it. */
+  /** Whether there is a cluster entry with this server; without one no Application reaches the cluster. */
   knowsServer(server: string): boolean;
   requestRefresh(name: string, afterMs?: number): void;
-  /** Looks at it in a while, unless it is paused then: that is looked at when events are queued. */
+  /** Requests a refresh in a while, unless the Application is paused by then: a pause is checked when keys are queued. */
   resync(name: string, afterMs: number): void;
   requestOperation(name: string, afterMs?: number): void;
   signal: AbortSignal;

@@ -6,9 +6,9 @@ import { type EngineApplication, isOperationUnderWay, REFRESH_ANNOTATION, type S
 import type { LiveObject } from "./cluster-cache.ts";
 import type { Engine } from "./parts.ts";
 
-/** An Application nothing happened to is compared again after that long, in ms, and up to half as long again. */
+/** An Application without events is compared again after this time to one and a half times of it, in ms. */
 const RECONCILIATION_MS = 120_000;
-/** After an attempt at the same revision a healing one waits at least that long, in ms; then it is looked at again by itself. */
+/** How long after a sync of the same revision self-healing waits at least, in ms; then the Application refreshes by itself. */
 const SELF_HEAL_MS = 5_000;
 
 interface Comparison {
@@ -19,7 +19,7 @@ interface Comparison {
   readonly conditions: readonly { readonly type: string; readonly message: string }[];
 }
 
-/** Compares one Application with Git and with what the cache shows, begins a sync if it should heal by itself, and says so in its status. */
+/** Compares one Application with Git and with the cache, begins a sync if it is automated, and writes its status. */
 export async function refresh(engine: Engine, name: string): Promise<void> {
   const { party, signal } = engine;
   const application = engine.application(name);
@@ -49,7 +49,7 @@ function compare(engine: Engine, { metadata, spec }: EngineApplication): Compari
   return {
     sync: missing.length + surplus.length === 0 ? "Synced" : "OutOfSync",
     revision: engine.git.head(spec.source.path),
-    // That something is missing is told by being out of step; only where nothing is live it is told by the health too.
+    // A missing object shows in the sync status; in the health only if no object is live.
     isHealthy: wanted.length === 0 || live.length > 0,
     resources: wanted.map(([file]) => ({
       version: "v1",
@@ -74,18 +74,18 @@ async function syncByItself(engine: Engine, { metadata, spec }: EngineApplicatio
   const fresh = await own.get<EngineApplication>(APPLICATIONS, at, signal);
   if (fresh === undefined || isOperationUnderWay(fresh)) return;
   const { operationState } = fresh.status ?? {};
-  // What was tried is known by its revision and its source; where nothing is said of the source, by the revision alone.
+  // Whether this was tried already is decided by revision and source; if the status has no source, by the revision alone.
   const { revision: tried, source = spec.source } = operationState?.syncResult ?? {};
   const isSame = tried === revision && isSameSource(source, spec.source);
-  // What failed at this revision is not tried again by itself, healing or not: the next commit is.
+  // A revision that failed is not tried again by itself, self-heal or not: the next commit is.
   if (isSame && operationState?.phase !== "Succeeded") return;
   const sinceMs = party.clock.now() - (parseRfc3339(operationState?.finishedAt ?? "") ?? 0);
   if (isSame && sinceMs < SELF_HEAL_MS) return engine.requestRefresh(metadata.name, SELF_HEAL_MS - sinceMs);
   const { retry = {}, syncOptions = [] } = spec.syncPolicy;
-  // Of the Application as it was looked at, which may be behind.
+  // From the Application as it was compared, which may be outdated.
   const operation = { initiatedBy: { automated: true }, retry, sync: { revision, prune: true, source: spec.source, syncOptions } };
   const { uid, resourceVersion } = fresh.metadata;
-  // Like the controller's own GET and PUT: whoever wrote in between makes this one fail, and the next refresh decides anew.
+  // Like the controller's own GET and PUT: a write in between makes this one fail, and the next refresh decides anew.
   await own
     .mergePatch(APPLICATIONS, at, { metadata: { uid, resourceVersion }, operation, status: { operationState: null } }, signal)
     .catch(ignoreGone);
@@ -113,7 +113,7 @@ async function say(
   await own.mergePatch(APPLICATIONS, { namespace, name: metadata.name }, patch, signal).catch(ignoreGone);
 }
 
-/** An Application that went meanwhile needs nothing more. */
+/** An Application that is gone by now needs nothing more. */
 export function ignoreGone(error: unknown): undefined {
   if (error instanceof GoneError) return undefined;
   throw error;

@@ -10,7 +10,7 @@ import type { SimulatedLink } from "./link.ts";
 import type { ServerRequest } from "./server.ts";
 import { openWatch } from "./watch.ts";
 
-/** How the party speaks to the server: as the production client does, with its retries and its errors, over the simulated network. */
+/** A client that behaves as the production client does, with its retries and its errors, over the simulated network. */
 export function createSimulatedClient(link: SimulatedLink): KubeClient {
   const { party, server } = link;
   const rng = party.rng.fork(`client of ${server.name}`);
@@ -70,7 +70,7 @@ function ask(
   return network.call({ from: party, to: server.name, name, effect, broken, ...(timeoutMs === undefined ? {} : { timeoutMs }) }, signal);
 }
 
-/** `api.PATCH.rolebindings`: what failpoints are addressed by. */
+/** The name by which failpoints address a request, such as `api.PATCH.rolebindings`. */
 function nameOf(server: string, { method, target }: ServerRequest): string {
   const [path = "", query = ""] = target.split("?");
   const segments = path.split("/").slice(path.startsWith("/apis/") ? 4 : 3);

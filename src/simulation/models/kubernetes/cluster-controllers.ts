@@ -8,10 +8,10 @@ import { annotationsOf, NAMESPACE_TYPE } from "./server.ts";
 import { textAt } from "./text.ts";
 
 const SECRET_TYPE: ResourceType = { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true };
-/** Keeps a namespace until its content is gone. */
+/** Finalizer that keeps a namespace until its content is gone. */
 export const NAMESPACE_FINALIZER = "kubernetes";
 
-/** The cluster's own loops: tokens for accounts that ask for one, and the end of namespaces. */
+/** Starts the cluster's own controllers: they fill token Secrets and clear namespaces that are being deleted. */
 export function runClusterControllers(world: World, server: KubeServer, kinds: readonly ResourceType[]): void {
   const rng = world.rng.fork(`controllers of ${server.name}`);
   const soon = (what: string, run: () => void): void => void world.schedule(20 + rng.next() * 400, `${server.name} ${what}`, run);
@@ -36,7 +36,7 @@ function makeToken(server: KubeServer, secret: JsonMap): void {
   if (isThere) server.objects.mergePatch(SECRET_TYPE, at, { isStatus: false, dryRun: false, patch: { data: { token } } });
 }
 
-/** Deletes what is in it, waits for what has finalizers, and lets it go. */
+/** Deletes what is in the namespace, waits for what has finalizers, then takes off the namespace's own. */
 function clearNamespace(
   server: KubeServer,
   name: string,
@@ -59,5 +59,5 @@ function clearNamespace(
     if (metadataOf(object)["deletionTimestamp"] === undefined)
       objects.delete(type, { namespace: name, name: nameOf(object) }, { body: {}, dryRun: false });
   }
-  soon("looks at a namespace again", () => clearNamespace(server, name, kinds, soon));
+  soon("clears a namespace again", () => clearNamespace(server, name, kinds, soon));
 }

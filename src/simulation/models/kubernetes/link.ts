@@ -3,7 +3,7 @@ import type { Party } from "../../world/party.ts";
 import type { World } from "../../world/world.ts";
 import type { KubeServer } from "./server.ts";
 
-/** Who speaks to which server over which network. */
+/** What a client needs: the party that calls, the server, and the network between them. */
 export interface SimulatedLink {
   readonly world: World;
   readonly network: Network;

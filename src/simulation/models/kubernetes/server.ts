@@ -21,31 +21,31 @@ export interface ServerRequest {
   readonly body: string;
 }
 
-/** What stands before the API: answers itself, when and how it likes; `undefined` lets the request through. */
+/** Stands in front of the API and may answer a request itself, at any time; `undefined` lets the request through. */
 export type Front = (request: ServerRequest, at: ApiTarget, carryOut: () => Answer) => Promise<Answer> | undefined;
 
-/** An API server: its objects, its watches, who may do what. */
+/** An API server: its objects, its watches, and who may do what. */
 export interface KubeServer {
   readonly name: string;
   readonly objects: ObjectStore;
   answer(request: ServerRequest): Answer | Promise<Answer>;
   onChange(listener: (change: StoredChange) => void): void;
   setFront(front: Front): void;
-  /** Forgets the past: watches that ask for it are told 410. */
+  /** Forgets old versions: a watch that begins at one of them gets status 410. */
   compact(): void;
   /** Ends all watches; they come back by themselves. */
   endWatches(): void;
 }
 
 export const NAMESPACE_TYPE: ResourceType = { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false };
-/** API servers send one a minute. */
+/** Time between two bookmarks: API servers send one a minute. */
 const BOOKMARKS_MS = 60_000;
 
 export function createKubeServer(world: World, name: string): KubeServer {
   const ids = createDrawnIds(world.rng.fork(`uids of ${name}`));
   const listeners: ((change: StoredChange) => void)[] = [];
   const targets = createTargets();
-  /** Absent while the server does something by itself. */
+  /** Who asked for the present change; absent while the server does something by itself. */
   let cause: Pick<ObjectHappening, "by" | "askedAt"> | undefined;
   let front: Front = () => undefined;
 
@@ -91,10 +91,10 @@ export function createKubeServer(world: World, name: string): KubeServer {
   };
 }
 
-/** More than a fleet asks for again and again. */
+/** More different targets than a fleet uses again and again. */
 const TARGETS_KEPT = 5_000;
 
-/** What targets of requests mean: reading an address costs more than answering it, and most are asked for many times. */
+/** Parses the targets of requests, and keeps the results: parsing costs more than answering, and most targets come many times. */
 function createTargets() {
   const known = new Map<string, { readonly url: URL; readonly at: ApiTarget | undefined }>();
   return {

@@ -6,8 +6,8 @@ import type { SimulatedLink } from "./link.ts";
 const LINE_LAG_MS = 60;
 
 /**
- * Lines of one watch as its reader gets them: late, in order, and never again once the two were parted (then the connection is
- * found broken when the next line should come, or the reader's own watchdog finds it silent).
+ * Lines of one watch as its reader gets them: late and in order. Once the two were parted none comes any more: the connection turns out
+ * to be broken when the next line should come, unless the reader's own watchdog finds it silent before.
  */
 export async function* openWatch(
   link: SimulatedLink,

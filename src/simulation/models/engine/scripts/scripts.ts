@@ -1,4 +1,4 @@
-// Longer than other files: it is one table, and what its rows do stands beside them.
+// Longer than other files: it is one table with the helpers of its rows.
 import { parseRfc3339 } from "../../../../domain/clock.ts";
 import type { EngineApplication } from "../application.ts";
 import { CASCADE, REFRESH_ANNOTATION, SKIPPED } from "../application.ts";
@@ -12,7 +12,7 @@ const ASKED = { [REFRESH_ANNOTATION]: "normal" };
 const annotate = (stage: Stage, annotations: object) => stage.patch({ metadata: { annotations } });
 const isGone = (stage: Stage) => async (): Promise<boolean> => (await stage.read()) === undefined;
 const phaseOf = (application: EngineApplication | undefined): string => application?.status?.operationState?.phase ?? "none";
-const hasObserved = (stage: Stage) => async (): Promise<boolean> =>
+const hasRefreshed = (stage: Stage) => async (): Promise<boolean> =>
   (await stage.read())?.metadata.annotations?.[REFRESH_ANNOTATION] === undefined;
 
 /** An Application and what it deployed, in words. */
@@ -30,7 +30,7 @@ async function say(stage: Stage): Promise<string> {
     ...(metadata.deletionTimestamp === undefined ? [] : ["ending"]),
     `${status?.sync?.status ?? "not compared"} ${health?.status ?? ""}`.trim(),
     `operation ${phaseOf(application)}${operation === undefined ? "" : ", asked for"}`,
-    ...(metadata.annotations?.[REFRESH_ANNOTATION] === undefined ? [] : ["asked to look"]),
+    ...(metadata.annotations?.[REFRESH_ANNOTATION] === undefined ? [] : ["a refresh requested"]),
   ];
   return `${words.join(", ")}; ${objects}`;
 }
@@ -44,12 +44,12 @@ const isSettled = (stage: Stage) => async (): Promise<boolean> => {
   return sync?.status === "Synced" && health?.status === "Healthy" && application?.operation === undefined;
 };
 
-/** How long the last sync came after the one before it, in words; the controller looks by itself after two minutes at the earliest. */
+/** How long after the sync before it the last one began, in words; the controller compares by itself after two minutes at the earliest. */
 function apart(before: EngineApplication | undefined, now: EngineApplication | undefined): string {
   const endedAt = parseRfc3339(before?.status?.operationState?.finishedAt ?? "") ?? Number.NaN;
   const startedAt = parseRfc3339(now?.status?.operationState?.startedAt ?? "") ?? Number.NaN;
   if (!(startedAt >= endedAt)) return "by no sync of its own";
-  return startedAt - endedAt < 60_000 ? "by itself soon after" : "when it looked by itself";
+  return startedAt - endedAt < 60_000 ? "by itself soon after" : "when it compared by itself";
 }
 
 /** An Application that has deployed the folder and rests. */
@@ -60,9 +60,9 @@ async function settle(stage: Stage, files: Readonly<Record<string, string>> = ON
   await stage.idle();
 }
 
-async function observe(stage: Stage): Promise<void> {
+async function refreshNow(stage: Stage): Promise<void> {
   await annotate(stage, ASKED);
-  await stage.until("it has looked", hasObserved(stage));
+  await stage.until("it has refreshed", hasRefreshed(stage));
 }
 
 /** A sync of six waves of which the first has been applied. */
@@ -75,7 +75,7 @@ async function beginSync(stage: Stage): Promise<void> {
   );
 }
 
-/** Whether the last operation is the one that was, and no object was written. */
+/** Whether the last operation is still the same, and no object was written. */
 async function untouched(stage: Stage, before: { readonly startedAt: string | undefined; readonly objects: object }): Promise<string> {
   const startedAt = (await stage.read())?.status?.operationState?.startedAt;
   const same = JSON.stringify(await stage.objects()) === JSON.stringify(before.objects);
@@ -87,14 +87,14 @@ async function remember(stage: Stage) {
   return { startedAt: application?.status?.operationState?.startedAt, objects: await stage.objects(), status: application?.status };
 }
 
-/** The Application goes without a trace in the cluster, and another one of its name comes, paused. */
+/** Deletes the Application without its objects, and creates another one of its name, paused. */
 async function replace(stage: Stage, status?: EngineApplication["status"]): Promise<void> {
   await stage.remove();
   await stage.until("gone", isGone(stage));
   await stage.make({ annotations: SKIPPED, ...(status === undefined ? {} : { status }) });
 }
 
-/** Paused long before it is deleted with the resources finalizer: what was queued when it was paused goes on, on either side. */
+/** Deletes it with the resources finalizer while it is paused. It was paused long before, because what is queued when the pause comes goes on. */
 async function endPaused(stage: Stage): Promise<void> {
   await settle(stage);
   await annotate(stage, SKIPPED);
@@ -103,23 +103,23 @@ async function endPaused(stage: Stage): Promise<void> {
   await stage.remove();
 }
 
-/** One that follows Git, whose last sync failed at the present revision; in words what comes of it. */
-async function tellFailed(stage: Stage): Promise<string> {
+/** Makes one that follows Git and whose status says that a sync of the present revision failed; returns in words what comes of it. */
+async function playFailedSync(stage: Stage): Promise<string> {
   await stage.push(ONE);
   await stage.make({ annotations: SKIPPED });
   const revision = stage.head();
   const source = (await stage.read())?.spec.source;
-  const failed = { phase: "Failed", startedAt: "2026-01-01T00:00:00Z", finishedAt: "2026-01-01T00:00:01Z", message: "told" };
-  // What was tried is known by its revision and its source.
+  const failed = { phase: "Failed", startedAt: "2026-01-01T00:00:00Z", finishedAt: "2026-01-01T00:00:01Z", message: "reported" };
+  // Argo CD knows what was tried by revision and source.
   const operationState = { ...failed, operation: { sync: { revision } }, syncResult: { revision, source } };
   await stage.patch({ status: { operationState } });
-  await letLoose(stage);
-  await stage.until("it has looked", hasObserved(stage));
+  await activate(stage);
+  await stage.until("it has refreshed", hasRefreshed(stage));
   await stage.idle();
   return say(stage);
 }
 
-const letLoose = (stage: Stage) =>
+const activate = (stage: Stage) =>
   stage.patch({
     metadata: { annotations: { ...UNPAUSED, ...ASKED } },
     spec: { syncPolicy: { automated: { prune: true, selfHeal: true } } },
@@ -132,9 +132,9 @@ const script = (name: string, play: Script["play"], over: Partial<Script> = {}):
 const RESTARTING = { isRestarting: true };
 const USING_ENTRY = { usesEntry: true };
 
-/** What moves rest on, each as something that is done to a controller. */
+/** The behaviour of Argo CD that moves rely on, each as something that is done to a controller. */
 export const SCRIPTS: readonly Script[] = [
-  script("paused while a sync runs, then let loose", async (stage) => {
+  script("paused while a sync runs, then unpaused", async (stage) => {
     await beginSync(stage);
     await annotate(stage, SKIPPED);
     await stage.idle();
@@ -158,7 +158,7 @@ export const SCRIPTS: readonly Script[] = [
     await stage.until("gone", isGone(stage));
     return [await say(stage)];
   }),
-  script("deleted with the resources finalizer while it is paused, then let loose", async (stage) => {
+  script("deleted with the resources finalizer while it is paused, then unpaused", async (stage) => {
     await endPaused(stage);
     await stage.idle();
     const paused = await say(stage);
@@ -178,12 +178,12 @@ export const SCRIPTS: readonly Script[] = [
     async (stage) => {
       await settle(stage);
       await stage.setEntry(false);
-      await observe(stage);
-      await stage.until("it says that it does not know", async () => (await stage.read())?.status?.sync?.status === "Unknown");
+      await refreshNow(stage);
+      await stage.until("its sync status Unknown", async () => (await stage.read())?.status?.sync?.status === "Unknown");
       await stage.idle();
       const without = await say(stage);
       await stage.setEntry(true);
-      await observe(stage);
+      await refreshNow(stage);
       await stage.until("Synced and Healthy", isSettled(stage));
       return [without, await say(stage)];
     },
@@ -202,33 +202,33 @@ export const SCRIPTS: readonly Script[] = [
     },
     USING_ENTRY,
   ),
-  script("another one with the status of the former", async (stage) => {
+  script("replaced by one with the status of the former", async (stage) => {
     await settle(stage);
     const before = await remember(stage);
     await replace(stage, before.status);
-    await letLoose(stage);
-    await stage.until("it has looked", hasObserved(stage));
+    await activate(stage);
+    await stage.until("it has refreshed", hasRefreshed(stage));
     await stage.idle();
     return [await say(stage), await untouched(stage, before)];
   }),
-  script("another one that knows nothing of the former", async (stage) => {
+  script("replaced by one without the status of the former", async (stage) => {
     await settle(stage);
     const before = await remember(stage);
     await replace(stage);
-    await letLoose(stage);
+    await activate(stage);
     await stage.until("Synced and Healthy", isSettled(stage));
     await stage.idle();
     return [await say(stage), await untouched(stage, { ...before, startedAt: undefined })];
   }),
-  script("one that is told its sync has failed, then another commit", async (stage) => {
-    const reported = await tellFailed(stage);
+  script("its status says that its sync failed, then another commit", async (stage) => {
+    const reported = await playFailedSync(stage);
     await stage.push({ a: "2" });
-    await observe(stage);
+    await refreshNow(stage);
     await stage.until("Synced and Healthy", isSettled(stage));
     return [reported, await say(stage)];
   }),
-  script("one that is told its sync has failed, then forgets it", async (stage) => {
-    const reported = await tellFailed(stage);
+  script("its status says that its sync failed, then that is removed", async (stage) => {
+    const reported = await playFailedSync(stage);
     await stage.patch({ metadata: { annotations: ASKED }, status: { operationState: null } });
     await stage.until("Synced and Healthy", isSettled(stage));
     return [reported, await say(stage)];
@@ -240,11 +240,11 @@ export const SCRIPTS: readonly Script[] = [
     const { operationState } = (await stage.read())?.status ?? {};
     return [await say(stage), `options of the sync: ${operationState?.operation?.sync?.syncOptions?.join(" ") || "none"}`];
   }),
-  script("told to terminate while a sync runs, then forgets it", async (stage) => {
+  script("terminated while a sync runs, then the sync removed from its status", async (stage) => {
     await beginSync(stage);
     await stage.until("the sync's end", async () => {
       const application = await stage.read();
-      // The controller may write over the wish.
+      // The controller may overwrite the request.
       if (phaseOf(application) === "Running") await stage.patch({ status: { operationState: { phase: "Terminating" } } });
       return application?.operation === undefined;
     });
@@ -254,45 +254,45 @@ export const SCRIPTS: readonly Script[] = [
     await stage.until("Synced and Healthy", isSettled(stage));
     return [stopped, await say(stage)];
   }),
-  script("an object too much right after a sync", async (stage) => {
+  script("a surplus object right after a sync", async (stage) => {
     await stage.push(ONE);
     await stage.make({ isAutomated: true });
     await stage.until("Synced and Healthy", isSettled(stage));
     const before = await stage.read();
     await stage.plant("surplus");
-    await stage.until("what is too much gone", async () => !("surplus" in (await stage.objects())));
+    await stage.until("the surplus object gone", async () => !("surplus" in (await stage.objects())));
     await stage.until("Synced and Healthy", isSettled(stage));
     return [await say(stage), `pruned ${apart(before, await stage.read())}`];
   }),
-  script("asked to look while it is paused, then let loose", async (stage) => {
+  script("a refresh requested while it is paused, then unpaused", async (stage) => {
     await settle(stage);
     const before = await remember(stage);
     await stage.patch({ metadata: { annotations: { ...SKIPPED, ...ASKED } } });
     await stage.idle();
     const paused = await say(stage);
     await annotate(stage, UNPAUSED);
-    await stage.until("it has looked", hasObserved(stage));
+    await stage.until("it has refreshed", hasRefreshed(stage));
     await stage.idle();
     return [paused, await say(stage), await untouched(stage, before)];
   }),
-  script("automation taken off with a request to look, after a push", async (stage) => {
+  script("automation taken off with a requested refresh, after a push", async (stage) => {
     await settle(stage);
     const before = await remember(stage);
     await stage.push({ a: "2", b: "1" });
     await stage.patch({ metadata: { annotations: ASKED }, spec: { syncPolicy: { automated: null } } });
-    await stage.until("it has looked", hasObserved(stage));
+    await stage.until("it has refreshed", hasRefreshed(stage));
     await stage.idle();
     return [await say(stage), await untouched(stage, before)];
   }),
-  script("told to terminate where nothing is under way", async (stage) => {
+  script("terminated while nothing is under way", async (stage) => {
     await settle(stage);
     await stage.patch({ status: { operationState: { phase: "Terminating" } } });
-    await observe(stage);
+    await refreshNow(stage);
     await stage.idle();
     return [await say(stage)];
   }),
   script(
-    "the controller ended in the middle of a sync",
+    "the controller restarted in the middle of a sync",
     async (stage) => {
       await beginSync(stage);
       await stage.restart();
@@ -302,19 +302,19 @@ export const SCRIPTS: readonly Script[] = [
     RESTARTING,
   ),
   script(
-    "the controller ended at rest",
+    "the controller restarted at rest",
     async (stage) => {
       await settle(stage);
       const before = await remember(stage);
       await stage.restart();
-      await observe(stage);
+      await refreshNow(stage);
       await stage.idle();
       return [await say(stage), await untouched(stage, before)];
     },
     RESTARTING,
   ),
   script(
-    "the controller ended while it was paused in the middle of a sync, then let loose",
+    "the controller restarted while it was paused in the middle of a sync, then unpaused",
     async (stage) => {
       await beginSync(stage);
       await annotate(stage, SKIPPED);

@@ -1,6 +1,6 @@
 import type { EngineApplication } from "../application.ts";
 
-/** What an Application is made with beside its source. */
+/** What an Application is made with besides its source. */
 export interface Making {
   readonly isAutomated?: boolean;
   readonly annotations?: Readonly<Record<string, string>>;
@@ -8,8 +8,8 @@ export interface Making {
 }
 
 /**
- * What a script is played on: one controller of Argo CD with one Application of one folder, a cluster it deploys to and somebody who does
- * things to it. There are two: the simulation's model on a simulated clock, and a real controller.
+ * What a script is played on: one controller of Argo CD with one Application of one folder, a cluster that it deploys to, and
+ * the means to change them. There are two: the simulation's model on a simulated clock, and a real controller.
  */
 export interface Stage {
   make(making: Making): Promise<void>;
@@ -22,10 +22,10 @@ export interface Stage {
   head(): string;
   /** Takes the entry of the cluster from the instance, or gives it back. */
   setEntry(isThere: boolean): Promise<void>;
-  /** Ends the controller in the middle of everything, and starts it again. */
+  /** Ends the controller without warning, and starts it again. */
   restart(): Promise<void>;
   read(): Promise<EngineApplication | undefined>;
-  /** Somebody puts an object there that says it is the Application's, and that the folder does not hold. */
+  /** Creates an object with the Application's tracking id that the folder does not hold. */
   plant(name: string): Promise<void>;
   /** Objects in the cluster by name, each with its version. */
   objects(): Promise<Readonly<Record<string, string>>>;
@@ -35,10 +35,10 @@ export interface Stage {
   idle(): Promise<void>;
 }
 
-/** Something done to a controller, and in words what came of it: states and their order, without times, ids and messages. */
+/** Something that is done to a controller. It returns in words what came of it: states and their order, without times, ids and messages. */
 export interface Script {
   readonly name: string;
-  /** Whether the controller is ended in it, which every other Application of the instance feels. */
+  /** Whether it restarts the controller, which affects every other Application of the instance. */
   readonly isRestarting: boolean;
   /** Whether it takes the cluster's entry away. */
   readonly usesEntry: boolean;

@@ -1,7 +1,7 @@
 import type { Stage } from "../scripts/stage.ts";
 import { aWorld } from "./world.ts";
 
-/** Simulated time in which a controller has begun whatever it does at once, and no longer: it looks by itself after two minutes. In ms. */
+/** Simulated time in which a controller begins whatever it does at once, in ms. It is shorter than two minutes, after which it compares by itself. */
 const IDLE_MS = 10_000;
 const STEP_MS = 5;
 const TIMEOUT_MS = 30 * 60_000;

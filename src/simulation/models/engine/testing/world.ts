@@ -20,7 +20,7 @@ const SERVER = "https://api.example";
 const AT = { namespace: "argocd", name: "app" };
 const WRITE = { isStatus: false, dryRun: false };
 
-/** One instance with one Application of one object, and the hands of a manager. */
+/** One instance with one Application of one object, and the functions to change them. */
 export function aWorld() {
   const world = createWorld("engine", createHistory());
   const network = createNetwork(world, createFailpoints(world.rng.fork("faults"), []));
@@ -69,7 +69,7 @@ export function aWorld() {
       isThere
         ? putEntry()
         : engine.objects.delete(ENGINE_SECRETS, { namespace: AT.namespace, name: entry.name }, { body: {}, dryRun: false }),
-    /** The controller dies in the middle of everything, and another one starts with what stands. */
+    /** The controller dies without warning, and another one starts with the objects that are there. */
     restart() {
       party.kill();
       party = start(lives);
@@ -77,10 +77,10 @@ export function aWorld() {
     },
     permit: () =>
       api.objects.create(ROLE_BINDINGS, "team", {
-        sent: { metadata: { name: "register" }, roleRef: { name: DEPLOYER_ROLE }, subjects: [{ name: "account" }] },
+        sent: { metadata: { name: "owner" }, roleRef: { name: DEPLOYER_ROLE }, subjects: [{ name: "account" }] },
         dryRun: false,
       }),
-    revoke: () => api.objects.delete(ROLE_BINDINGS, { namespace: "team", name: "register" }, { body: {}, dryRun: false }),
+    revoke: () => api.objects.delete(ROLE_BINDINGS, { namespace: "team", name: "owner" }, { body: {}, dryRun: false }),
     cascade() {
       engine.objects.mergePatch(APPLICATIONS, AT, { ...WRITE, patch: { metadata: { finalizers: [CASCADE] } } });
       engine.objects.delete(APPLICATIONS, AT, { body: {}, dryRun: false });

@@ -2,67 +2,7 @@ import fc from "fast-check";
 import { createTask } from "node-cron";
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
-import type { InstanceId, UnitId } from "../../domain/ids.ts";
-import type { PlannedMove } from "../../domain/plan.ts";
-import { NO_CONSTRAINTS } from "../eligibility.ts";
-import { apps, aUnit, NOON, ROOMY } from "../testing/snapshots.ts";
 import { cronExpressions, frozenUntil, parseSchedule } from "./freeze-window.ts";
-import { type CurrentRows, whyDropped } from "./validate-step.ts";
-
-const [A, B, C] = ["a", "b", "c"] as unknown as [InstanceId, InstanceId, InstanceId];
-const MOVE: PlannedMove = { unit: "u" as UnitId, from: A, to: B, epoch: 1, reason: "SHED" };
-const ROWS: CurrentRows = {
-  at: NOON,
-  unit: aUnit("u", "a", 100),
-  constraints: NO_CONSTRAINTS,
-  target: { id: B, state: "ACTIVE", load: apps(800), capacity: ROOMY },
-  hardLimit: 900_000,
-  isFrozen: false,
-};
-const drop = (rows: Partial<CurrentRows>, move: Partial<PlannedMove> = {}) => whyDropped({ ...MOVE, ...move }, { ...ROWS, ...rows });
-
-describe("a move that is about to start", () => {
-  it("may, while the rows are as the plan saw them", () => {
-    expect(drop({})).toBeUndefined();
-    expect(drop({ unit: aUnit("u", undefined, 100) }, { from: undefined })).toBeUndefined();
-  });
-
-  it.each<[string, Partial<CurrentRows>, object]>([
-    ["its unit is gone", { unit: undefined }, { rule: "UNIT_GONE" }],
-    ["its unit was moved by somebody else", { unit: aUnit("u", "a", 1, { epoch: 2 }) }, { rule: "MOVED_SINCE", epoch: 2 }],
-    ["its unit has another owner", { unit: aUnit("u", "c", 1) }, { rule: "OWNER_CHANGED", owner: "c" }],
-    ["its unit is on its way", { unit: aUnit("u", "a", 1, { movingTo: C }) }, { rule: "MOVING", to: "c" }],
-    [
-      "its unit must not move any more",
-      { unit: aUnit("u", "a", 1, { doNotMoveUntil: millis(NOON + 1) }) },
-      { rule: "DO_NOT_MOVE", until: NOON + 1 },
-    ],
-    ["a freeze began", { isFrozen: true }, { rule: "FROZEN" }],
-    ["its target is gone", { target: undefined }, { rule: "TARGET_GONE" }],
-    [
-      "its target takes nothing new",
-      { target: { ...ROWS.target!, state: "CORDONED" } },
-      { rule: "REFUSED", refusal: { instance: "b", rule: "STATE", state: "CORDONED" } },
-    ],
-    [
-      "its target filled up",
-      { target: { ...ROWS.target!, load: apps(801) } },
-      { rule: "REFUSED", refusal: { rule: "BOUND", would: 901_000 } },
-    ],
-    [
-      "it was pinned elsewhere",
-      { constraints: { ...NO_CONSTRAINTS, needs: [{ pinnedTo: [A] }] } },
-      { rule: "REFUSED", refusal: { rule: "PINNED" } },
-    ],
-  ])("is dropped when %s", (_what, rows, dropped) => {
-    expect(drop(rows)).toMatchObject(dropped);
-  });
-
-  it("may in a freeze and in spite of do-not-move when it is forced", () => {
-    expect(drop({ isFrozen: true, unit: aUnit("u", "a", 1, { doNotMoveUntil: millis(NOON + 1) }) }, { reason: "FORCED" })).toBeUndefined();
-    expect(drop({ unit: aUnit("u", "a", 1, { doNotMoveUntil: NOON }) })).toBeUndefined();
-  });
-});
 
 describe("a freeze window", () => {
   const HOUR = 3_600_000;
@@ -107,7 +47,7 @@ describe("a freeze window", () => {
     }
   });
 
-  it("knows every day of the week, and takes both days into account when both are given", () => {
+  it("knows every day of the week, and holds on either kind of day when both are given", () => {
     const week = Array.from({ length: 7 }, (_, index) => `2026-11-${22 + index}T00:30:00Z`);
     for (const [weekday, now] of week.entries())
       expect(week.filter((each) => until(`0 0 * * ${weekday}`, 1, each) !== undefined)).toEqual([now]);
@@ -125,7 +65,7 @@ describe("a freeze window", () => {
     expect(until("0 0 1 1 *", 24 * 40, "2026-02-01T00:00:00Z")).toBeUndefined();
   });
 
-  it("holds for its last part of a minute too, and takes spaces for what they are", () => {
+  it("holds in its last part of a minute too, and may have more spaces", () => {
     const window = { schedule: "  0   18 * * 5 ", durationMs: 90_000 };
     expect(frozenUntil(window, at("2026-11-20T18:01:29Z"))).toBe(at("2026-11-20T18:01:30Z"));
     expect(frozenUntil(window, at("2026-11-20T18:01:30Z"))).toBeUndefined();
@@ -146,7 +86,7 @@ describe("a freeze window", () => {
     expect(parseSchedule("0 0 31 0 7")).toBeUndefined();
   });
 
-  it("begins when the timer calls that is given its expressions", () => {
+  it("begins when a timer with its expressions fires", () => {
     const field = (least: number, most: number) => {
       const number = fc.integer({ min: least, max: most });
       const range = fc.tuple(number, number).map(([a, b]) => `${Math.min(a, b)}-${Math.max(a, b)}`);
@@ -154,7 +94,7 @@ describe("a freeze window", () => {
       const steps = fc.tuple(fc.oneof(fc.constant("*"), range, number), step).map(([from, by]) => `${from}/${by}`);
       return fc.oneof(fc.constant("*"), fc.array(fc.oneof(number.map(String), range, steps), { minLength: 1, maxLength: 3 }).map(String));
     };
-    // Of the 28 days that each month has, so that the timer refuses none.
+    // Only days up to the 28th, which each month has, so that the timer refuses none.
     const schedule = fc.tuple(field(0, 59), field(0, 23), field(1, 28), field(1, 12), field(0, 7)).map((fields) => fields.join(" "));
     const minute = fc.integer({ min: at("2026-01-01T00:00:00Z") / 60_000, max: at("2030-01-01T00:00:00Z") / 60_000 });
     const begins = (text: string, now: number) => frozenUntil({ schedule: text, durationMs: 60_000 }, millis(now)) !== undefined;
@@ -162,7 +102,7 @@ describe("a freeze window", () => {
       fc.property(schedule, fc.array(minute, { minLength: 20, maxLength: 20 }), (text, minutes) => {
         const tasks = cronExpressions(text).map((each) => createTask(each, () => undefined, { timezone: "UTC" }));
         const calls = (now: number) => tasks.some((task) => task.match(new Date(now)));
-        // A minute of the schedule's own days and hours, for most others say no for their hour alone.
+        // A minute on the schedule's own days and hours: most others do not match for their hour alone.
         const likely = minutes.map((each) => {
           const [minutesOf = new Set(), hoursOf = new Set()] = parseSchedule(text) ?? [];
           const day = Math.floor(each / 1_440) * 1_440;
@@ -196,7 +136,7 @@ describe("a freeze window", () => {
     "5-1 * * * *",
     "-1 * * * *",
     "1,, * * * *",
-  ])("%s is no schedule, and never holds", (schedule) => {
+  ])("%s is not a schedule, and never holds", (schedule) => {
     expect(parseSchedule(schedule)).toBeUndefined();
     expect(until(schedule, 1, "2026-11-20T00:30:00Z")).toBeUndefined();
   });

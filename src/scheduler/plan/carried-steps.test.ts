@@ -4,7 +4,7 @@ import { MOVE_PHASES, type Move, type MovePhase } from "../../domain/move.ts";
 import type { CarriedStep } from "../../domain/plan.ts";
 import { aFacts, aRow, aUnitRow, unitRows } from "../testing/facts.ts";
 import { NOON } from "../testing/snapshots.ts";
-import { carriedStepOf, homelessSteps, isStepSaid, leaving, stepBefore } from "./carried.ts";
+import { areStepsRecorded, carriedStepOf, leaving, stepBefore, unplaceableSteps } from "./carried-steps.ts";
 import { makePlan } from "./make-plan.ts";
 import { SCHEDULER, storedPlanOf } from "./stored-plan.ts";
 
@@ -19,18 +19,18 @@ const MOVED: CarriedStep = { ...STEP, outcome: "moved" };
 const live = (phase: MovePhase, unitId = STEP.unit) => ({ id: "m-1" as MoveId, unitId, phase }) as Move;
 
 describe("a step that is carried out", () => {
-  it("has come to nothing at first, and is called what its unit was called then", () => {
+  it("has no outcome at first, and the name that its unit had then", () => {
     expect(STEP).toEqual({
       ...{ unit: PLAN.moves[0]?.unit, name: STEP.unit.slice("u-".length), from: A.id, to: B.id, reason: "FORCED" },
       ...{ outcome: "dropped", why: "", move: undefined },
     });
   });
 
-  it("stays as it came out before when it was made at once", () => {
+  it("keeps its outcome if it was made at once", () => {
     expect(stepBefore(STEP, { steps: [{ ...MOVED, unit: PLAN.moves[1]!.unit }, MOVED], moves: [] })).toBe(MOVED);
   });
 
-  it("is tried again when it was dropped, or nothing became of the move it asked for", () => {
+  it("is tried again if it was dropped, or if its live move was given up", () => {
     expect(stepBefore(STEP, { steps: [], moves: [] })).toBeUndefined();
     expect(stepBefore(STEP, { steps: [STEP, { ...STEP, outcome: "asked" }], moves: [live("ABORTED")] })).toBeUndefined();
     expect(stepBefore(STEP, { steps: [], moves: [live("DONE", PLAN.moves[1]!.unit)] })).toBeUndefined();
@@ -41,11 +41,11 @@ describe("a step that is carried out", () => {
   });
 });
 
-describe("what finds no seat", () => {
+describe("a unit for which there is no other instance", () => {
   const row = aUnitRow("huge", "a", 5_000);
 
-  it("is dropped for what each instance says, when it has to leave where it is", () => {
-    expect(homelessSteps(planOf(aFacts([A, B], [row])))).toEqual([
+  it("is dropped with the refusal of each instance, if it has to leave its own", () => {
+    expect(unplaceableSteps(planOf(aFacts([A, B], [row])))).toEqual([
       {
         ...{ unit: row.unit.id, name: "huge", from: A.id, to: undefined, reason: "FORCED", outcome: "dropped", move: undefined },
         why: "no instance can take it; b: it would be at 500 % in applications, the bound was 90 %; a: it is DRAINING",
@@ -53,21 +53,23 @@ describe("what finds no seat", () => {
     ]);
   });
 
-  it("is called by its id where the plan knows no name, and refused by nobody where there is nobody", () => {
+  it("has its id for a name if the plan has none, and no refusals if there is no instance", () => {
     const { report } = planOf(aFacts([A, B], [row]));
     const nameless = { ...report, names: { units: {}, instances: {} } };
-    expect(homelessSteps({ report: nameless })).toMatchObject([{ name: row.unit.id, why: expect.stringContaining("i-a: it is DRAINING") }]);
+    expect(unplaceableSteps({ report: nameless })).toMatchObject([
+      { name: row.unit.id, why: expect.stringContaining("i-a: it is DRAINING") },
+    ]);
     const [one] = report["unplaceable"] as readonly [{ readonly answer: object }];
     const unrefused = { ...report, unplaceable: [{ ...one, answer: { ...one.answer, refusals: [] } }] };
-    expect(homelessSteps({ report: unrefused })).toMatchObject([{ why: "no instance can take it" }]);
+    expect(unplaceableSteps({ report: unrefused })).toMatchObject([{ why: "no instance can take it" }]);
   });
 
-  it("is no step when it is nowhere: the scheduler places it", () => {
-    expect(homelessSteps(planOf(aFacts([B], [aUnitRow("huge", undefined, 5_000)])))).toEqual([]);
+  it("is no step if it has no instance: the scheduler places it", () => {
+    expect(unplaceableSteps(planOf(aFacts([B], [aUnitRow("huge", undefined, 5_000)])))).toEqual([]);
   });
 });
 
-describe("what carrying out a plan came to", () => {
+describe("the outcome of carrying out a plan", () => {
   const changed: readonly (readonly [string, Partial<CarriedStep>])[] = [
     ["another instance", { to: A.id }],
     ["no instance", { to: undefined }],
@@ -76,24 +78,24 @@ describe("what carrying out a plan came to", () => {
     ["a live move", { move: "m-1" as MoveId }],
   ];
 
-  it("has been said when every step came to the same, whatever else was carried out", () => {
-    expect(isStepSaid([], [])).toBe(true);
-    expect(isStepSaid([MOVED, STEP], [STEP])).toBe(true);
-    expect(isStepSaid([], [STEP])).toBe(false);
-    expect(isStepSaid([STEP], [STEP, { ...STEP, unit: PLAN.moves[1]!.unit }])).toBe(false);
+  it("is recorded already if every step came to the same, whatever else was carried out", () => {
+    expect(areStepsRecorded([], [])).toBe(true);
+    expect(areStepsRecorded([MOVED, STEP], [STEP])).toBe(true);
+    expect(areStepsRecorded([], [STEP])).toBe(false);
+    expect(areStepsRecorded([STEP], [STEP, { ...STEP, unit: PLAN.moves[1]!.unit }])).toBe(false);
   });
 
-  it.each(changed)("is news with %s", (_what, change) => {
-    expect(isStepSaid([STEP], [{ ...STEP, ...change }])).toBe(false);
-    expect(isStepSaid([{ ...STEP, ...change }], [{ ...STEP, ...change }])).toBe(true);
+  it.each(changed)("is new with %s", (_what, change) => {
+    expect(areStepsRecorded([STEP], [{ ...STEP, ...change }])).toBe(false);
+    expect(areStepsRecorded([{ ...STEP, ...change }], [{ ...STEP, ...change }])).toBe(true);
   });
 
-  it("is news with another live move", () => {
+  it("is new with another live move", () => {
     const asked = { ...STEP, move: "m-1" as MoveId };
-    expect(isStepSaid([asked], [{ ...asked, move: "m-2" as MoveId }])).toBe(false);
+    expect(areStepsRecorded([asked], [{ ...asked, move: "m-2" as MoveId }])).toBe(false);
   });
 
-  it("is of one instance where one is named, and of all where none is", () => {
+  it("is limited to one instance if one is given", () => {
     const steps = [STEP, { ...STEP, from: "i-c" as InstanceId }, { ...STEP, from: undefined }];
     expect(leaving(steps, A.id)).toEqual([STEP]);
     expect(leaving(steps, undefined)).toBe(steps);

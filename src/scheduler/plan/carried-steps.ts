@@ -14,7 +14,7 @@ export interface CarriedBefore {
   readonly moves: readonly Move[];
 }
 
-/** What a step came to when the plan was carried out before, if that stands: it was made, or is being made. `undefined`: it is to be tried. */
+/** The outcome that a step had before, if that still stands: it was made, or is being made. `undefined`: it has to be tried. */
 export function stepBefore(fresh: CarriedStep, { steps, moves }: CarriedBefore): CarriedStep | undefined {
   const step = steps.find(({ unit }) => unit === fresh.unit);
   if (step?.outcome === "moved") return step;
@@ -22,13 +22,13 @@ export function stepBefore(fresh: CarriedStep, { steps, moves }: CarriedBefore):
   return move === undefined ? undefined : { ...fresh, outcome: "asked", move: move.id };
 }
 
-/** A step that came to nothing yet. */
+/** A step of which nothing has come yet. */
 export function carriedStepOf({ unit, from, to, reason }: PlannedMove, plan: StoredPlan): CarriedStep {
   return { unit, name: planNames(plan).unit(unit), from, to, reason, outcome: "dropped", why: "", move: undefined };
 }
 
-/** Units that must leave where they are and for which the plan found no seat. */
-export function homelessSteps({ report }: Pick<StoredPlan, "report">): readonly CarriedStep[] {
+/** The units that must leave their instance and for which the plan found no other one. */
+export function unplaceableSteps({ report }: Pick<StoredPlan, "report">): readonly CarriedStep[] {
   const { unplaceable, names } = report as unknown as PlanDocument;
   const nameOf = (id: string): string => names.instances[id] ?? id;
   return unplaceable.flatMap(({ units, cause, answer }) => {
@@ -50,8 +50,8 @@ export function homelessSteps({ report }: Pick<StoredPlan, "report">): readonly 
   });
 }
 
-/** Whether carrying a plan out again came to the same: then there is nothing new to tell. */
-export function isStepSaid(before: readonly CarriedStep[], after: readonly CarriedStep[]): boolean {
+/** Whether every step came to what is recorded of it already: then there is nothing new to record. */
+export function areStepsRecorded(before: readonly CarriedStep[], after: readonly CarriedStep[]): boolean {
   const known = new Map(before.map((step) => [step.unit, textOf(step)]));
   return after.every((step) => known.get(step.unit) === textOf(step));
 }
@@ -60,7 +60,7 @@ function textOf({ to, outcome, why, move }: CarriedStep): string {
   return `${to ?? "-"} ${outcome} ${move ?? "-"} ${why}`;
 }
 
-/** Only what leaves one instance; everything, where none is named. */
+/** The steps that leave the instance `only`; all steps if none is given. */
 export function leaving<T extends { readonly from: InstanceId | undefined }>(
   steps: readonly T[],
   only: InstanceId | undefined,
@@ -68,30 +68,30 @@ export function leaving<T extends { readonly from: InstanceId | undefined }>(
   return only === undefined ? steps : steps.filter(({ from }) => from === only);
 }
 
-/** Every step of the exchange that a step is part of, both ways, itself among them; empty where it is part of none. */
+/** All steps of the exchange that a step belongs to, in both directions and itself included; empty if it belongs to none. */
 export function exchangeOf(move: PlannedMove, moves: readonly PlannedMove[]): readonly PlannedMove[] {
   if (move.reason !== "SWAP") return [];
   const ends = [move.from, move.to];
   return moves.filter(({ reason, from, to }) => reason === "SWAP" && from !== to && ends.includes(from) && ends.includes(to));
 }
 
-/** What comes from where a step goes to. */
+/** The steps of an exchange that leave the instance to which a step goes. */
 export function partnersOf(move: PlannedMove, exchange: readonly PlannedMove[]): readonly PlannedMove[] {
   return exchange.filter(({ from }) => from === move.to);
 }
 
-/** Only what leaves one instance, with the other half of what changes places with it; everything, where none is named. */
+/** The steps that leave the instance `only`, with the other halves of their exchanges; all steps if none is given. */
 export function concerning(moves: readonly PlannedMove[], only: InstanceId | undefined): readonly PlannedMove[] {
   if (only === undefined) return moves;
   return moves.filter(({ from, to, reason }) => from === only || (reason === "SWAP" && to === only));
 }
 
-/** Whether something of a plan may still have to follow: it was carried out, is good, and has units that change places. */
-export function isFollowed({ appliedAt, expiresAt, moves }: StoredPlan, at: Millis): boolean {
+/** Whether a plan may still have steps to follow up: it was carried out, has not expired, and has exchanges. */
+export function mayFollowUp({ appliedAt, expiresAt, moves }: StoredPlan, at: Millis): boolean {
   return appliedAt !== undefined && expiresAt > at && moves.some(({ reason }) => reason === "SWAP");
 }
 
-/** Steps that could not be made before the other half of their exchange had left, which it has by now. */
+/** The steps that had to wait until the other half of their exchange had left, and need not wait any more. */
 export function followersOf(plan: StoredPlan, before: CarriedBefore): readonly PlannedMove[] {
   return plan.moves.filter((move) => {
     if (stepBefore(carriedStepOf(move, plan), before) !== undefined) return false;
