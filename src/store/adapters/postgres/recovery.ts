@@ -49,7 +49,7 @@ with placed as (
 ), ${PLACED_UNITS}, dropped as (
   delete from shard_object o using (select id from wanted union all select id from placed) as s where o.subject = s.id and o.instance <> $1
 )
-select sent from hints`,
+select sent from notifications`,
 };
 
 export function createRecoveryStore(database: Database, clock: Clock, ids: DecisionIds): RecoveryStore {
