@@ -91,11 +91,11 @@ describe("recovering", () => {
       revoke: async ({ at }: ObservedOwnerBinding) => void order.push(`revoke ${at.namespace} at ${clock.now() - startedAt}`),
     };
     const startedAt = clock.now();
-    const reseat: typeof store.recovery.reseat = async (change, signal) => {
-      order.push(`reseat ${change.unit.namespace} at ${clock.now() - startedAt}`);
-      return store.recovery.reseat(change, signal);
+    const recordOwner: typeof store.recovery.recordOwner = async (change, signal) => {
+      order.push(`record owner of ${change.unit.namespace} at ${clock.now() - startedAt}`);
+      return store.recovery.recordOwner(change, signal);
     };
-    const deps = { store: { ...store, recovery: { ...store.recovery, reseat } }, standing, clock, fenceMs: 2_000 };
+    const deps = { store: { ...store, recovery: { ...store.recovery, recordOwner } }, standing, clock, fenceMs: 2_000 };
     return { ...{ world, store, clock, deps, order, elsewhere, stays, left, held } };
   }
 
@@ -121,7 +121,7 @@ describe("recovering", () => {
     expect(await running).toMatchObject({ recovered: 3 });
     expect(reported).toEqual(["3/3"]);
     expect(order[0]).toBe("revoke c at 0");
-    expect(order.slice(1).sort()).toEqual(["reseat a at 2000", "reseat b at 2000", "reseat c at 2000"]);
+    expect(order.slice(1).sort()).toEqual(["record owner of a at 2000", "record owner of b at 2000", "record owner of c at 2000"]);
     const owners = await Promise.all([stays, left, held].map(async ({ applicationId }) => world.unit(applicationId)));
     expect(owners.map(({ owner }) => owner)).toEqual([stays.instanceId, elsewhere, held.instanceId]);
     for (const { epoch, phase } of owners) expect([epoch > 500, phase]).toEqual([true, "IDLE"]);
