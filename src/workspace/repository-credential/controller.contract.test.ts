@@ -259,7 +259,7 @@ describe("a host that does not answer", () => {
     for (let index = 0; index < 12; index += 1)
       await world.putCredential(`silent-${index}`, { repository: `https://silent.example/${index}` });
     world.startCredentialController();
-    await eventually("two looks hang", () => world.observations().length === 2);
+    await eventually("two probes hang", () => world.observations().length === 2);
     await world.putCredential("broken", { secret: "nowhere" });
     await world.putCredential("fine", { namespace: "other" });
     await isSaid("broken", "ErrorOccurred=True/SecretNotFound");
