@@ -48,7 +48,7 @@ describe("a decision as a sentence", () => {
     ],
     ["placement SPLIT", { before: 1, after: 3, held: 2 }, "LARGEST_UNIT", /3 parts instead of 1: .*2 buckets stay/],
     ["placement MERGED", { before: 3, after: 1, held: 0 }, "SLACK", /1 parts? instead of 3: /],
-    ["register REPAIRED", { reason: "was edited" }, "EDITED", "was edited"],
+    ["owner-binding REPAIRED", { reason: "was edited" }, "EDITED", "was edited"],
     ["directive PINNED", { actor: "anna", reason: "gpu", instance: "i-a" }, "COMMAND", "pinned to one by anna: gpu"],
     ["directive PINNED", { actor: "anna", reason: "gpu", pool: "large" }, "COMMAND", "pinned to pool large by anna: gpu"],
     ["directive PINNED", {}, "COMMAND", "pinned to an instance"],

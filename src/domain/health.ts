@@ -29,7 +29,7 @@ export const HEALTH_CAUSES = [
   /** Refreshes that it was asked for wait, and it does nothing else either. */
   "queue-stuck",
   /** It refreshes what it is asked to refresh, and nothing by itself. */
-  "periodic-looks",
+  "periodic-refreshes",
   /** A component begins again and again. */
   "restarts",
   "not-ready",

@@ -173,7 +173,7 @@ export function rulesOf(
     },
     {
       state: "stalled",
-      cause: "periodic-looks",
+      cause: "periodic-refreshes",
       component: "controller",
       persistMs: MINUTE_MS,
       clearMs: MINUTE_MS,

@@ -48,8 +48,8 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
     "rule",
   ]);
   const observations = metrics.counter(
-    "argosy_watchdog_looks_total",
-    "Looks at who owns what, by whether each instance could be reached.",
+    "argosy_watchdog_observations_total",
+    "Observations of who owns what, by whether the instance could be reached.",
     ["reach"],
   );
   gauge.collect(() => {

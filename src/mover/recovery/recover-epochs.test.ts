@@ -29,12 +29,12 @@ const instances = (states: Readonly<Record<string, InstanceState>> = { a: "ACTIV
 
 describe("the owner of a unit of a restored database", () => {
   it.each([
-    ["the row's owner, whom the register names", [accountOf("a")], "a", "KEPT"],
-    ["the row's owner where the register names nobody", [], "a", "KEPT"],
-    ["another instance that the register names", [accountOf("b")], "b", "MOVED"],
-    ["the row's where the register names somebody unknown", ["u-unknown"], "a", "STRANGER"],
-    ["the row's where the register names an account of another unit", [accountOf("b", "unit-2")], "a", "STRANGER"],
-    ["the row's where the register names two", [accountOf("b"), accountOf("a")], "a", "STRANGER"],
+    ["the row's owner, whom the owner binding names", [accountOf("a")], "a", "KEPT"],
+    ["the row's owner where the owner binding names nobody", [], "a", "KEPT"],
+    ["another instance that the owner binding names", [accountOf("b")], "b", "MOVED"],
+    ["the row's where the owner binding names somebody unknown", ["u-unknown"], "a", "STRANGER"],
+    ["the row's where the owner binding names an account of another unit", [accountOf("b", "unit-2")], "a", "STRANGER"],
+    ["the row's where the owner binding names two", [accountOf("b"), accountOf("a")], "a", "STRANGER"],
   ])("is %s", (_what, subjects, owner, rule) => {
     const found = ownerBinding(subjects);
     expect(judgeOwner(UNIT, keyed(found), instances())).toEqual({ owner, rule, ownerBinding: found });

@@ -66,7 +66,7 @@ describe("a repository credential", () => {
     const at = { subject: unit, instanceId: row?.unit.owner ?? ("" as never), epoch: row?.unit.epoch ?? 0, uid: "u", hash: "h" };
     const appliedRevision = row?.unit.desiredRevision ?? 0;
     await world.store.shards.acknowledge(
-      (["account", "project", "register"] as const).map((kind) => ({ ...at, kind, appliedRevision })),
+      (["account", "owner-binding", "project"] as const).map((kind) => ({ ...at, kind, appliedRevision })),
       world.signal,
     );
     await isSaid("guestbook", "Ready=True/RepositoryCredentialUpToDate");

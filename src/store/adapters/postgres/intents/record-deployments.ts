@@ -64,7 +64,7 @@ with ended as materialized (
   select * from (
     select id, 'application', owner, unit, revision, epoch from changed
     union all
-    select unit, kind, owner, unit, unit_revision + 1, epoch from touched cross join unnest(array['account', 'project', 'register']) as k (kind) where is_raised
+    select unit, kind, owner, unit, unit_revision + 1, epoch from touched cross join unnest(array['account', 'owner-binding', 'project']) as k (kind) where is_raised
   ) as o (subject, kind, instance, unit, revision, epoch)
    where instance is not null
    order by subject, kind, instance

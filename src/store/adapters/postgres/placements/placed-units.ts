@@ -66,7 +66,7 @@ export const PLACED_UNITS = `wanted as materialized (
   select * from (
     select id, 'application', owner, unit, desired_revision, epoch from wanted
     union all
-    select p.id, k.kind, p.owner, p.id, p.desired_revision, p.epoch from placed p cross join unnest(array['account', 'project', 'register']) as k (kind)
+    select p.id, k.kind, p.owner, p.id, p.desired_revision, p.epoch from placed p cross join unnest(array['account', 'owner-binding', 'project']) as k (kind)
   ) as o (subject, kind, instance, unit, desired_revision, epoch)
    order by subject, kind, instance
   on conflict (subject, kind, instance)
