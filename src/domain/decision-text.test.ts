@@ -69,7 +69,7 @@ describe("a decision as a sentence", () => {
     ["directive ADOPTED", { actor: "anna" }, "C", "taken over from an Argo CD made by hand by anna"],
     ["fleet DECLARED", { actor: "anna", revision: 3, reason: "pools.a added" }, "C", "fleet declared by anna, revision 3: pools.a added"],
     ["fleet DECLARED", { actor: "anna", revision: 3, pools: ["a", "b"] }, "C", "fleet declared by anna, revision 3: pools a, b"],
-    ["fleet PRUNED", { actor: "anna", revision: 3, pools: ["a"] }, "C", /told to go by anna, revision 3: pool a/],
+    ["fleet PRUNED", { actor: "anna", revision: 3, pools: ["a"] }, "C", /asked to go by anna, revision 3: pool a/],
     ["plan PROPOSED", { actor: "scheduler", goal: "drain", subject: "one", moves: 1 }, "DRAIN", "a plan to drain one by scheduler: 1 move"],
     [
       "plan APPLIED",

@@ -138,15 +138,15 @@ describe("carrying a rollout on", () => {
     expect(driven.observe(MINUTE)).toMatchObject({ state: "ROLLING_BACK" });
   });
 
-  it("does not take a bake for passed before the controller was seen to look at an application", () => {
+  it("does not take a bake for passed before the controller was seen to compare an application", () => {
     const driven = drive({ observation: () => ({ newestReconciledAt: millis(AT - MINUTE) }) });
     driven.observe(0);
     toBake(driven);
     const late = (ms: number) => driven.observe(ms, { resyncMs: BAKE_MS });
-    expect(late(BAKE_MS).note).toBe("canary: waiting for one to look at an application");
+    expect(late(BAKE_MS).note).toBe("canary: waiting for one to compare an application");
     expect(late(2 * MINUTE)).toMatchObject({
       state: "ROLLING_BACK",
-      ending: { reason: expect.stringContaining("looked at no application") },
+      ending: { reason: expect.stringContaining("compared no application") },
     });
   });
 

@@ -143,7 +143,7 @@ function bake(facts: RolloutFacts, rollout: Rollout): NextRollout {
   if (facts.now < endsAt) return still(rollout, `${wave.name}: baking until ${rfc3339(millis(endsAt))}`);
   const unproven = presentOf(facts, { instances: watchedOf(rollout) }).filter((one) => !hasObserved(facts, one));
   if (unproven.length > 0)
-    return still(rollout, `${wave.name}: waiting for ${unproven.map(({ name }) => name).join(", ")} to look at an application`);
+    return still(rollout, `${wave.name}: waiting for ${unproven.map(({ name }) => name).join(", ")} to compare an application`);
   const syncs = syncsOf(rollout);
   if (judgeSyncs(syncs) === "pass") return pass(facts, rollout, "SYNCS");
   const reported = `${syncs.failed} of ${syncs.done} syncs failed, which leaves it open`;

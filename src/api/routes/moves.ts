@@ -38,7 +38,7 @@ const moveView = z
       .number()
       .int()
       .nullable()
-      .describe("for how long nobody was the owner: from REVOKE until the new owner had looked, or until now"),
+      .describe("for how long nobody was the owner: from REVOKE until the new owner had compared, or until now"),
     tookMs: z.number().int().nullable().describe("from its turn to its end, or to now; null while it waits for its turn"),
     phases: z.array(z.object({ phase: z.enum(MOVE_PHASES), at: z.string().describe("RFC 3339 with milliseconds, UTC") })),
   })

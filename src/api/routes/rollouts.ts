@@ -36,7 +36,7 @@ const order = z.strictObject({
     .min(0)
     .max(30 * DAY_S)
     .nullish()
-    .describe("how long each wave bakes; as long as Argo CD takes to look at everything at least"),
+    .describe("how long each wave bakes; at least as long as Argo CD takes to compare everything"),
   reason,
 });
 const COMMANDS = [
