@@ -66,7 +66,7 @@ function stepOf(name: string, raw: unknown, facts: AdoptionFacts): AdoptionStep 
   if (refusal !== undefined) return refuse(refusal);
   if (isOurs) return { name, verdict: "resume", namespace, deployment, application };
   if (wanted === undefined) return refuse({ code: "SEVERAL_SOURCES", text: "it has several sources, or none" });
-  // What it shows may be old, and somebody wants it to do nothing.
+  // The status of a paused Application may be old, and somebody has paused it on purpose.
   if (isPaused) return refuse({ code: "PAUSED", text: `it is paused: take ${PAUSE.application} off, and have it compared` });
   return { name, verdict: "import", namespace, wanted, application };
 }

@@ -55,7 +55,7 @@ export async function observeInstance(
       return await run(AbortSignal.any([signal, AbortSignal.timeout(STANDING_MS)]));
     } catch (error) {
       signal.throwIfAborted();
-      log.debug({ error, namespace: request.at.namespace, what }, "Observing an instance");
+      log.debug({ error, namespace: request.at.namespace, what }, "Probing an instance");
       return undefined;
     }
   };

@@ -138,7 +138,7 @@ describe("carrying a rollout on", () => {
     expect(driven.observe(MINUTE)).toMatchObject({ state: "ROLLING_BACK" });
   });
 
-  it("does not take a bake for passed before the controller was seen to compare an application", () => {
+  it("does not end a bake before the controller was observed to compare an application", () => {
     const driven = drive({ observation: () => ({ newestReconciledAt: millis(AT - MINUTE) }) });
     driven.observe(0);
     toBake(driven);

@@ -44,12 +44,14 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
   const { store, applications, controllers, partition, clock, rng, log, metrics } = deps;
   let findings: Findings | undefined;
   let waitingSince: ReadonlyMap<string, Millis> = new Map();
-  const gauge = metrics.gauge("argosy_watchdog_findings", "What is wrong about who owns what, by rule, as reported and not cleared.", [
-    "rule",
-  ]);
-  const observations = metrics.counter(
-    "argosy_watchdog_observations_total",
-    "Observations of who owns what, by whether the instance could be reached.",
+  const gauge = metrics.gauge(
+    "argosy_watchdog_findings",
+    "Findings about the ownership of applications that are reported and not cleared, by rule.",
+    ["rule"],
+  );
+  const checks = metrics.counter(
+    "argosy_watchdog_checks_total",
+    "Checks of the ownership of applications, by whether each instance could be reached.",
     ["reach"],
   );
   gauge.collect(() => {
@@ -74,7 +76,7 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
     for (const { rule, subject, text } of cleared)
       log.info({ rule, subject, finding: text }, "What was wrong about who owns what is not any more");
     findings = next;
-    observations.add(1, { reach: away.size > 0 ? "some" : "all" });
+    checks.add(1, { reach: away.size > 0 ? "some" : "all" });
     return { requeueAfterMs: isUnsure ? CONFIRM_MS : OBSERVE_EVERY_MS };
   };
 

@@ -67,11 +67,11 @@ describe("what an instance bears", () => {
   });
 
   it.each<readonly [string, Partial<CalibrationFacts>, RegExp]>([
-    ["there were no observations", { samples: [] }, /no observation shows both/],
+    ["there were no looks", { samples: [] }, /no look told both/],
     [
-      "there were few observations",
+      "there were few looks",
       { samples: facts().samples.slice(-5) },
-      new RegExp(`5 observations are too few: wait until there are ${LEAST_OBSERVATIONS}`),
+      new RegExp(`5 looks are too few: wait until there are ${LEAST_OBSERVATIONS}`),
     ],
     [
       "it had little to do",
@@ -96,12 +96,12 @@ describe("what an instance bears", () => {
     [
       "it was overloaded",
       { samples: observations(40, (index) => ({ applications: 300, utilisation: 0.5, queueWaitS: index < 30 ? 60 : 1 })) },
-      /in 30 of 40 observations/,
+      /in 30 of 40 looks/,
     ],
     [
       "so many were too many for it",
       { samples: observations(60, (index) => ({ applications: 35, utilisation: 0.25, queueWaitS: index < 57 ? 1 : 30 })) },
-      /^35 applications were too many for it in 3 observations/,
+      /^35 applications were more than it can in 3 looks/,
     ],
   ])("is doubted where %s", (_what, over, doubt) => {
     expect(calibrate(facts(over)).doubts).toEqual(expect.arrayContaining([expect.stringMatching(doubt)]));
@@ -122,7 +122,7 @@ describe("what an instance bears", () => {
     expect(calibrate(facts({ samples: changed })).doubts).toEqual([]);
   });
 
-  it("is found again from observations of an instance whose cost is known, however noisy they are", () => {
+  it("is found again from looks at an instance whose cost is known, however noisy they are", () => {
     const cost = fc.record({
       base: fc.double({ min: 0, max: 0.1, noNaN: true }),
       each: fc.double({ min: 0.0005, max: 0.0014, noNaN: true }),

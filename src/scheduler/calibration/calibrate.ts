@@ -91,7 +91,7 @@ function fittedCapacity({ load, capacity, readings, applications }: Fitting): Lo
 
 function doubtsOf(samples: readonly HealthSample[], first: BoundReading | undefined): readonly string[] {
   if (first === undefined)
-    return ["no observation shows both how many applications there were and what they took: is the health role on, and is it loaded?"];
+    return ["no look told both how many applications there were and what they took: is the health role on, and is it loaded?"];
   const { bound, observations, highest, limit, base, fit, bears } = first;
   const percent = (share: number): string => `${Math.round(share * 100)} %`;
   const tooMany = samples.flatMap(({ signals }) => (isOverloaded(signals) ? (signals.applications ?? []) : []));
@@ -100,15 +100,14 @@ function doubtsOf(samples: readonly HealthSample[], first: BoundReading | undefi
   return [
     bears < 1 &&
       `without any application ${percent(base)} of its ${bound} would be in use, and ${percent(limit)} is the most: give it more`,
-    observations < LEAST_OBSERVATIONS && `${observations} observations are too few: wait until there are ${LEAST_OBSERVATIONS}`,
+    observations < LEAST_OBSERVATIONS && `${observations} looks are too few: wait until there are ${LEAST_OBSERVATIONS}`,
     highest < limit * LEAST_SHARE &&
       `${bound} were seen at ${percent(highest)} at most, of ${percent(limit)}: load it to ${percent(limit * LEAST_SHARE)} at least`,
     fit !== undefined && fit < LEAST_FIT && `applications explain ${percent(fit)} of how ${bound} varied: something else took them`,
     bound === "workers" && highest > 1 && "its workers were all busy: what was seen is beyond what it bears",
     tooMany.length >= OVERLOADED_SAMPLES &&
       fewestTooMany < bears &&
-      `${fewestTooMany} applications were too many for it in ${tooMany.length} observations: what they do varies more than how many there are`,
-    saturated > samples.length / 2 &&
-      `in ${saturated} of ${samples.length} observations it was being changed or overloaded, and those show nothing`,
+      `${fewestTooMany} applications were more than it can in ${tooMany.length} looks: what they do varies more than how many there are`,
+    saturated > samples.length / 2 && `in ${saturated} of ${samples.length} looks it was being changed, or overloaded, which tells nothing`,
   ].filter((doubt) => doubt !== false);
 }

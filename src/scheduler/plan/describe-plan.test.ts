@@ -123,7 +123,7 @@ describe("a plan as people read it", () => {
       "    refused c: it is CORDONED",
       "  u-5: standard-1 was at 95 %, above 90 % for 61 min",
       "    refused c: it is CORDONED",
-      "considered and left (7)",
+      "looked at and left (7)",
       "  shop stays on standard-1: it was moved not long ago until 2026-01-01T00:01:00Z",
       "  u-6 stays on standard-2: it is being moved",
       "  shop stays on standard-2: it is held",

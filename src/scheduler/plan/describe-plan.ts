@@ -36,7 +36,7 @@ export function describePlan(plan: StoredPlan): readonly string[] {
     ),
     ...section("no instance has room for", homelessOf(document, names)),
     ...section(
-      `considered and left (${document.left.count})`,
+      `looked at and left (${document.left.count})`,
       document.left.shown.map((stay) => stayText(stay, names)),
     ),
     ...section(

@@ -111,7 +111,7 @@ describe("what a plan says that it could not do", () => {
     expect(report(aSnapshot(candidates, helped)).needsCapacity).toEqual([]);
   });
 
-  it("is who was considered and left, by name, the first fifty of them, and every brake by name", () => {
+  it("is who was looked at and left, by name, the first fifty of them, and every brake by name", () => {
     const cooling = units("a", 85, 10, { movedAt: NOON }).toReversed();
     const others = ["b", "c"].flatMap((name) => units(name, 30, 10));
     const { left } = report(aSnapshot([aCandidate("a", LONG_ABOVE), aCandidate("b"), aCandidate("c")], [...cooling, ...others]));
