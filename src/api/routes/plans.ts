@@ -121,7 +121,7 @@ export function addPlanRoutes(server: FastifyInstance, deps: ApiDeps): void {
     {
       schema: {
         operationId: "applyPlan",
-        summary: "Makes each move of a plan that still holds, and asks for a live move of each unit of which something is deployed",
+        summary: "Carries out each step of a plan that still holds; for a unit of which something is deployed it requests a live move",
         security,
         params: z.object({ plan: z.string().max(253) }),
         response: { 200: applied },
