@@ -106,7 +106,7 @@ describe("the administrator of a namespace", () => {
   it("deletes its own owner binding, which is restored and counted, and no other", async () => {
     const { kube } = scene.people.admin;
     const at = { namespace: scene.attacker.workspace.namespace, name: OWNER_BINDING };
-    const isOwnerBindingMade = (labels: string) => labels.includes('object="register"') && labels.includes('step="create"');
+    const isOwnerBindingMade = (labels: string) => labels.includes('object="owner-binding"') && labels.includes('step="create"');
     const [old, counted] = await Promise.all([
       world.kube.get<KubeObject>(TYPES.roleBinding, at, world.signal),
       sumOf(world, "argosy_reconciler_writes_total", isOwnerBindingMade),

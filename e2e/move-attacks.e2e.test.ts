@@ -174,8 +174,8 @@ async function movedUnderAttack(act: (move: MoveView) => Promise<void>, attempts
 }
 
 const repairsReported = async (): Promise<number> =>
-  (await world.rest.get<{ readonly items: readonly DecisionView[] }>("/v1/decisions", { kind: "register", subject: movable.unitId })).items
-    .length;
+  (await world.rest.get<{ readonly items: readonly DecisionView[] }>("/v1/decisions", { kind: "owner-binding", subject: movable.unitId }))
+    .items.length;
 
 describe("a namespace's administrator who attacks the owner binding during a move", () => {
   const admin = () => people.admin.kube;
@@ -265,7 +265,7 @@ describe("a quota that answers every write with 403", () => {
       const { move } = await movedUnderAttack(async () => undefined);
       expect([move.phase, move.message]).toEqual([
         "ABORTED",
-        "RegisterBypassed: the old owner may still write, by another binding than the register",
+        "OwnerBindingBypassed: the old owner may still write, by another binding than its owner binding",
       ]);
       expect(await movable.owner()).toBe(owner);
       await people.admin.kube.delete(TYPES.roleBinding, { namespace: NAMESPACE, name: "bypass" }, {}, world.signal);

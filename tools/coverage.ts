@@ -18,11 +18,11 @@ function report(files: Readonly<Record<string, Lines>>): void {
     (module) =>
       `${module.module.padEnd(22)}${String(module.files).padStart(6)}${String(module.total).padStart(8)}${percent(module).toFixed(1).padStart(9)}`,
   );
-  process.stdout.write(`\nroom                   files   lines  percent\n${lines.join("\n")}\n`);
+  process.stdout.write(`\nmodule                 files   lines  percent\n${lines.join("\n")}\n`);
   const below = modulesBelow(modules, ENOUGH);
   if (below.length === 0) return;
   const left = gaps(files).filter((gap) => below.some((module) => gap.startsWith(`src/${module}/`)));
-  process.stdout.write(`\n${ENOUGH} % of the lines of each room's core are wanted: ${below.join(", ")}. Left out:\n${left.join("\n")}\n`);
+  process.stdout.write(`\n${ENOUGH} % of the lines of each module's core are wanted: ${below.join(", ")}. Left out:\n${left.join("\n")}\n`);
   process.exitCode = 1;
 }
 

@@ -20,7 +20,7 @@ Types, then format and lint of what changed, then the core tests that lead to it
   --all     every core test
   --watch   again whenever a file is saved; what runs then is ended. Ctrl-C ends it
 
-What changed is told by git: since this branch left main, committed or not. The rest is for \`npm test\`.`;
+Git says what changed: since this branch left main, committed or not. The rest is for \`npm test\`.`;
 
 async function main(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({

@@ -68,7 +68,7 @@ function stepOf(name: string, raw: unknown, facts: AdoptionFacts): AdoptionStep 
   if (isOurs) return { name, verdict: "resume", namespace, deployment, application };
   if (wanted === undefined) return refuse({ code: "SEVERAL_SOURCES", text: "it has several sources, or none" });
   // The status of a paused Application may be old, and somebody has paused it on purpose.
-  if (isPaused) return refuse({ code: "PAUSED", text: `it is paused: take ${PAUSE.application} off, and have it looked at` });
+  if (isPaused) return refuse({ code: "PAUSED", text: `it is paused: take ${PAUSE.application} off, and have it compared` });
   return { name, verdict: "import", namespace, wanted, application };
 }
 

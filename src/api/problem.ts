@@ -51,7 +51,7 @@ export function problemOf(error: unknown): ProblemView {
   if (error instanceof RefusedError) return problem({ status: 422, code: error.code, detail: error.message });
   // A route's own deadline.
   if (isTimeout(error)) {
-    const detail = "what is asked for was not there in time: try again, and look at /readyz for what Argosy lacks";
+    const detail = "what is asked for was not there in time: try again; /readyz says what Argosy is missing";
     return problem({ status: 503, code: "api.timeout", detail });
   }
   return requestProblem(error as ValidationFailure);

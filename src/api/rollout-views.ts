@@ -8,7 +8,7 @@ const instance = z.object({
   from: z.string().describe("the release it had before"),
   units: z.number().int().describe("it held when the rollout was planned"),
   emptyingSince: time.nullable().describe("since when what it holds is handed over"),
-  askedAt: time.nullable().describe("when it was told to run the release"),
+  askedAt: time.nullable().describe("when it was asked to run the release"),
   readyAt: time.nullable().describe("when all of its pods were first seen ready in it"),
   syncs: z.number().int().describe("that have ended under it"),
   failedSyncs: z.number().int(),

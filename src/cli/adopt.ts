@@ -42,7 +42,7 @@ export async function adopt(
   for (const step of steps) {
     if (dryRun) outcomes.push(draftOf(step));
     else if (signal.aborted)
-      outcomes.push({ name: step.name, verdict: "refused", text: "not looked at: interrupted; run the command again" });
+      outcomes.push({ name: step.name, verdict: "refused", text: "not attempted: interrupted; run the command again" });
     else {
       const outcome = await adoptOne(step, source.namespace, deps, NEVER);
       outcomes.push(outcome);

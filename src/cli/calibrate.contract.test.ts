@@ -40,9 +40,9 @@ describe("argosy calibrate", () => {
     const before = await declared();
     const { code, out } = await run("standard-1");
     expect(code).toBe(0);
-    expect(out).toMatch(/^looks at standard-1 from \S+ to \S+, the last with 390 applications$/m);
+    expect(out).toMatch(/^samples of standard-1 from \S+ to \S+, the last with 390 applications$/m);
     expect(out).toContain(
-      "workers: 30 looks at 100 to 390 applications, 41 % at most; 2 % and 10 % for each hundred applications (explains 100 % of what varied); 680 until 70 %",
+      "workers: 30 samples with 100 to 390 applications, 41 % at most; 2 % and 10 % for each hundred applications (explains 100 % of what varied); 680 until 70 %",
     );
     expect(out).toMatch(/^ {2}applications: 680 instead of \d+$/m);
     expect(out).toContain("--apply declares it for pool standard");

@@ -17,7 +17,7 @@ export async function calibrateCommand(client: RestClient, name: string, { apply
 
 function textOf(view: CalibrationView): readonly string[] {
   const { instance, pool, from, until, applications, binding, readings, declared, fitted, doubts, applied } = view;
-  const seen = from === null ? [] : [`looks at ${instance} from ${from} to ${until}, the last with ${applications} applications`];
+  const seen = from === null ? [] : [`samples of ${instance} from ${from} to ${until}, the last with ${applications} applications`];
   const dimensions = Object.keys(declared) as (keyof typeof declared)[];
   const amounts =
     fitted === null
@@ -55,5 +55,5 @@ function readingText({
   const percent = (share: number): string => `${Math.round(share * 1000) / 10} %`;
   const line = `${percent(base)} and ${percent(perApplication * 100)} for each hundred applications`;
   const how = fit === null ? "the load did not vary" : `explains ${percent(fit)} of what varied`;
-  return `${bound}: ${observations} looks at ${fewest} to ${most} applications, ${percent(highest)} at most; ${line} (${how}); ${bears} until ${percent(limit)}`;
+  return `${bound}: ${observations} samples with ${fewest} to ${most} applications, ${percent(highest)} at most; ${line} (${how}); ${bears} until ${percent(limit)}`;
 }

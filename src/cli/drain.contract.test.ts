@@ -214,7 +214,7 @@ describe("emptying an instance from the command line", () => {
       steps: [
         { ...stuck, why: "for b to compare shop/web", phaseMs },
         { ...queued, workspace: "cart", phaseMs },
-        { ...queued, workspace: "desk", phaseMs },
+        { ...queued, workspace: "bakery", phaseMs },
       ],
     });
     const reported: string[] = [];

@@ -86,7 +86,7 @@ describe("argosy health", () => {
   it.each([
     ["broken", 0, "broken is healthy (workspace) since"],
     ["stuck", 1, "stuck is stalled (redis, redis) since"],
-    ["unseen", 1, "unseen is unknown (no-samples): nobody has looked at it yet"],
+    ["unseen", 1, "unseen is unknown (no-samples): nobody has observed it yet"],
   ])("tells how %s is with exit code %i", async (name, code, text) =>
     expect(await run(name)).toMatchObject({ code, out: expect.stringContaining(text) }),
   );

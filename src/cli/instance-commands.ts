@@ -10,13 +10,15 @@ const DRY_RUN = ["--dry-run", "say what it comes to, and do nothing"] as const;
 export function addInstanceCommands(program: Command, terminal: Terminal): void {
   const instance = program.command("instance").description("make an instance, or let one go");
   remote(instance.command("create <instance>"), ["table", "json", "yaml"])
-    .description("ask a pool for one instance more, by the name it gets, e.g. standard-3; asked again changes nothing")
+    .description("ask for one more instance in a pool, by the name that it gets, e.g. standard-3; a repeated request changes nothing")
     .option(...DRY_RUN)
     .action(async (name: string, options: RemoteOptions & InstanceOrderOptions) =>
       terminal.write(await createInstance(clientOf(options, terminal), name, options)),
     );
   remote(instance.command("delete <instance>"), ["table", "json", "yaml"])
-    .description("let an instance go that serves nobody, and ask its pool for no other; `argosy drain` empties one that serves")
+    .description(
+      "retire an instance that serves nobody, and ask for no other in its place; `argosy drain` empties one that serves somebody",
+    )
     .option(...DRY_RUN)
     .option("--reason <text>", "why, for the journal and whoever asks later")
     .action(async (name: string, options: RemoteOptions & InstanceOrderOptions) =>

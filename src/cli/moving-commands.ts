@@ -12,7 +12,10 @@ export function addMovingCommands(program: Command, terminal: Terminal): void {
   remote(move.command("start <workspace>", { isDefault: true }), ["table", "json", "yaml"])
     .description("hand a workspace over; this is what `argosy move <workspace>` does; exit code 1 if it is given up, or would be refused")
     .requiredOption("--to <instance>", "the instance that is to have it")
-    .option("--fail-over", "without going to the instance it is on, which nobody reaches; where it deploys to, that one has to be refused")
+    .option(
+      "--fail-over",
+      "do not contact its instance, because nobody reaches it; the clusters it deploys to must be able to refuse that instance",
+    )
     .option("--reason <text>", "why, for the journal and whoever asks later")
     .option("--dry-run", "say what speaks against it, and do nothing")
     .option("--no-wait", "do not follow it to its end")
@@ -23,7 +26,7 @@ export function addMovingCommands(program: Command, terminal: Terminal): void {
     });
   for (const [how, description] of [
     ["abort", "give a move up before its point of no return; its workspace stays where it was"],
-    ["reverse", "ask for the move back of one that has ended"],
+    ["reverse", "request the way back of a move that has ended"],
   ] as const)
     remote(move.command(`${how} <move>`), ["table", "json", "yaml"])
       .description(description)
@@ -32,10 +35,13 @@ export function addMovingCommands(program: Command, terminal: Terminal): void {
       );
   remote(program.command("drain <instance>"), ["table", "json", "yaml"])
     .description(
-      "send away by live moves what an instance holds, and follow that; asked again it watches, and tries again what was refused",
+      "send away by live moves what an instance holds, and follow that; a repeated call watches, and tries again what was refused",
     )
-    .option("--fail-over", "without going to it, which nobody reaches; `argosy move --fail-over` for each workspace it holds")
-    .option("--force", "also where no other instance of its class takes workspaces: until one does, everything stays, and new ones wait")
+    .option("--fail-over", "do not contact it, because nobody reaches it; `argosy move --fail-over` for each workspace it holds")
+    .option(
+      "--force",
+      "also where no other instance of its class takes workspaces: until one does, everything stays where it is, and new workspaces wait",
+    )
     .option("--dry-run", "say where everything would go and what speaks against it, and do nothing")
     .option("--no-wait", "do not follow it to its end")
     .option("--reason <text>", "why, for the journal and whoever asks later")

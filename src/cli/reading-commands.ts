@@ -89,7 +89,7 @@ function addJournal(program: Command, terminal: Terminal): void {
     .option("--verdict <verdict>", "only with this verdict, e.g. MOVED, UNPLACEABLE, PINNED")
     .option("--since <time>", "not older than this, e.g. 90m, 24h, 7d")
     .option("--limit <count>", "entries at most (default: 100)")
-    .option("--review", "ask each decision again, of what is recorded with it")
+    .option("--review", "decide each one again from what is recorded with it")
     .action(async (options: RemoteOptions & JournalOptions) => {
       const { text, allHold } = await readJournal(clientOf(options, terminal), systemClock.now(), options);
       terminal.write(text);

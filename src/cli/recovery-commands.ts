@@ -32,7 +32,7 @@ export function addRecoveryCommands(program: Command, terminal: Terminal): void 
   addStateOption(
     program
       .command("recover-epochs")
-      .description("bring a restored database up to what stands, while no control plane runs")
+      .description("bring a restored database up to what exists on the clusters, while no control plane runs")
       .requiredOption("-c, --config <file>", "the servers' configuration file")
       .option("--database <url>", "connection string (default: the file's, or DATABASE_URL)")
       .option("--dry-run", "say what would be done, and write nothing")

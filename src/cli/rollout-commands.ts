@@ -9,9 +9,9 @@ import type { Terminal } from "./terminal.ts";
 
 const COMMANDS = [
   ["status", "its waves, and what it does or waits for"],
-  ["pause", "upgrade nothing more; what was upgraded is watched still"],
+  ["pause", "upgrade nothing more; instances that were upgraded are still watched"],
   ["resume", "go on with one that was paused"],
-  ["approve", "say that a wave is good whose syncs were too few to tell"],
+  ["approve", "approve a wave whose syncs were too few to judge it by"],
   ["abort", "roll the present wave back and end it; waves before it keep the release"],
 ] as const;
 
@@ -71,7 +71,7 @@ function addCreate(rollout: Command, terminal: Terminal): void {
     )
     .option("--bake <time>", "how long each wave bakes (default: 1h for canaries, 30m for the rest)")
     .option("--emergency", "short bakes, and freezes do not hold it up; for an approver")
-    .option("--unattended", "go on where syncs are too few to tell and do not speak against it, instead of asking")
+    .option("--unattended", "go on where there are too few syncs to judge by and they do not speak against it, instead of asking")
     .option("--dry-run", "say which waves it would have, and do nothing")
     .option("--reason <text>", "why, for the journal and whoever asks later")
     .action(async (options: RemoteOptions & CreateOptions) => terminal.write(await createRollout(clientOf(options, terminal), options)));

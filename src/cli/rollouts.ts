@@ -117,7 +117,7 @@ function instanceText({
     readyAt === null
       ? askedAt === null
         ? before
-        : `told at ${askedAt}`
+        : `asked at ${askedAt}`
       : `ready since ${readyAt}, ${failedSyncs} of ${syncs} syncs failed`;
   return `${name}: ${how}`;
 }

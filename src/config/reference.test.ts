@@ -10,7 +10,7 @@ it("gives every field a meaning", () => {
 it("names path, type, default and meaning of a field", () => {
   const lines = renderConfigReference().split("\n");
   expect(lines).toContain("| `listen.port` | a whole number from 1 to 65535 | `8080` | Port of the REST API, health and metrics. |");
-  expect(lines).toContain('| `log.level` | one of debug, info, warn, error | `"info"` | Least severity that is written. |');
+  expect(lines).toContain('| `log.level` | one of debug, info, warn, error | `"info"` | Lowest severity that is written. |');
   expect(lines.some((line) => line.startsWith("| `encryption.keys[].id` |"))).toBe(true);
 });
 
@@ -38,12 +38,12 @@ ${renderConfigReference()}
 ## Where DATABASE_URL may lead
 
 To PostgreSQL itself, or to a proxy that passes whole connections on (a load balancer, a tunnel). A connection of Argosy's is a session:
-hints of changes arrive on it (LISTEN), statements are prepared once in it, settings without which large tables are read from end to
+notifications of changes arrive on it (LISTEN), statements are prepared once in it, settings without which large tables are read from end to
 end are given when it is made (\`options\`), and migrations hold a lock in it.
 
 | In between | |
 |---|---|
-| PgBouncer and the like, transaction or statement mode | does not work: hints are lost, so that everything waits for the next sweep, and statements fail that another session has prepared |
+| PgBouncer and the like, transaction or statement mode | does not work: notifications are lost, so that everything waits for the next sweep, and statements fail that another session has prepared |
 | PgBouncer, session mode | works if it passes \`options\` on; with \`ignore_startup_parameters = options\` statements are slow. It saves nothing: \`limits.databaseConnections\` bounds the connections of each process |
 
 \`argosy doctor\` tells the difference (check \`database sessions\`).

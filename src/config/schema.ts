@@ -115,8 +115,8 @@ export const sections = {
     .optional(),
   log: z
     .strictObject({
-      level: z.enum(["debug", "info", "warn", "error"]).default("info").describe("Least severity that is written."),
-      format: z.enum(["json", "pretty"]).default("json").describe("One JSON object a line, or lines for people."),
+      level: z.enum(["debug", "info", "warn", "error"]).default("info").describe("Lowest severity that is written."),
+      format: z.enum(["json", "pretty"]).default("json").describe("json: one JSON object a line. pretty: lines for people."),
     })
     .prefault({}),
   limits: z
@@ -128,7 +128,7 @@ export const sections = {
         .max(64)
         .default(4)
         .describe(
-          "Looks at users' repositories at once, each a child process of git with up to 384 MiB of addresses; one workspace has two of them at most.",
+          "Probes of users' repositories at once, each a child process of git with up to 384 MiB of addresses; one workspace has two of them at most.",
         ),
       unfinishedApplications: z
         .int()
@@ -136,7 +136,7 @@ export const sections = {
         .max(100_000)
         .default(64)
         .describe(
-          "Applications of one workspace that an instance is given work with at once, at most; fewer while it takes longer over several than over one, so that a neighbour's single change is not behind a whole burst in Argo CD's queues. Further ones wait until it has done some. One that takes longer than 30 s no longer counts. 0: nothing waits.",
+          "How many applications of one workspace an instance is given to work on at once, at most. It is given fewer while several take it longer than one does, so that a neighbour's single change does not wait behind a whole burst in Argo CD's queues. Others wait until some are done. One that takes longer than 30 s no longer counts. 0: nothing waits.",
         ),
       databaseConnections: z.int().min(2).max(200).default(20).describe("Connections to PostgreSQL of one process."),
       writeConnections: z.int().min(1).max(128).default(16).describe("Connections for writes to one Kubernetes cluster."),
@@ -153,23 +153,23 @@ export const sections = {
       perInstance: concurrency.default(2).describe("Live moves under way at once to or from one instance that need not be made now."),
       fleet: concurrency
         .default(20)
-        .describe("Live moves under way at once in the whole fleet, of whatever kind, beyond which none begins but evacuations."),
+        .describe("Live moves of any kind under way at once in the whole fleet. Beyond that only evacuations begin."),
       perManagedCluster: concurrency
         .default(1)
         .describe("Live moves under way at once of units that deploy to one of their users' clusters. Evacuations are not held up by it."),
       perOverloadedInstance: concurrency
         .default(4)
-        .describe("Live moves under way at once to or from one instance that relieve an instance which is overloaded."),
-      drain: concurrency.default(8).describe("Live moves under way at once to or from one instance off an instance that is emptied."),
+        .describe("Live moves under way at once to or from one instance that relieve an overloaded instance."),
+      drain: concurrency.default(8).describe("Live moves under way at once to or from one instance that empty an instance."),
       relief: z
         .boolean()
         .default(true)
         .describe(
-          "Whether an instance whose health says that it is overloaded is relieved by live moves without a person. Budgets, freezes, pins and holds count; approval does not.",
+          "Whether an instance that is overloaded, as its health says, is relieved by live moves without a person. Budgets, freezes, pins and holds apply; no approval is needed.",
         ),
       evacuation: concurrency
         .default(32)
-        .describe("Live moves under way at once, of one instance and of the fleet, off instances that have failed."),
+        .describe("Live moves off failed instances under way at once, of one instance and of the whole fleet."),
       approval: z
         .strictObject({
           loadPercent: percent
@@ -204,7 +204,7 @@ export const sections = {
       periodMs: milliseconds(15_000, 300_000)
         .default(120_000)
         .describe(
-          "Time between two looks at what an instance takes, in ms. A flood is seen within it; shorter ones cost instances with thousands of applications tens of megabytes a look.",
+          "Time between two observations of what an instance takes, in ms. A flood of changes is seen within it. Shorter times cost instances with thousands of applications tens of megabytes for each observation.",
         ),
     })
     .prefault({}),
@@ -213,11 +213,11 @@ export const sections = {
       periodMs: milliseconds(1_000, 60_000)
         .default(15_000)
         .describe(
-          "Time between two looks at how an instance is, in ms. What has stopped is told of within a minute and a half with the default.",
+          "Time between two observations of how an instance is, in ms. What has stopped is reported within a minute and a half with the default.",
         ),
       graceMs: milliseconds(0, 3_600_000)
         .default(300_000)
-        .describe("How long after it has begun an instance's controller may be slow, in ms: it fills its caches then."),
+        .describe("How long an instance's controller may be slow after its start, in ms: it fills its caches then."),
       overloadMs: milliseconds(30_000, 3_600_000)
         .default(300_000)
         .describe(
@@ -227,18 +227,18 @@ export const sections = {
       restartApartMs: milliseconds(60_000, 3_600_000)
         .default(300_000)
         .describe(
-          "Time between two restarts of components of one instance, in ms; in twice that time one instance of twenty in the fleet, and one at least, has one restarted.",
+          "Time between two restarts of components of one instance, in ms; in twice that time, at most one instance of twenty in the fleet has one restarted, and always one may.",
         ),
       emptyAfter: upToSix
         .default(2)
-        .describe("Restarts in an hour after which an instance that sticks again is emptied by fail-over; 0: never."),
+        .describe("After so many restarts in an hour, an instance that stalls again is emptied by fail-over; 0: never."),
       quarantines: upToSix.default(1).describe("Instances of a pool that may be given to one workspace alone; 0: advice only."),
       canaries: z
         .boolean()
         .default(true)
         .meta({ title: "true or false" })
         .describe(
-          "Whether each instance has canaries: three small Applications that are compared and never synced. Without them a controller that stands still is told of only where users' Applications show it, and is not restarted otherwise.",
+          "Whether each instance has canaries: three small Applications that are compared and never synced. Without them, a controller that stands still is reported, and restarted, only where users' Applications show it.",
         ),
       canary: z
         .strictObject({

@@ -48,7 +48,7 @@ describe("a decision as a sentence", () => {
     ],
     ["placement SPLIT", { before: 1, after: 3, held: 2 }, "LARGEST_UNIT", /3 parts instead of 1: .*2 buckets stay/],
     ["placement MERGED", { before: 3, after: 1, held: 0 }, "SLACK", /1 parts? instead of 3: /],
-    ["register REPAIRED", { reason: "was edited" }, "EDITED", "was edited"],
+    ["owner-binding REPAIRED", { reason: "was edited" }, "EDITED", "was edited"],
     ["directive PINNED", { actor: "anna", reason: "gpu", instance: "i-a" }, "COMMAND", "pinned to one by anna: gpu"],
     ["directive PINNED", { actor: "anna", reason: "gpu", pool: "large" }, "COMMAND", "pinned to pool large by anna: gpu"],
     ["directive PINNED", {}, "COMMAND", "pinned to an instance"],
@@ -69,7 +69,7 @@ describe("a decision as a sentence", () => {
     ["directive ADOPTED", { actor: "anna" }, "C", "taken over from an Argo CD made by hand by anna"],
     ["fleet DECLARED", { actor: "anna", revision: 3, reason: "pools.a added" }, "C", "fleet declared by anna, revision 3: pools.a added"],
     ["fleet DECLARED", { actor: "anna", revision: 3, pools: ["a", "b"] }, "C", "fleet declared by anna, revision 3: pools a, b"],
-    ["fleet PRUNED", { actor: "anna", revision: 3, pools: ["a"] }, "C", /told to go by anna, revision 3: pool a/],
+    ["fleet PRUNED", { actor: "anna", revision: 3, pools: ["a"] }, "C", /asked to go by anna, revision 3: pool a/],
     ["plan PROPOSED", { actor: "scheduler", goal: "drain", subject: "one", moves: 1 }, "DRAIN", "a plan to drain one by scheduler: 1 move"],
     [
       "plan APPLIED",

@@ -46,7 +46,7 @@ const TELLINGS: Readonly<Partial<Record<string, Telling>>> = {
   "directive ADOPTED": ({ details }) => `taken over from an Argo CD made by hand${by(details)}`,
   "fleet DECLARED": ({ details }) => `fleet declared${by(details)}${revision(details)}${because(details) || pools(details)}`,
   "fleet PRUNED": ({ details }) =>
-    `pools that are not declared any more were told to go${by(details)}${revision(details)}${pools(details)}`,
+    `pools that are not declared any more were asked to go${by(details)}${revision(details)}${pools(details)}`,
   "plan PROPOSED": ({ details }) => `a plan to ${goal(details)}${by(details)}: ${counted(details["moves"], "move")}`,
   "plan APPLIED": ({ details }) => `carried out${by(details)}${outcome(details)}`,
 };

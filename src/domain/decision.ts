@@ -11,7 +11,7 @@ export const DECISION_KINDS = [
   "fleet",
   "directive",
   "plan",
-  "register",
+  "owner-binding",
   "deletion",
   "ownership",
   "health",

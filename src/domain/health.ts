@@ -29,7 +29,7 @@ export const HEALTH_CAUSES = [
   /** Refreshes that it was asked for wait, and it does nothing else either. */
   "queue-stuck",
   /** It refreshes what it is asked to refresh, and nothing by itself. */
-  "periodic-looks",
+  "periodic-refreshes",
   /** A component begins again and again. */
   "restarts",
   "not-ready",
@@ -66,10 +66,10 @@ export const SIGNALS = {
   redisFailuresPerS: "requests to redis that failed, a second",
   gitS: "s a request to Git took, mean",
   gitSlowShare: "share of the repositories asked that took longer than 1 s",
-  canaryS: "s until a canary was looked at, of the quicker one",
-  canaryErrors: "looks at canaries in a row that ended with an error",
-  passiveAgeS: "s since the canary that is never asked for was looked at",
-  newestAgeS: "s since any application that was not asked for was looked at",
+  canaryS: "s until a canary was compared, of the quicker one",
+  canaryErrors: "comparisons of canaries in a row that ended with an error",
+  passiveAgeS: "s since the canary that nobody asks it to refresh was compared",
+  newestAgeS: "s since any application that it was not asked to refresh was compared",
   sampledApplications: "applications of which that is the newest",
   applications: "applications of the instance",
   troubledUnits: "workspaces with an application that cannot be compared",

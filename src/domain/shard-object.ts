@@ -1,6 +1,6 @@
 import type { InstanceId } from "./ids.ts";
 
-export const SHARD_KINDS = ["application", "project", "cluster-entry", "account", "register"] as const;
+export const SHARD_KINDS = ["application", "project", "cluster-entry", "account", "owner-binding"] as const;
 export type ShardKind = (typeof SHARD_KINDS)[number];
 
 /** One acknowledgement: `instanceId` holds `subject` in the state of revision `appliedRevision`. */

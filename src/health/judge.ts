@@ -49,8 +49,7 @@ export function windowMs({ overloadMs }: Pick<HealthSettings, "overloadMs">): nu
 export function judgeHealth(window: Window): Verdict {
   const { now, samples, periodMs, settings } = window;
   const newest = samples.at(-1);
-  if (newest === undefined || now - newest.at > timeoutMs(periodMs))
-    return unknown("no-samples", "nobody has looked at it for a while", []);
+  if (newest === undefined || now - newest.at > timeoutMs(periodMs)) return unknown("no-samples", "nobody has observed it for a while", []);
   const restarting = restartsOf(samples);
   if (restarting !== undefined) return restarting;
   const known = { newApplications: newApplications(samples), before: window.before };

@@ -150,7 +150,7 @@ export function rulesOf(
       // A canary that has waited for five seconds at first has waited for thirty by the end of `persistMs`.
       holds: all(below("controllerAnswers", 1), any(above("canaryS", 5), comparesNothingByItself)),
       evidence: ["controllerAnswers", "canaryS", "passiveAgeS", "newestAgeS"],
-      text: "its controller stands still: it gives no answer, and what it was asked to look at waits",
+      text: "its controller stands still: it gives no answer, and what it was asked to refresh waits",
     },
     {
       state: "stalled",
@@ -160,7 +160,7 @@ export function rulesOf(
       clearMs: MINUTE_MS,
       holds: redisGone,
       evidence: ["redisPerReconcile", "redisFailuresPerS", "passiveAgeS", "newestAgeS"],
-      text: "redis does not serve it: what nobody asks for is looked at no more, and everything stays green",
+      text: "redis does not serve it: what nobody asks it to refresh is no longer compared, and everything stays green",
     },
     {
       state: "stalled",
@@ -184,13 +184,13 @@ export function rulesOf(
     },
     {
       state: "stalled",
-      cause: "periodic-looks",
+      cause: "periodic-refreshes",
       component: "controller",
       persistMs: MINUTE_MS,
       clearMs: MINUTE_MS,
       holds: all(comparesNothingByItself, not(above("utilisation", 0.5)), not(above("queueDepth", 0))),
       evidence: ["passiveAgeS", "newestAgeS", "sampledApplications", "canaryS"],
-      text: "its controller looks at what it is asked to look at, and at nothing by itself",
+      text: "its controller refreshes what it is asked to refresh, and nothing by itself",
     },
     {
       state: "failed",

@@ -107,7 +107,7 @@ function makeWorkspace({ context, store, clusters, membership }: RoleParts): Run
       observationsAtOnce: context.config.limits.repositoryProbes,
       observer: createGitObserver({
         ...context,
-        directory: join(context.config.stateDir, "looks"),
+        directory: join(context.config.stateDir, "repository-probes"),
         path: context.env["PATH"] ?? "/usr/bin:/bin",
       }),
     }),

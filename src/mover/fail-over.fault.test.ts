@@ -136,7 +136,7 @@ describe("a fail-over", () => {
     await over.workUntilEnd(id, () => worker);
     over.late(0);
     elsewhere.clusters.bypass(undefined);
-    expect(await endOf(id)).toMatchObject({ phase: "ABORTED", message: expect.stringContaining("RegisterBypassed") });
+    expect(await endOf(id)).toMatchObject({ phase: "ABORTED", message: expect.stringContaining("OwnerBindingBypassed") });
     expect(went).toEqual([]);
     expect(await over.observations(to)).toEqual([]);
     await expectOwnedBy(from);

@@ -115,8 +115,8 @@ describe("a hand-over", () => {
       expect(forgeries).toBe(1);
       expect(await world.rows.memory.moves.read(id, world.signal)).toMatchObject({ phase: "DONE", message: "" });
       await expectMoved(from, to);
-      await eventually("it is told of", async () => {
-        const reported = await world.rows.store.decisions.list({ subject: over.unitId, kind: "register" }, 10, world.signal);
+      await eventually("it is reported", async () => {
+        const reported = await world.rows.store.decisions.list({ subject: over.unitId, kind: "owner-binding" }, 10, world.signal);
         return reported.length > 0;
       });
     },
@@ -197,7 +197,7 @@ describe("a hand-over of a unit that deploys to an environment too", () => {
     over.late(0);
     elsewhere.clusters.bypass(undefined);
     const move = await world.rows.memory.moves.read(id, world.signal);
-    expect(move).toMatchObject({ phase: "ABORTED", message: expect.stringMatching(/RegisterBypassed.*in environment prod/) });
+    expect(move).toMatchObject({ phase: "ABORTED", message: expect.stringMatching(/OwnerBindingBypassed.*in environment prod/) });
     await expectMovedThere(to, from);
   });
 

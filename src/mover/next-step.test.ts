@@ -33,7 +33,7 @@ const turn = fc.oneof(
 function expectSound(model: Model, move: Move): void {
   const isCommitted = !PHASES[move.phase].isRevocable && move.phase !== "ABORT" && move.phase !== "ABORTED";
   const holder = holderOf(model);
-  expect(["nobody", isCommitted ? "target" : "source"], "I8: the register names its owner or nobody").toContain(holder);
+  expect(["nobody", isCommitted ? "target" : "source"], "I8: the owner binding names its owner or nobody").toContain(holder);
   for (const raw of model.objects.target.values()) {
     const observation = observationOf(raw);
     if (!isCommitted) expect(observation.isAutomated, "a copy syncs by itself before its instance owns it").toBe(false);
@@ -385,7 +385,7 @@ describe("revoking and granting", () => {
     const late = (ms: number) => ({ now: millis(move.phaseSince + ms) });
     expect(nextMoveStep(move, model.observe(move, { answer: "allowed", ...late(59_000) }))).toMatchObject({ kind: "probe" });
     expect(nextMoveStep(move, model.observe(move, { answer: "allowed", ...late(61_000) }))).toMatchObject({
-      why: { code: "REGISTER_BYPASSED" },
+      why: { code: "OWNER_BINDING_BYPASSED" },
     });
     expect(nextMoveStep(move, model.observe(move, { answer: "silent", ...late(301_000) }))).toMatchObject({ why: { code: "NO_REFUSAL" } });
     expect(nextMoveStep(move, model.observe(move, { answer: "refused", ...late(3_600_000) }))).toMatchObject({ kind: "probe" });
@@ -448,7 +448,7 @@ describe("environments with owner bindings of the unit", () => {
   it("names the one where the old owner may still write, or where nobody says that it may not", () => {
     const at = (answer: Answer, ms: number) => decided("REVOKE", [DONE], ms, { answer, askedAt: "prod" });
     const text = expect.stringContaining("in environment prod");
-    expect(at("allowed", 61_000)).toMatchObject({ why: { code: "REGISTER_BYPASSED", text } });
+    expect(at("allowed", 61_000)).toMatchObject({ why: { code: "OWNER_BINDING_BYPASSED", text } });
     expect(at("silent", 301_000)).toMatchObject({ why: { code: "NO_REFUSAL", text } });
     expect(at("silent", 1_000)).toMatchObject({ kind: "probe", why: "for the old owner to be refused in environment prod" });
   });

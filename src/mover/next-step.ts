@@ -238,8 +238,8 @@ function revocation(world: MoveWorld, epoch: number, elapsedMs: number): MoveSte
   if (isRefusalProven) return { kind: "advance", to: "COMMIT", message: "" };
   const where = world.askedAt === undefined ? "" : ` in environment ${world.askedAt}`;
   if (answer === "allowed" && elapsedMs > REVOKE_CAP_MS) {
-    const text = `RegisterBypassed: the old owner may still write${where}, by another binding than the register`;
-    return { kind: "abort", why: { code: "REGISTER_BYPASSED", text } };
+    const text = `OwnerBindingBypassed: the old owner may still write${where}, by another binding than its owner binding`;
+    return { kind: "abort", why: { code: "OWNER_BINDING_BYPASSED", text } };
   }
   if (answer !== "refused" && elapsedMs > SILENCE_CAP_MS) {
     const text = `no API server said for five minutes that the old owner may not write${where}`;

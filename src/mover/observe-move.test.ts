@@ -19,24 +19,24 @@ const OTHERS = ownerBindingOf(anApplicationPlacement({ id: "unit-of-another" as 
 const HERE = { uid: workspace.namespaceUid, isDeleting: false };
 
 it.each([
-  ["its register, without asking for the namespace", OURS, "never asked", { ownerBinding: OURS, isGone: false }],
-  ["no register in a namespace that stands", undefined, HERE, { ownerBinding: undefined, isGone: false }],
+  ["its owner binding, without asking for the namespace", OURS, "never asked", { ownerBinding: OURS, isGone: false }],
+  ["no owner binding in a namespace that stands", undefined, HERE, { ownerBinding: undefined, isGone: false }],
   [
-    "a register that says it is another unit's, in a namespace that is its own: whoever may write there may say so",
+    "an owner binding that says it is another unit's, in a namespace that is its own: whoever may write there may say so",
     OTHERS,
     HERE,
     { ownerBinding: OTHERS, isGone: false },
   ],
   [
-    "no register in a namespace that ends, where none can be made",
+    "no owner binding in a namespace that ends, where none can be made",
     undefined,
     { ...HERE, isDeleting: true },
     { ownerBinding: undefined, isGone: true },
   ],
-  ["a register in a namespace that ends", OTHERS, { ...HERE, isDeleting: true }, { ownerBinding: OTHERS, isGone: false }],
+  ["an owner binding in a namespace that ends", OTHERS, { ...HERE, isDeleting: true }, { ownerBinding: OTHERS, isGone: false }],
   ["no namespace", undefined, undefined, { ownerBinding: undefined, isGone: true }],
   [
-    "the register of whoever has a namespace of that name now",
+    "the owner binding of whoever has a namespace of that name now",
     OTHERS,
     { uid: "another", isDeleting: false },
     { ownerBinding: undefined, isGone: true },
@@ -49,7 +49,7 @@ it.each([
       return namespace;
     },
   };
-  const where = { unitId: PLACEMENT.unit.id, workspace, ownerBinding: { namespace: workspace.namespace, name: "register" } };
+  const where = { unitId: PLACEMENT.unit.id, workspace, ownerBinding: { namespace: workspace.namespace, name: "owner-binding" } };
   expect(await observeOwnNamespace(where, managed, new AbortController().signal)).toEqual(stays);
 });
 

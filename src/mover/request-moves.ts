@@ -160,7 +160,7 @@ export async function requestMove(
     case "full":
       return { why: `${target.name} has no room for it, or takes nothing now` };
     case "stale":
-      return { why: "it was moved at this moment: look again" };
+      return { why: "it was moved at this moment: see where it is now" };
   }
 }
 

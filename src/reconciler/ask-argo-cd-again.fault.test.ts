@@ -72,7 +72,7 @@ describe("a controller that overlooks what it was asked", () => {
     const blind = { status: { reconciledAt: createdAt, conditions, sync: { status: "Unknown" }, health: { status: "Healthy" } } };
     await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(deployed), blind, world.signal);
     const requested = async () => (await readApplication(deployed))?.metadata.annotations?.[REFRESH];
-    await soon("it is asked to look", async () => (await requested()) === "normal");
+    await soon("it is asked to refresh", async () => (await requested()) === "normal");
 
     const observed = { metadata: { annotations: { [REFRESH]: null } } };
     await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(deployed), observed, world.signal);

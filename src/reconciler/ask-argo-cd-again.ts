@@ -28,11 +28,9 @@ interface Found {
 
 /** Returns what finds the Applications that Argo CD was asked to compare, or to end, and overlooked, and asks it again. */
 export function createAskArgoCdAgain({ watched, partition, clock, log, metrics }: AskAgainDeps) {
-  const nudges = metrics.counter(
-    "argosy_reconciler_nudges_total",
-    "Applications that Argo CD was reminded of: to look at them, or to end them.",
-    ["cluster"],
-  );
+  const nudges = metrics.counter("argosy_reconciler_nudges_total", "Applications that Argo CD was asked again to refresh, or to end.", [
+    "cluster",
+  ]);
   let waiting: ReadonlyMap<string, Waiting> = new Map();
 
   const isOurs = (seen: ObservedApplication): boolean => {
@@ -44,11 +42,11 @@ export function createAskArgoCdAgain({ watched, partition, clock, log, metrics }
     try {
       await engine.applications.patch(seen.at, planNudge(seen), signal);
       nudges.add(1, { cluster: engine.cluster });
-      log.info({ cluster: engine.cluster, at: seen.at }, "Reminding Argo CD of an Application that it was asked to look at, or to end");
+      log.info({ cluster: engine.cluster, at: seen.at }, "Asking Argo CD again to refresh an Application, or to end it");
     } catch (error) {
       // Whatever has changed meanwhile is as good as being asked again, and a cluster that does not answer is asked next time.
       const isExpected = error instanceof StaleError || error instanceof GoneError || error instanceof UnavailableError;
-      if (!isExpected && !signal.aborted) log.warn({ cluster: engine.cluster, at: seen.at, err: error }, "Failing to remind Argo CD");
+      if (!isExpected && !signal.aborted) log.warn({ cluster: engine.cluster, at: seen.at, err: error }, "Failing to ask Argo CD again");
     }
   };
 

@@ -31,14 +31,14 @@ describe.each([
     const deployed = await deploy();
     await world.startReconciler(undefined, { clock });
     await soon("it is acknowledged", () => isAcknowledged(deployed));
-    await soon("it was looked at thoroughly", async () => (world.rows.statements()["listApplications"] ?? 0) > 0);
+    await soon("its rows were all compared", async () => (world.rows.statements()["listApplications"] ?? 0) > 0);
 
     clock.set(byMs);
     const wanted = await readApplication(deployed);
-    const orphan = { namespace: deployed.instance.namespace, name: "stray" };
+    const orphan = { namespace: deployed.instance.namespace, name: "orphan" };
     const labels = { ...wanted?.metadata.labels, [LABEL_APPLICATION]: "nobody" };
     await world.hands.engine.create(APPLICATIONS, { ...wanted, metadata: { ...orphan, labels } } as KubeObject, world.signal);
-    await soon("the stray is gone", async () => {
+    await soon("the orphan is gone", async () => {
       return (await world.hands.engine.get(APPLICATIONS, orphan, world.signal)) === undefined;
     });
 

@@ -56,7 +56,7 @@ describe("a watch that is behind", () => {
       "the change is acknowledged",
       async () => (await world.rows.acknowledged("application", deployed.application.id))?.appliedRevision === 2,
     );
-    await eventually("the other unit stands", async () => (await world.rows.acknowledged("register", other.unitId)) !== undefined);
+    await eventually("the other unit stands", async () => (await world.rows.acknowledged("owner-binding", other.unitId)) !== undefined);
     const names = (await world.hands.api.get<Raw>(ROLE_OBJECTS, role, world.signal))?.rules?.[0]?.resourceNames;
     expect(names).toHaveLength(2);
   });
@@ -105,7 +105,7 @@ describe("several reconcilers and old rows", () => {
       },
     });
     const second = await world.rows.addApplication("team-a", "second");
-    await eventually("the hint was followed", () => (world.rows.statements()["readApplications"] ?? 0) > 0);
+    await eventually("the notification was followed", () => (world.rows.statements()["readApplications"] ?? 0) > 0);
     await reconciler.idle();
     expect(world.engineServer.requests().filter(({ method }) => method !== "GET")).toEqual([]);
     isMine = true;
@@ -129,7 +129,7 @@ describe("several reconcilers and old rows", () => {
     if (fate === "changed") await world.rows.changeSpec(deployed.application, { type: "manual" });
     else await world.rows.deleteApplication(deployed.application, "cascade");
     // A row is read before its turn comes. Once a second reading begins, the turn of the first one is taken or under way.
-    await eventually("it was looked at again", () => {
+    await eventually("it was compared again", () => {
       world.rows.missNotifications();
       return observations() >= before + 2;
     });

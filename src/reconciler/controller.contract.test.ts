@@ -58,7 +58,7 @@ describe("making an instance equal to its rows", () => {
       world.signal,
     );
     expect(Buffer.from(entry?.data?.["config"] ?? "", "base64").toString()).toContain(`token-of-${reader}`);
-    for (const kind of ["account", "register", "project"] as const)
+    for (const kind of ["account", "owner-binding", "project"] as const)
       expect(await world.rows.acknowledged(kind, unit.id)).toMatchObject({
         epoch: unit.epoch,
         appliedRevision: (await world.rows.unit(unit.id))?.desiredRevision,
@@ -69,7 +69,7 @@ describe("making an instance equal to its rows", () => {
     const release = world.apiServer.faults.hold({ method: "PATCH", path: /secrets\/read-/ });
     const reconciler = await world.startReconciler();
     const deployed = await deploy();
-    await eventually("the unit was looked at", () => (world.rows.statements()["readUnit"] ?? 0) > 0);
+    await eventually("the unit was read", () => (world.rows.statements()["readUnit"] ?? 0) > 0);
     await reconciler.idle();
     expect(await readApplication(deployed)).toBeUndefined();
     release();
@@ -183,7 +183,7 @@ describe("repairing what people do by hand", () => {
       "the Application is back as another",
       async () => ![undefined, old].includes((await readApplication(deployed))?.metadata.uid),
     );
-    await eventually("the register is back", async () => (await readOwnerBinding()) !== undefined);
+    await eventually("the owner binding is back", async () => (await readOwnerBinding()) !== undefined);
     await eventually(
       "the project is back",
       async () =>
@@ -243,7 +243,7 @@ describe("repairing what people do by hand", () => {
         !JSON.stringify(raw?.spec).includes('"default"') && raw?.metadata.annotations?.["argocd.argoproj.io/skip-reconcile"] === undefined
       );
     });
-    await eventually("the register is as it was", async () =>
+    await eventually("the owner binding is as it was", async () =>
       JSON.stringify((await readOwnerBinding())?.subjects).includes(accountName(deployed.unit.id, deployed.instance.id)),
     );
   });
@@ -352,7 +352,7 @@ describe("deleting", () => {
     await world.rows.deleteApplication(deployed.application, "cascade");
     await eventually("the row is gone", async () => (await world.rows.application(deployed.application.id)) === undefined);
     await world.rows.endWorkspace(deployed.application);
-    await eventually("the register is gone", async () => (await readOwnerBinding()) === undefined);
+    await eventually("the owner binding is gone", async () => (await readOwnerBinding()) === undefined);
     await eventually("nobody may be impersonated", async () => {
       const role = await world.hands.api.get<Raw>(
         ROLE_OBJECTS,

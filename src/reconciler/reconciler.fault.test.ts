@@ -229,7 +229,7 @@ describe.each(FAULT_MODES)("a unit converges when any one call %s", (mode) => {
     expect(raw).toMatchObject({ roleRef: { name: "argosy-deployer" } });
     expect(await readProject(deployed)).toBeDefined();
     const { desiredRevision: appliedRevision, epoch } = deployed.unit;
-    for (const kind of ["account", "register", "project"] as const) {
+    for (const kind of ["account", "owner-binding", "project"] as const) {
       expect(await world.rows.acknowledged(kind, deployed.unit.id)).toMatchObject({ appliedRevision, epoch });
     }
   };

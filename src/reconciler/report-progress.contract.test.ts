@@ -30,7 +30,7 @@ const start = () => world.startReconciler(EVERYTHING_IS_MINE, { clock });
 
 /** What the application's open operation says within a minute: what passes by itself is not said at once. */
 const isReported = (application: Pick<Application, "id">, message: string): Promise<void> =>
-  comes(`"${message}" is told`, async () => {
+  comes(`"${message}" is reported`, async () => {
     const open = (await world.rows.operations(application.id)).find(({ state }) => state !== "Completed");
     return open?.message === message;
   });
@@ -141,7 +141,7 @@ describe("what is reported to SREs", () => {
     world.engineServer.faults.fail({ method: "POST", path: /\/applications$/, status: 422, reason: "Invalid" });
     await world.startReconciler();
     const operation = async () => (await world.rows.operations(deployed.application.id))[0];
-    await eventually("the refusal is told", async () => (await operation())?.state === "Failed");
+    await eventually("the refusal is reported", async () => (await operation())?.state === "Failed");
     expect(await world.rows.acknowledged("application", deployed.application.id)).toBeUndefined();
     expect((await operation())?.message).toMatch(/^Refused: the instance's cluster does not take the Application: ./);
     world.rows.missNotifications();

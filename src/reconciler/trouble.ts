@@ -13,9 +13,9 @@ import { CASCADE_PREFIX } from "../shard/plan-application.ts";
  */
 export const waits = {
   unlisted: (cluster: string) => `for the objects of cluster ${named(cluster)}, which are not listed yet`,
-  repair: "for the register, which is changed by somebody all the time and put back a little later",
+  repair: "for the owner binding, which is changed again and again by somebody and put back a little later",
   entry: "for its instance's entry for the API cluster, which is not there yet",
-  unit: "for the workspace's account, register and project, which do not stand yet",
+  unit: "for the workspace's account, owner binding and project, which do not stand yet",
   rest: "for the sync under way, which is being stopped",
   unanswered: "for its creation, which nobody answered and which may be carried out still",
   turn: "for other applications of the workspace, which are worked on first",

@@ -143,10 +143,10 @@ describe("the next step of a rollout", () => {
     driven.observe(0);
     toBake(driven);
     const late = (ms: number) => driven.observe(ms, { resyncMs: BAKE_MS });
-    expect(late(BAKE_MS).note).toBe("canary: waiting for one to look at an application");
+    expect(late(BAKE_MS).note).toBe("canary: waiting for one to compare an application");
     expect(late(2 * MINUTE)).toMatchObject({
       state: "ROLLING_BACK",
-      ending: { reason: expect.stringContaining("looked at no application") },
+      ending: { reason: expect.stringContaining("compared no application") },
     });
   });
 

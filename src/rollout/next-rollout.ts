@@ -146,7 +146,7 @@ function bake(facts: RolloutFacts, rollout: Rollout): NextRollout {
   if (facts.now < endsAt) return noteOnly(rollout, `${wave.name}: baking until ${rfc3339(millis(endsAt))}`);
   const unproven = presentOf(facts, { instances: watchedOf(rollout) }).filter((one) => !hasCompared(facts, one));
   if (unproven.length > 0)
-    return noteOnly(rollout, `${wave.name}: waiting for ${unproven.map(({ name }) => name).join(", ")} to look at an application`);
+    return noteOnly(rollout, `${wave.name}: waiting for ${unproven.map(({ name }) => name).join(", ")} to compare an application`);
   const syncs = syncsOf(rollout);
   if (judgeSyncs(syncs) === "pass") return pass(facts, rollout, "SYNCS");
   const soFar = `${syncs.failed} of ${syncs.done} syncs failed, which leaves it open`;

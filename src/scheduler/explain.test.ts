@@ -63,7 +63,7 @@ describe("explaining a placement", () => {
   it("says that somebody changed the owner binding, besides why the unit lives there", () => {
     const { stored } = explained([aCandidate("a", 2_000)], "a");
     const reason = "the owner binding was edited and put back";
-    const repair = { ...stored, kind: "register", verdict: "REPAIRED", rule: "EDITED", details: { reason } } as const;
+    const repair = { ...stored, kind: "owner-binding", verdict: "REPAIRED", rule: "EDITED", details: { reason } } as const;
     const unit = { id: "u-1", workspaceId: "w-1", bucket: 0, class: "c", owner: "a", epoch: 7, phase: "IDLE" } as unknown as PlacementUnit;
     const about = { unit, namespace: "anna", directive: NO_DIRECTIVE, instanceName: (id: string) => id };
     const lines = explainUnit({ ...about, decisions: [repair, stored] });

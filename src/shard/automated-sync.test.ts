@@ -66,7 +66,7 @@ describe("an automated sync that is under way", () => {
     ["has failed and has another source", syncing(GOOD, { state: FAILED }), OTHER],
     ["has other options", syncing(wanted({ createNamespace: true, destination: REMOTE })), wanted({ destination: REMOTE })],
     ["waits for its next attempt where nothing is to sync by itself any more", syncing(GOOD, { state: FAILED }), MANUAL],
-    ["waits for its next attempt when Git is to be looked at", syncing(GOOD, { state: FAILED }), wanted({ refresh: "again" })],
+    ["waits for its next attempt when Git is to be read again", syncing(GOOD, { state: FAILED }), wanted({ refresh: "again" })],
     ["waits for its next attempt and was to end before", syncing(GOOD, { state: FAILED, annotations: { [STOPPED]: STARTED } }), GOOD],
   ])("is ended where it %s", (_, raw, desired) => {
     expect(next(raw, desired)).toMatchObject({ kind: "change", ...ended });
@@ -76,7 +76,7 @@ describe("an automated sync that is under way", () => {
   test.each<[string, Stored, typeof GOOD]>([
     ["it deploys what is wanted", syncing(GOOD), GOOD],
     ["it waits for its next attempt at what is wanted", syncing(GOOD, { state: FAILED }), GOOD],
-    ["Git is to be looked at", syncing(GOOD), wanted({ refresh: "again" })],
+    ["Git is to be read again", syncing(GOOD), wanted({ refresh: "again" })],
     ["nothing is to sync by itself any more", syncing(GOOD), MANUAL],
     ["another one was to end", syncing(GOOD, { state: FAILED, annotations: { [STOPPED]: "2025-01-01T00:00:00Z" } }), GOOD],
     ["somebody asked for it", syncing(GOOD, { isAutomated: false }), OTHER],

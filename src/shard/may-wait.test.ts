@@ -39,15 +39,15 @@ describe("a step may wait for its turn", () => {
   test.each<[string, Wanted, Stored | undefined]>([
     ["a creation", {}, undefined],
     ["a new spec", { path: "other" }, standing],
-    ["a wish to look at Git again", { refresh: "now" }, standing],
+    ["a request to read Git again", { refresh: "now" }, standing],
   ])("that is %s", (_, wanted, raw) => expect(may(wanted, raw)).toBe(true));
 
   test.each<[string, Wanted, Stored]>([
     ["what stands as it should", {}, standing],
     ["a later epoch", { epoch: 8 }, standing],
     ["a new spec under a later epoch", { path: "other", epoch: 8 }, standing],
-    ["a stray cascade, though the spec is new", { path: "other" }, cascading],
-    ["a stray cascade", {}, cascading],
+    ["a cascade that nobody asked for, though the spec is new", { path: "other" }, cascading],
+    ["a cascade that nobody asked for", {}, cascading],
     ["a pause, though the spec is new", { path: "other" }, paused],
     ["a spec that somebody else has changed", {}, edited],
     ["a spec that somebody else has changed, though it is new", { path: "other" }, edited],

@@ -24,7 +24,7 @@ const refused = [{ type: "InvalidSpecError", message: "no such project" }];
 
 describe("an instance's controller has work with an Application", () => {
   test.each([
-    ["it has never looked at", {}],
+    ["it has never compared", {}],
     ["it is asked to refresh", withMeta({ annotations: { ...annotations, "argocd.argoproj.io/refresh": "normal" } })],
     ["it has compared with another path", withCompared("source", { path: "before" })],
     ["it has compared with another revision", withCompared("source", { targetRevision: "before" })],
@@ -36,7 +36,7 @@ describe("an instance's controller has work with an Application", () => {
     ["it is to stop syncing", { status: { ...compared, operationState: operationState("Terminating", AT) }, operation: { sync: {} } }],
     ["it is asked to sync again", { status: { ...compared, operationState: operationState("Succeeded", AT) }, operation: { sync: {} } }],
     [
-      "it has synced and not looked since",
+      "it has synced and not compared since",
       { status: { ...compared, operationState: operationState("Succeeded", "2026-01-01T00:00:11Z") } },
     ],
   ])("that %s", (_, over) => expect(isUnfinished(over)).toBe(true));
@@ -47,7 +47,7 @@ describe("an instance's controller has work with an Application", () => {
       "could not render",
       { status: { ...compared, sync: { ...compared.sync, status: "Unknown" }, conditions: [{ type: "ComparisonError" }] } },
     ],
-    ["has synced and looked at since", { status: { ...compared, operationState: operationState("Succeeded", AT) } }],
+    ["has synced and compared since", { status: { ...compared, operationState: operationState("Succeeded", AT) } }],
     ["tries to sync again later", { status: { ...compared, operationState: operationState("Running", AT) }, operation: { sync: {} } }],
     ["refuses to compare at all", { status: { conditions: refused } }],
     ["refuses to compare as it is now", { status: { ...withCompared("source", { path: "before" }).status, conditions: refused } }],

@@ -64,8 +64,8 @@ describe("an Application is at rest", () => {
   test.each<[string, Shape]>([
     ["when Argo CD has compared well after the last sync", { isManual: true, phase: "Succeeded", finishedAt: 90, comparedAt: 92 }],
     ["when the last sync is long over, even if Git keeps Argo CD from comparing", { isManual: true, phase: "Failed", finishedAt: 69 }],
-    ["when it was looked at and had nothing to sync", { isManual: true, comparedAt: 99 }],
-    ["when nobody looks at it but for being asked", { isManual: true }],
+    ["when it was compared and had nothing to sync", { isManual: true, comparedAt: 99 }],
+    ["when it is never compared but for being asked", { isManual: true }],
     ["when a sync is said to be under way that nobody goes on with", { isManual: true, phase: "Running" }],
     ["when a sync failed, and Argo CD has seen that something is missing", { ...COMPARED, phase: "Failed", sync: OUT }],
     ["when Git has something newer than what was synced", { ...COMPARED, phase: "Succeeded", sync: { ...OUT, revision: "next" } }],
@@ -82,9 +82,9 @@ describe("an Application is restless", () => {
     ["syncing", "a sync is under way", { isRequested: true, phase: "Running" }],
     ["syncing", "a failed sync waits to be tried again", { isRequested: true, phase: "Running", finishedAt: 10, comparedAt: 99 }],
     ["ending", "a sync is being stopped", { isRequested: true, phase: "Terminating" }],
-    ["automated", "the first look, which may begin a sync, is not over", {}],
-    ["automated", "a look that is under way may find something new in Git", { phase: "Succeeded", finishedAt: 50, comparedAt: 99 }],
-    ["looking", "a look that began when it was automated may not be over", { isManual: true, isRefreshing: true, comparedAt: 99 }],
+    ["automated", "the first comparison, which may begin a sync, is not over", {}],
+    ["automated", "a comparison that is under way may find something new in Git", { phase: "Succeeded", finishedAt: 50, comparedAt: 99 }],
+    ["refreshing", "a comparison that began when it was automated may not be over", { isManual: true, isRefreshing: true, comparedAt: 99 }],
     ["unsettled", "a sync has just ended", { isManual: true, phase: "Succeeded", finishedAt: 99, comparedAt: 98 }],
     [
       "unsettled",

@@ -8,11 +8,11 @@ import type { ParsedSync } from "./parse-sync.ts";
 
 /**
  * Why an Application cannot be deleted yet with what it deployed. `requested`: a sync is asked for and not begun; `syncing`, `ending`:
- * one is under way, or being stopped; `automated`: a sync may begin by itself; `looking`: a refresh that began when it still might is
+ * one is under way, or being stopped; `automated`: a sync may begin by itself; `refreshing`: a refresh that began when it still might is
  * perhaps not over; `unsettled`: a sync has just ended, and Argo CD may not have seen yet what it made; `unseen`: it has compared since, and
  * does not see it.
  */
-export type Restlessness = "requested" | "syncing" | "ending" | "automated" | "looking" | "unsettled" | "unseen";
+export type Restlessness = "requested" | "syncing" | "ending" | "automated" | "refreshing" | "unsettled" | "unseen";
 
 /**
  * How much later than the end of a sync Argo CD must have compared, in ms. Times have whole seconds, so it is one second at the least;
@@ -32,7 +32,7 @@ export function restlessnessOf(observed: ObservedApplication, now: Millis): Rest
   const isUnderWay = state?.phase === "Running" || state?.phase === "Terminating";
   if (operation !== undefined) return isUnderWay ? (state.phase === "Running" ? "syncing" : "ending") : "requested";
   if (observed.isAutomated) return "automated";
-  if (observed.isRefreshing) return "looking";
+  if (observed.isRefreshing) return "refreshing";
   // Said to be under way although nothing is asked for: nobody goes on with it.
   return isUnderWay || state === undefined ? undefined : restlessnessOfSynced(observed, state, now);
 }

@@ -25,7 +25,7 @@ function observe(over: object = {}, metadata: object = {}): ObservedBinding {
   return observed;
 }
 const KNOWN: ShardObject = {
-  ...{ instanceId: "instance-1" as InstanceId, kind: "register", subject: "unit-1", appliedRevision: 3, epoch: 7, uid: "uid-1" },
+  ...{ instanceId: "instance-1" as InstanceId, kind: "owner-binding", subject: "unit-1", appliedRevision: 3, epoch: 7, uid: "uid-1" },
   hash: desired.contentHash,
 };
 const judge = (observations: readonly TamperingObservation[], settled = observe(), known: ShardObject | undefined = KNOWN) =>
@@ -40,7 +40,7 @@ describe("whether somebody tampered with an owner binding", () => {
     ["its labels are gone", "edited", [{ observed: observe({}, { labels: {} }), step: "change" }], observe(), KNOWN],
     ["it claims an epoch that no row has", "edited", [{ observed: observe(), step: "fenced" }], observe(), KNOWN],
     ["it is gone", "deleted", [{ observed: undefined, step: "create" }], another, KNOWN],
-    ["it went and came back before anybody looked", "deleted", [{ observed: another, step: "settled" }], another, KNOWN],
+    ["it went and came back before anybody read it", "deleted", [{ observed: another, step: "settled" }], another, KNOWN],
     ["another one stands there", "replaced", [{ observed: observe(NOBODY, { uid: "uid-3" }), step: "delete" }], another, KNOWN],
     ["it never stood", undefined, [{ observed: undefined, step: "create" }], observe(), undefined],
     ["another owner's stood", undefined, [{ observed: observe(NOBODY), step: "change" }], observe(), { ...KNOWN, epoch: 6 }],
@@ -89,7 +89,7 @@ test("repairs are counted from the first to the last", () => {
   const twice = addRepair(addRepair(undefined, { what: "edited", by }, 5), { what: "deleted", by }, 9);
   expect(twice).toEqual({ count: 2, firstAt: 5, last: { what: "deleted", by } });
   expect(repairsText(twice)).toBe(
-    "the register was changed 2 times, last deleted, and put back; the object does not say by whom; the API server's audit log says who",
+    "the owner binding was changed 2 times, last deleted, and put back; the object does not say by whom; the API server's audit log says who",
   );
 });
 

@@ -76,7 +76,7 @@ export function repairsText({ count, last: { what, by } }: Repairs): string {
     by === undefined
       ? "the object does not say by whom"
       : `${by.operation} of field manager "${by.manager}" at ${by.at || "no time given"}`;
-  return `the register was ${times} and put back; ${writer}; the API server's audit log says who`;
+  return `the owner binding was ${times} and put back; ${writer}; the API server's audit log says who`;
 }
 
 /** Repairs of one owner binding that are made at once. */

@@ -29,8 +29,8 @@ describe("log", () => {
 
   it("leaves out what is below its level", () => {
     const { log, lines } = aLog({ level: "warn" });
-    log.debug({}, "Looking");
-    log.info({}, "Looking");
+    log.debug({}, "Reading");
+    log.info({}, "Reading");
     log.error({}, "Failing");
     expect(lines.map((line) => parsed(line)["level"])).toEqual(["error"]);
   });

@@ -50,7 +50,7 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
     ["rule"],
   );
   const checks = metrics.counter(
-    "argosy_watchdog_looks_total",
+    "argosy_watchdog_checks_total",
     "Checks of the ownership of applications, by whether each instance could be reached.",
     ["reach"],
   );

@@ -53,12 +53,12 @@ describe("the ownership of applications", () => {
     [
       "a refresh is not carried out",
       { onA: [aSeen({ awaitsRefresh: true, reconciledAt: longAgo })], waitingSince: new Map([["uid-web", millis(NOW - 60_000)]]) },
-      ["FROZEN", A, "one has not looked at web for a minute since it was asked to"],
+      ["FROZEN", A, "one has not refreshed web for a minute since it was asked to"],
     ],
     [
       "it is green and nothing is compared",
       { onA: [aSeen({ reconciledAt: longAgo })] },
-      ["FROZEN", A, "one has looked at none of its Applications for 420 s, and web say that all is well"],
+      ["FROZEN", A, "one has compared none of its Applications for 420 s, and web say that all is well"],
     ],
   ])("is wrong where %s", (_what, over, expected) => expect(found(over)).toEqual([expected]));
 

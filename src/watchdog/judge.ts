@@ -126,14 +126,14 @@ function frozenFinding(instance: InstanceId, known: Known): OwnershipFinding | u
   const tell = (text: string) =>
     finding("FROZEN", { subject: instance, about: "", instances: [instance], text: `${nameOf(instance)} ${text}` });
   if (silent.has(instance)) return tell("does not answer: its controller stands still");
-  if (stuck.length > 0) return tell(`has not looked at ${namesOf(stuck)} for a minute since it was asked to`);
+  if (stuck.length > 0) return tell(`has not refreshed ${namesOf(stuck)} for a minute since it was asked to`);
   const observed = own.flatMap(({ reconciledAt }) => reconciledAt ?? []);
   const limit = 2 * resyncMs + RESYNC_SLACK_MS;
   if (observed.length === 0 || now - Math.max(...observed) <= limit) return undefined;
   const green = own.filter(({ isGreen }) => isGreen);
   return green.length === 0
     ? undefined
-    : tell(`has looked at none of its Applications for ${limit / 1000} s, and ${namesOf(green)} say that all is well`);
+    : tell(`has compared none of its Applications for ${limit / 1000} s, and ${namesOf(green)} say that all is well`);
 }
 
 function isStuck({ uid, awaitsRefresh, reconciledAt }: SeenApplication, { waitingSince, now }: OwnershipObservation): boolean {

@@ -102,7 +102,7 @@ describe("running a program", () => {
   it("gets SIGTERM when npm's shell has ended, which forwards no signal", async () => {
     const env = { ...process.env, npm_lifecycle_event: "test" };
     const program = wrap(
-      "process.on('SIGTERM', () => { console.log('told'); process.exit(); }); setInterval(() => {}, 1000); console.log('ready')",
+      "process.on('SIGTERM', () => { console.log('stopping'); process.exit(); }); setInterval(() => {}, 1000); console.log('ready')",
     );
     const shell = spawn("/bin/sh", ["-c", '"$0" --input-type=module -e "$1"; exit', process.execPath, program], {
       cwd: import.meta.dirname,
@@ -114,7 +114,7 @@ describe("running a program", () => {
     });
     await vi.waitFor(() => expect(said).toContain("ready"), 20_000);
     shell.kill("SIGTERM");
-    await vi.waitFor(() => expect(said).toContain("told"), 20_000);
+    await vi.waitFor(() => expect(said).toContain("stopping"), 20_000);
   });
 
   it("ends by the signal that ended the program", async () => {

@@ -33,19 +33,19 @@ const between: readonly IRegularForbiddenRuleType[] = [
     "domain/ imports nothing outside domain/",
   ),
   rule(
-    "core-stays-in-its-room",
+    "core-stays-in-its-module",
     production(CORE),
     { path: "^src/", pathNot: "^src/($1|domain|shard)/" },
-    "core files import their own room and domain/",
+    "core files import their own module and domain/",
   ),
   rule(
     "only-the-reconciler-knows-shards",
     production("^src/", [TOP, "^src/(shard|reconciler|mover|simulation)/"]),
     { path: "^src/shard/" },
-    "shard/ has nothing but core, and reconciler/ and mover/ act on it: these are one role, so this room alone is entered without a port",
+    "shard/ has nothing but core, and reconciler/ and mover/ act on it: these are one role, so this module alone is entered without a port",
   ),
   rule(
-    "core-knows-no-doors",
+    "core-knows-no-controllers",
     production(CORE),
     { path: ["/adapters/|/(port|controller)\\.ts$", STEP] },
     "a controller or one of its steps reads through ports and hands core the values",
@@ -65,10 +65,10 @@ const between: readonly IRegularForbiddenRuleType[] = [
   ),
   rule("ports-import-types", production("/port\\.ts$"), { dependencyTypesNot: ["type-only"] }, "a port holds types: write `import type`"),
   rule(
-    "rooms-meet-at-ports",
+    "modules-meet-at-ports",
     production("^src/([^/]+)/", [TOP, "^src/simulation/"]),
     { path: "^src/[^/]+/", pathNot: "^src/($1|domain|shard|runtime|telemetry)/|/port\\.ts$" },
-    "a room is entered by its port.ts",
+    "a module is entered by its port.ts",
   ),
   rule(
     "controllers-use-the-toolkit",

@@ -70,12 +70,12 @@ describe("running stages", () => {
       release = resolve;
     });
     const background: Stage = {
-      name: "patient",
+      name: "slow",
       isBackground: true,
       async run({ print, isBeside }) {
         print(`beside: ${isBeside}`);
         await released;
-        happened.push("patient");
+        happened.push("slow");
         return { passed: 2, failed: 0, skipped: 0 };
       },
     };
@@ -88,9 +88,9 @@ describe("running stages", () => {
     };
     const last = { ...stage("last"), run: () => stage("").run(options()).finally(release) };
     const results = await runStages([background, next, last], options({ print: (line) => void said.push(line) }));
-    expect(names(results)).toEqual(["patient", "next", "last"]);
-    expect(happened).toEqual(["next", "patient"]);
-    expect(said.at(-1)).toBe("\n━━ patient, beside others ━━\nbeside: true");
+    expect(names(results)).toEqual(["slow", "next", "last"]);
+    expect(happened).toEqual(["next", "slow"]);
+    expect(said.at(-1)).toBe("\n━━ slow, beside others ━━\nbeside: true");
     expect(said.join()).toMatch(/^\n━━ next ━━,\n━━ last ━━/);
   });
 
@@ -101,9 +101,9 @@ describe("running stages", () => {
         given.signal.addEventListener("abort", () => resolve({ passed: 0, failed: 1, skipped: 0 }));
       });
     };
-    const background: Stage = { name: "patient", isBackground: true, run };
+    const background: Stage = { name: "slow", isBackground: true, run };
     const results = await runStages([background, stage("b", { failed: 1, isFatal: true }), stage("c")], options());
-    expect(names(results)).toEqual(["patient", "b"]);
+    expect(names(results)).toEqual(["slow", "b"]);
     expect(await runStages([stage("a"), background], options())).toMatchObject([{ passed: 1 }, { passed: 1 }]);
   });
 
@@ -123,7 +123,7 @@ describe("running stages", () => {
     };
     let isEnded = false;
     const background: Stage = {
-      name: "patient",
+      name: "slow",
       isBackground: true,
       run: ({ signal }) => {
         signal.addEventListener("abort", () => (isEnded = true));

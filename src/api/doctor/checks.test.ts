@@ -77,8 +77,11 @@ describe("the doctor", () => {
   });
 
   it("tells a pooler by what gets lost on the way through it", () => {
-    expect(judgeSessions({ isDirect: true, isHeard: true })).toMatchObject({ ok: true, detail: "kept; hints of changes arrive" });
-    expect(judgeSessions({ isDirect: true, isHeard: false })).toMatchObject({ ok: false, detail: "hints of changes do not arrive" });
+    expect(judgeSessions({ isDirect: true, isHeard: true })).toMatchObject({ ok: true, detail: "kept; notifications of changes arrive" });
+    expect(judgeSessions({ isDirect: true, isHeard: false })).toMatchObject({
+      ok: false,
+      detail: "notifications of changes do not arrive",
+    });
     expect(judgeSessions({ isDirect: false, isHeard: true })).toMatchObject({
       ok: false,
       detail: "settings of a connection are lost",

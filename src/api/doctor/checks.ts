@@ -42,11 +42,13 @@ export function judgeDatabase(answer: { readonly version: string; readonly schem
 
 /** Whether the database's connections keep their session: notifications, settings and prepared statements live in it. */
 export function judgeSessions({ isDirect, isHeard }: { readonly isDirect: boolean; readonly isHeard: boolean }): Check {
-  const wrong = [isDirect ? "" : "settings of a connection are lost", isHeard ? "" : "hints of changes do not arrive"].filter(Boolean);
+  const wrong = [isDirect ? "" : "settings of a connection are lost", isHeard ? "" : "notifications of changes do not arrive"].filter(
+    Boolean,
+  );
   return {
     name: "database sessions",
     ok: wrong.length === 0,
-    detail: wrong.length === 0 ? "kept; hints of changes arrive" : wrong.join(", "),
+    detail: wrong.length === 0 ? "kept; notifications of changes arrive" : wrong.join(", "),
     remedy: "Let DATABASE_URL lead to PostgreSQL itself, past any pooler such as PgBouncer",
   };
 }

@@ -53,7 +53,7 @@ export function addAdoptionRoutes(server: FastifyInstance, deps: ApiDeps): void 
     {
       schema: {
         operationId: "keepName",
-        summary: "Has a GitOpsDeployment that is taken over keep the name of its Application in Argo CD",
+        summary: "Lets a GitOpsDeployment that is taken over keep the name of its Application in Argo CD",
         security,
         body: keptName,
         response: { 200: keptName },

@@ -23,14 +23,14 @@ const calibration = z
   .object({
     instance: z.string(),
     pool: z.string(),
-    from: time.nullable().describe("the first look that was kept"),
+    from: time.nullable().describe("when the first sample that is kept was taken"),
     until: time.nullable(),
-    applications: z.number().int().describe("of the instance at the last look"),
+    applications: z.number().int().describe("of the instance at the last sample"),
     binding: bound.nullable().describe("what is used up first"),
     readings: z.array(
       z.object({
         bound,
-        observations: z.number().int().describe("that tell"),
+        observations: z.number().int().describe("how many samples it rests on"),
         fewest: z.number().int().describe("applications"),
         most: z.number().int(),
         highest: z.number().describe("largest share that was seen"),
@@ -56,7 +56,7 @@ export function addCalibrationView(server: FastifyInstance, deps: ApiDeps): void
     {
       schema: {
         operationId: "calibrateInstance",
-        summary: "Learns from looks at an instance under load what capacity it has, with the evidence",
+        summary: "Learns from samples of an instance under load what capacity it has, with the evidence",
         ...{ security, params: named, response: { 200: calibration } },
       },
     },

@@ -21,7 +21,7 @@ const drain = progressView
     instance: z.string(),
     state: z.string(),
     units: z.number().int().describe("of which it still has something: it holds them, or their moves have not ended"),
-    failOver: z.boolean().describe("what leaves it leaves without anybody going to it"),
+    failOver: z.boolean().describe("its units leave by fail-over: the instance itself is not contacted"),
     budget: z.number().int().describe("how many of its moves may be under way at once"),
   })
   .meta({ id: "Drain" });
@@ -48,11 +48,13 @@ const body = z.strictObject({
   failOver: z
     .boolean()
     .default(false)
-    .describe("without going to it, which nobody reaches; moves that would have gone there are given up as far as they can be"),
+    .describe("by fail-over: the instance is not contacted, because nobody reaches it; moves to it are given up where they still can be"),
   force: z
     .boolean()
     .default(false)
-    .describe("also where no other instance of its class takes workspaces: until one does, everything stays, and new ones wait"),
+    .describe(
+      "also where no other instance of its class takes workspaces: until one does, everything stays where it is, and new workspaces wait",
+    ),
 });
 const tried = body.pick({ failOver: true, force: true });
 export type DrainView = z.infer<typeof drain>;

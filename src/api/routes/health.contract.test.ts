@@ -41,11 +41,11 @@ describe("the health of an instance that the watchdog calls frozen", () => {
   };
 
   it("says so where nobody has judged it, and keeps to its verdict where it has one", async () => {
-    const said = "nobody has looked at it yet; the watchdog reports FROZEN: standard-1 does not answer: its controller stands still";
+    const said = "nobody has observed it yet; the watchdog reports FROZEN: standard-1 does not answer: its controller stands still";
     expect(await textOf(unjudged)).toBe(said);
     expect(await textOf(judged)).toBe("redis does not serve it");
     expect(await listed()).toEqual(["redis does not serve it", said]);
     await report(unjudged, CLEARED);
-    expect(await textOf(unjudged)).toBe("nobody has looked at it yet");
+    expect(await textOf(unjudged)).toBe("nobody has observed it yet");
   });
 });

@@ -46,8 +46,10 @@ const report = verdict
         z.object({
           signal: z.string(),
           meaning: z.string(),
-          value: z.number().nullable().describe("at the newest look that knew it; null: none did"),
-          series: z.array(z.number().nullable()).describe("looks of the last quarter of an hour, oldest first; null: not known then"),
+          value: z.number().nullable().describe("at the newest observation that knew it; null: none did"),
+          series: z
+            .array(z.number().nullable())
+            .describe("at each observation of the last quarter of an hour, oldest first; null: not known then"),
         }),
       )
       .describe("what the verdict rests on"),
@@ -149,7 +151,7 @@ function verdictView({ name }: Instance, known: InstanceVerdict | undefined, now
       state: "unknown",
       cause: "no-samples",
       component: null,
-      text: "nobody has looked at it yet",
+      text: "nobody has observed it yet",
       since: null,
       at: null,
     };
@@ -157,7 +159,7 @@ function verdictView({ name }: Instance, known: InstanceVerdict | undefined, now
   if (now - at > VERDICT_LASTS_MS)
     return {
       ...{ instance: name, state: "unknown", cause: "no-samples", component: null, since: rfc3339(at), at: rfc3339(at) },
-      text: `nobody has looked at it since then, when it was ${state}: ${text}`,
+      text: `nobody has observed it since then, when it was ${state}: ${text}`,
     };
   return { instance: name, state, cause, component: component ?? null, text, since: rfc3339(since), at: rfc3339(at) };
 }

@@ -40,7 +40,7 @@ export function addInstanceOrders(server: FastifyInstance, deps: ApiDeps): void 
     {
       schema: {
         operationId: "createInstance",
-        summary: "Asks a pool for one instance more, by the name it gets; asked again changes nothing",
+        summary: "Asks for one more instance in a pool, by the name that it gets; a repeated request changes nothing",
         security,
         body: z.strictObject({ name: z.string().min(1).max(63), dryRun }),
         response: { 200: answer },
@@ -53,7 +53,7 @@ export function addInstanceOrders(server: FastifyInstance, deps: ApiDeps): void 
     {
       schema: {
         operationId: "retireInstance",
-        summary: "Lets an instance go that serves nobody, and asks its pool for no other in its place; asked again changes nothing",
+        summary: "Retires an instance that serves nobody, and asks for no other in its place; a repeated request changes nothing",
         security,
         params: z.object({ instance: z.string().max(253) }),
         body: said,

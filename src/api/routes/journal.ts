@@ -22,7 +22,7 @@ const query = z
     kind: z.enum(DECISION_KINDS).optional(),
     verdict: z.string().max(63).optional(),
     since: z.iso.datetime().optional().describe("not older than this"),
-    review: z.enum(["true", "false"]).default("false").describe("ask each decision again, of what is recorded with it"),
+    review: z.enum(["true", "false"]).default("false").describe("decide each one again from what is recorded with it"),
     limit: z.coerce.number().int().min(1).max(1000).default(100),
   })
   .strict();

@@ -27,7 +27,7 @@ export function addListRoutes(server: FastifyInstance, deps: ApiDeps): void {
     {
       schema: {
         operationId: "listInstances",
-        summary: "Instances with their load; with usage=true they are asked what they cost",
+        summary: "Instances with their load; with usage=true also what each of them uses",
         security,
         querystring: z.object({ usage: z.enum(["true", "false"]).default("false") }),
         response: { 200: z.object({ items: z.array(instanceViewSchema) }) },

@@ -22,7 +22,7 @@ const instanceTop = z
     utilisation: share.describe("by planning load, of its fullest dimension, 0 to 1 and beyond"),
     load: loadView.describe("planning load of the units it holds"),
     capacity: loadView,
-    measured: loadView.nullable().describe("what its units were measured to take when it was looked at last"),
+    measured: loadView.nullable().describe("what its units were measured to take when it was last observed"),
     milliCpu: z.number().nullable().describe("its controller's CPU then, with what it takes when empty"),
     cachedObjects: z.number().int().nullable().describe("objects its controller caches"),
     measuredAt,

@@ -28,7 +28,7 @@ const moveView = z
     kind: z.enum(MOVE_KINDS),
     reason: z.enum(MOVE_REASONS),
     plan: z.string().nullable().describe("the plan it is a step of"),
-    failOver: z.boolean().describe("nobody goes to the instance it comes from"),
+    failOver: z.boolean().describe("a fail-over: the instance it comes from is not contacted"),
     actor: z.string(),
     createdAt: time,
     endedAt: time.nullable(),
@@ -38,7 +38,7 @@ const moveView = z
       .number()
       .int()
       .nullable()
-      .describe("for how long nobody was the owner: from REVOKE until the new owner had looked, or until now"),
+      .describe("for how long nobody was the owner: from REVOKE until the new owner had compared, or until now"),
     tookMs: z.number().int().nullable().describe("from its turn to its end, or to now; null while it waits for its turn"),
     phases: z.array(z.object({ phase: z.enum(MOVE_PHASES), at: z.string().describe("RFC 3339 with milliseconds, UTC") })),
   })
@@ -58,7 +58,9 @@ const requestedMove = z.strictObject({
   failOver: z
     .boolean()
     .default(false)
-    .describe("without going to the instance it is on, which nobody reaches: the clusters it deploys to have to refuse that one"),
+    .describe(
+      "by fail-over: its instance is not contacted, because nobody reaches it; the clusters it deploys to must be able to refuse that instance",
+    ),
 });
 const named = z.object({ move: z.string().max(253) });
 export type MoveView = z.infer<typeof moveView>;
@@ -138,7 +140,7 @@ export function addMoveRoutes(server: FastifyInstance, deps: ApiDeps): void {
   );
   app.post(
     "/v1/moves/:move/reverse",
-    { schema: { ...schema, operationId: "reverseMove", summary: "Asks for the move back of one that has ended" } },
+    { schema: { ...schema, operationId: "reverseMove", summary: "Requests the way back of a move that has ended" } },
     async ({ params, actor }) => show(deps, await deps.moving.reverse((await readMove(deps, params.move)).id, actor, deadline())),
   );
 }

@@ -47,7 +47,7 @@ const plan = planSummary
     planHash: z.string().describe("of that and its moves: the same snapshot gives the same plan"),
     report: z
       .record(z.string(), z.unknown())
-      .describe("balance before and after, cost, least cost, brakes, who was left; shares in millionths"),
+      .describe("balance before and after, cost, least cost, what blocked it, who was left; shares in millionths"),
     records: z.array(z.unknown()).describe("what each choice rests on: asked again, it gives the same answer"),
     holds: z.boolean().describe("whether each choice, asked again, gives the recorded answer"),
     progress: progressView.nullable().describe("how far it is; null: it was not carried out"),
@@ -121,7 +121,7 @@ export function addPlanRoutes(server: FastifyInstance, deps: ApiDeps): void {
     {
       schema: {
         operationId: "applyPlan",
-        summary: "Makes each move of a plan that still holds, and asks for a live move of each unit of which something is deployed",
+        summary: "Carries out each step of a plan that still holds; for a unit of which something is deployed it requests a live move",
         security,
         params: z.object({ plan: z.string().max(253) }),
         response: { 200: applied },

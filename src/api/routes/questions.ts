@@ -131,7 +131,7 @@ async function explainUnit(
 ): Promise<{ readonly text: readonly string[]; readonly decisions: readonly Decision[] }> {
   // Read separately: an owner binding that is changed all the time must not crowd out why the unit lives where it does.
   const placements = await store.decisions.list({ subject: unit.id, kind: "placement" }, DECISIONS_SHOWN, deadline());
-  const repairs = await store.decisions.list({ subject: unit.id, kind: "register" }, 1, deadline());
+  const repairs = await store.decisions.list({ subject: unit.id, kind: "owner-binding" }, 1, deadline());
   const [move] = await store.moves.list({ unitId: unit.id, isLive: true }, 1, deadline());
   const decisions = [...placements, ...repairs];
   const text = tell({

@@ -29,18 +29,21 @@ const order = z.strictObject({
     .default("in-place")
     .describe("drain: what instances hold is handed over, once, to those that have the release, and they get it empty"),
   emergency: z.boolean().default(false).describe("short bakes, freezes do not hold it up; needs approver"),
-  unattended: z.boolean().default(false).describe("goes on by itself where syncs are too few to tell and do not speak against the release"),
+  unattended: z
+    .boolean()
+    .default(false)
+    .describe("goes on by itself where there are too few syncs to judge by, and those do not speak against the release"),
   bakeSeconds: z
     .number()
     .int()
     .min(0)
     .max(30 * DAY_S)
     .nullish()
-    .describe("how long each wave bakes; as long as Argo CD takes to look at everything at least"),
+    .describe("how long each wave bakes; at least as long as Argo CD takes to compare everything"),
   reason,
 });
 const COMMANDS = [
-  { command: "pause", operationId: "pauseRollout", summary: "Upgrades nothing more; what was upgraded is watched still" },
+  { command: "pause", operationId: "pauseRollout", summary: "Upgrades nothing more; instances that were upgraded are still watched" },
   { command: "resume", operationId: "resumeRollout", summary: "Goes on with a rollout that was paused" },
   {
     command: "abort",
@@ -50,7 +53,7 @@ const COMMANDS = [
   {
     command: "approve",
     operationId: "approveRollout",
-    summary: "Says that a wave is good whose syncs were too few to tell; needs approver",
+    summary: "Approves a wave whose syncs were too few to judge it by; needs approver",
   },
 ] as const;
 

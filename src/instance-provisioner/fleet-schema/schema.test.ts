@@ -50,7 +50,7 @@ file leaves out has its default. A pool that it leaves out keeps its instances u
 schema.
 
 \`\`\`sh
-argosy apply -f fleet.yaml --dry-run    # check it, and say what it would change; every mistake is told at once
+argosy apply -f fleet.yaml --dry-run    # check it, and say what it would change; every mistake is reported at once
 argosy apply -f fleet.yaml
 argosy get fleet                        # the pools that are declared
 argosy get fleet -o yaml > fleet.yaml   # the whole declaration, as apply takes it, defaults written out; comments are lost

@@ -25,7 +25,7 @@ it("unpauses with a request to refresh, and is done only once Argo CD has refres
   expect(activate(pair(), MOVE_EPOCH, NOW)).toEqual({ kind: "done" });
 });
 
-it("takes the copied time of the last look for no look", () => {
+it("takes the copied time of the last comparison for none", () => {
   const { model, pair } = prepared();
   const verdict = activate(pair(), MOVE_EPOCH, NOW);
   if (verdict.kind === "write") model.carry(verdict);
@@ -39,7 +39,7 @@ it.each([
   ["progress", { health: { status: "Progressing" } }, "done"],
   ["being out of step with Git, as after a push", { sync: { status: "OutOfSync" } }, "done"],
   ["not knowing", { sync: { status: "Unknown" } }, "wait"],
-  ["an object that two look after", { conditions: [{ type: "SharedResourceWarning", message: "both" }] }, "wait"],
+  ["an object that two Applications manage", { conditions: [{ type: "SharedResourceWarning", message: "both" }] }, "wait"],
   ["a complaint that says little", { conditions: [{ type: "OrphanedResourceWarning", message: "one" }] }, "done"],
 ] as const)("judges %s after a move", (_what, over, kind) => {
   const { model, pair } = prepared();

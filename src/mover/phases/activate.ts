@@ -23,7 +23,7 @@ export function activate({ desired, isLeaving, source, target, isSourceUnknown }
   const reconciledAt = target.report?.reconciledAt;
   // Argo CD's times are in whole seconds.
   const isRefreshed = !target.awaitsRefresh && reconciledAt !== undefined && reconciledAt >= since - (since % 1000);
-  return isRefreshed ? DONE : wait(`for the new owner to look at ${target.at.name}`);
+  return isRefreshed ? DONE : wait(`for the new owner to refresh ${target.at.name}`);
 }
 
 /** An application that its user deletes may be gone from the cluster by now: it is made paused, or it would deploy everything again. */

@@ -37,7 +37,7 @@ export type JoinedStep = ObjectStep | { readonly kind: "writes"; readonly writes
 export interface AbortReason {
   readonly code:
     | "FOREIGN_FINALIZER"
-    | "REGISTER_BYPASSED"
+    | "OWNER_BINDING_BYPASSED"
     | "TARGET_CANNOT_COMPARE"
     | "NO_REFUSAL"
     | "ENVIRONMENT_UNREACHABLE"
@@ -114,7 +114,7 @@ export function inTurns(steps: readonly ObjectStep[], elapsedMs: number): readon
   return steps.map((step) => {
     if (step.kind !== "write" || !asksForRefresh(step)) return step;
     free -= 1;
-    return free < 0 ? wait("for applications before it to be looked at") : step;
+    return free < 0 ? wait("for applications before it to be refreshed") : step;
   });
 }
 

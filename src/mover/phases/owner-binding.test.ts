@@ -17,7 +17,7 @@ it.each<[string, (model: Model) => unknown, string | undefined]>([
   const move = aMove({ phase: "REVOKE" });
   const world = model.observe(move);
   const step = nextMoveStep(move, world);
-  if (step.kind !== "write") throw new Error("a register that names the old owner is written");
+  if (step.kind !== "write") throw new Error("an owner binding that names the old owner is written");
   expect(step.writes.map(({ write }) => tamperingOf(world.ownerBinding, write)?.what)).toEqual([found]);
 });
 

@@ -26,7 +26,7 @@ export function revoke(ownerBinding: ObservedOwnerBinding | undefined, granted: 
 /** GRANT: the next step that gives the right to write to the target's account. */
 export function grant(ownerBinding: ObservedOwnerBinding | undefined, granted: DesiredObject): ObjectStep {
   const action = diffObject(granted, ownerBinding);
-  return action.kind === "await-end" ? letGo(action.observed) : objectStepOf("ownerBinding", action, "register");
+  return action.kind === "await-end" ? letGo(action.observed) : objectStepOf("ownerBinding", action, "owner binding");
 }
 
 /**
@@ -34,7 +34,7 @@ export function grant(ownerBinding: ObservedOwnerBinding | undefined, granted: D
  * whoever may delete it may set one: the move would never end.
  */
 function letGo(ownerBinding: ObservedOwnerBinding): ObjectStep {
-  if (ownerBinding.finalizers.length === 0) return wait("for the former register to end");
+  if (ownerBinding.finalizers.length === 0) return wait("for the former owner binding to end");
   return change("ownerBinding", ownerBinding, [{ op: "add", path: "/metadata/finalizers", value: [] }]);
 }
 

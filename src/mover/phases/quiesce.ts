@@ -60,7 +60,7 @@ export function quiet(source: ApplicationObservation | undefined, epoch: number,
 }
 
 function calmDown(source: ApplicationObservation, elapsedMs: number): ObjectStep {
-  if (source.awaitsRefresh) return wait(`for the source to look at ${source.at.name} once more`);
+  if (source.awaitsRefresh) return wait(`for the source to refresh ${source.at.name} once more`);
   if (!isSyncUnderWay(source)) return DONE;
   return mayTerminate(source, elapsedMs) ? change("source", source, [TERMINATE]) : wait(`for the sync of ${source.at.name} to end`);
 }

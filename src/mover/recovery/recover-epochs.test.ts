@@ -29,12 +29,12 @@ const instances = (states: Readonly<Record<string, InstanceState>> = { a: "ACTIV
 
 describe("the owner of a unit of a restored database", () => {
   it.each([
-    ["the row's owner, whom the register names", [accountOf("a")], "a", "KEPT"],
-    ["the row's owner where the register names nobody", [], "a", "KEPT"],
-    ["another instance that the register names", [accountOf("b")], "b", "MOVED"],
-    ["the row's where the register names somebody unknown", ["u-unknown"], "a", "STRANGER"],
-    ["the row's where the register names an account of another unit", [accountOf("b", "unit-2")], "a", "STRANGER"],
-    ["the row's where the register names two", [accountOf("b"), accountOf("a")], "a", "STRANGER"],
+    ["the row's owner, whom the owner binding names", [accountOf("a")], "a", "KEPT"],
+    ["the row's owner where the owner binding names nobody", [], "a", "KEPT"],
+    ["another instance that the owner binding names", [accountOf("b")], "b", "MOVED"],
+    ["the row's where the owner binding names somebody unknown", ["u-unknown"], "a", "STRANGER"],
+    ["the row's where the owner binding names an account of another unit", [accountOf("b", "unit-2")], "a", "STRANGER"],
+    ["the row's where the owner binding names two", [accountOf("b"), accountOf("a")], "a", "STRANGER"],
   ])("is %s", (_what, subjects, owner, rule) => {
     const found = ownerBinding(subjects);
     expect(judgeOwner(UNIT, keyed(found), instances())).toEqual({ owner, rule, ownerBinding: found });
@@ -91,11 +91,11 @@ describe("recovering", () => {
       revoke: async ({ at }: ObservedOwnerBinding) => void order.push(`revoke ${at.namespace} at ${clock.now() - startedAt}`),
     };
     const startedAt = clock.now();
-    const reseat: typeof store.recovery.reseat = async (change, signal) => {
-      order.push(`reseat ${change.unit.namespace} at ${clock.now() - startedAt}`);
-      return store.recovery.reseat(change, signal);
+    const recordOwner: typeof store.recovery.recordOwner = async (change, signal) => {
+      order.push(`record owner of ${change.unit.namespace} at ${clock.now() - startedAt}`);
+      return store.recovery.recordOwner(change, signal);
     };
-    const deps = { store: { ...store, recovery: { ...store.recovery, reseat } }, standing, clock, fenceMs: 2_000 };
+    const deps = { store: { ...store, recovery: { ...store.recovery, recordOwner } }, standing, clock, fenceMs: 2_000 };
     return { ...{ world, store, clock, deps, order, elsewhere, stays, left, held } };
   }
 
@@ -121,7 +121,7 @@ describe("recovering", () => {
     expect(await running).toMatchObject({ recovered: 3 });
     expect(reported).toEqual(["3/3"]);
     expect(order[0]).toBe("revoke c at 0");
-    expect(order.slice(1).sort()).toEqual(["reseat a at 2000", "reseat b at 2000", "reseat c at 2000"]);
+    expect(order.slice(1).sort()).toEqual(["record owner of a at 2000", "record owner of b at 2000", "record owner of c at 2000"]);
     const owners = await Promise.all([stays, left, held].map(async ({ applicationId }) => world.unit(applicationId)));
     expect(owners.map(({ owner }) => owner)).toEqual([stays.instanceId, elsewhere, held.instanceId]);
     for (const { epoch, phase } of owners) expect([epoch > 500, phase]).toEqual([true, "IDLE"]);

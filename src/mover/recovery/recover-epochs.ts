@@ -62,7 +62,7 @@ export async function recover(
   let recovered = 0;
   for (const [index, { unit, judgement }] of found.judged.entries()) {
     const decision = recoveryDecision(unit, judgement, clock.now());
-    if (await store.recovery.reseat({ unit, owner: judgement.owner, message: MOVE_ENDED, decision }, signal)) recovered += 1;
+    if (await store.recovery.recordOwner({ unit, owner: judgement.owner, message: MOVE_ENDED, decision }, signal)) recovered += 1;
     if ((index + 1) % PAGE === 0 || index + 1 === found.judged.length) report(index + 1, found.judged.length);
   }
   if (recovered === found.judged.length) await store.members.leave(UNFINISHED, signal);

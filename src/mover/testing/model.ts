@@ -97,7 +97,7 @@ export function createModel(applications: readonly Application[]): Model {
 
   const model: Model = {
     objects: { source: new Map(applications.map((each) => [each.argoName, standing(each)])), target: new Map() },
-    ownerBinding: stored(ownerBindingOf(SOURCE_PLACEMENT), "register-1"),
+    ownerBinding: stored(ownerBindingOf(SOURCE_PLACEMENT), "owner-binding-1"),
     now: NOW,
     observe(move, over = {}) {
       const pairs = applications.map(

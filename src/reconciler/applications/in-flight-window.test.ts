@@ -61,7 +61,7 @@ describe("a unit's line before its instance", () => {
   test("is not for what the instance has work with anyhow", () => {
     const window = createInFlightWindow(1);
     expect(ask(window, 0, 2)).toEqual([0]);
-    expect(window.admits("another wish", "a0", 0)).toBe(true);
+    expect(window.admits("another request", "a0", 0)).toBe(true);
     window.begin("a1", 0);
     expect(window.next(0)).toEqual(["w1"]);
   });

@@ -95,7 +95,7 @@ describe("a workspace's burst", () => {
     await world.rows.changeSpec(second, { refresh: "now" });
     await eventually("the change is there", async () => (await path(first)) === "other");
     await eventually(
-      "Git is to be looked at",
+      "Git is to be read again",
       async () => "argocd.argoproj.io/refresh" in ((await read(second))?.metadata.annotations ?? {}),
     );
     await change(third);

@@ -39,7 +39,7 @@ describe("an instance whose controller never answers", () => {
     const said = async () =>
       (await Promise.all(applications.map(({ id }) => world.rows.operations(id)))).flat().map(({ message }) => message);
     const words = "Waiting: for other applications of the workspace, which are worked on first";
-    await within(20_000, "it is told", async () => (await said()).filter((message) => message === words).length === COUNT - SHARE);
+    await within(20_000, "it is reported", async () => (await said()).filter((message) => message === words).length === COUNT - SHARE);
     expect(await controller.names()).toHaveLength(SHARE);
     await within(IN_FLIGHT_TIMEOUT_MS, "the next share is there", atLeast(2 * SHARE));
     expect(await controller.names()).toHaveLength(2 * SHARE);

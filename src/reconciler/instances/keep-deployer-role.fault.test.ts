@@ -16,6 +16,6 @@ describe("the role that deployments are made under", () => {
       world.apiServer.requests().filter(({ method, url }) => method === "GET" && url.endsWith("/clusterroles/argosy-deployer")).length;
     world.apiServer.faults.fail({ method: "GET", path: /\/clusterroles\/argosy-deployer$/, status });
     await world.startReconciler(undefined, { clock });
-    await passes({ clock, withinMs: 600_000 }, "it was looked at again and again", () => observations() >= 3);
+    await passes({ clock, withinMs: 600_000 }, "it was read again and again", () => observations() >= 3);
   });
 });

@@ -39,7 +39,7 @@ export function createOrphans({ shards, writer, takeIn, requests, clock, log, me
   const orphans = new Map<InstanceId, readonly Orphan[]>();
   const timeouts = createDeletionTimeouts(clock);
   metrics
-    .gauge("argosy_reconciler_stray_applications", "Applications of ours that do not belong where they stand.", ["reason"])
+    .gauge("argosy_reconciler_orphan_applications", "Applications of ours that do not belong where they stand.", ["reason"])
     .collect(() =>
       (["no-row", "owned-elsewhere"] as const).map((reason) => ({
         value: [...orphans.values()].flat().filter((orphan) => orphan.reason === reason).length,
@@ -72,7 +72,7 @@ export function createOrphans({ shards, writer, takeIn, requests, clock, log, me
     const id = applicationOf(orphan.observed) as ApplicationId;
     const request = timeouts.of({ id, deletion, deletedAt: clock.now() });
     const plan = (now: typeof orphan.observed | undefined) => planOrphanEnd(orphan, request, now);
-    const settlement = await writer.apply({ objects: engine.applications, at, plan, name: "stray" }, signal);
+    const settlement = await writer.apply({ objects: engine.applications, at, plan, name: "orphan" }, signal);
     if (settlement.kind !== "await-rest") timeouts.forget(id);
   };
 
@@ -146,7 +146,7 @@ export function createLeftovers({ shards, apiCluster, namespaces, writer, log }:
     log.warn({ instance: host.instance.name, kind, at, uid, epoch }, "Removing an object of a unit that is not here");
     // Only this very object: another of its name may be wanted by now.
     const plan = (observed: ObservedObject | undefined) => planRemoval(observed?.uid === uid ? observed : undefined);
-    await writer.apply({ objects: objectsOf(host)[kind], at, plan, name: `stray-${kind}` }, signal);
+    await writer.apply({ objects: objectsOf(host)[kind], at, plan, name: `leftover-${kind}` }, signal);
   };
 
   return {

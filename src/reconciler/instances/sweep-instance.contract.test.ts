@@ -62,7 +62,7 @@ describe("a thorough sweep", () => {
 
     await world.startReconciler();
     await eventually("the account is back", async () => (await api.get(SERVICE_ACCOUNTS, account, world.signal)) !== undefined);
-    await eventually("the register is back", async () => (await api.get(ROLE_BINDINGS, ownerBinding, world.signal)) !== undefined);
+    await eventually("the owner binding is back", async () => (await api.get(ROLE_BINDINGS, ownerBinding, world.signal)) !== undefined);
     await eventually("the repository is back", async () => (await repositories()).length === 1);
     await eventually(
       "the project is as it was",

@@ -185,7 +185,9 @@ describe("an entry", () => {
     await world.startReconciler();
     await eventually("it stands there", () => stands(deployed, environment));
     await world.rows.changeSpec(deployed.application, { destination: {} });
-    await eventually("it is deployed at home", async () => JSON.stringify(await destinationOf(deployed)).includes(DESTINATION.server));
+    await eventually("it is deployed to its own namespace", async () =>
+      JSON.stringify(await destinationOf(deployed)).includes(DESTINATION.server),
+    );
     await eventually("the entry is gone", async () => (await environment.entry(deployed.instance.namespace)) === undefined);
     expect((await project(deployed))?.spec).toMatchObject({ destinations: [{ server: DESTINATION.server, namespace: "team-a" }] });
   });

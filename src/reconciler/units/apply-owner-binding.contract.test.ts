@@ -34,7 +34,8 @@ function applying(apiCluster: Pick<ApiCluster, "bindings" | "readNamespaceUid">)
   return createApplyOwnerBinding({ shards, writer: createObjectWriter(COMMON), apiCluster, repairs });
 }
 
-const reported = (deployed: Deployed) => world.rows.store.decisions.list({ subject: deployed.unit.id, kind: "register" }, 10, world.signal);
+const reported = (deployed: Deployed) =>
+  world.rows.store.decisions.list({ subject: deployed.unit.id, kind: "owner-binding" }, 10, world.signal);
 const edit = (patch: object) => world.hands.api.mergePatch(ROLE_BINDINGS, AT, patch, world.signal);
 const isBack = (deployed: Deployed) => async () =>
   JSON.stringify((await readOwnerBinding())?.subjects ?? null).includes(accountName(deployed.unit.id, deployed.instance.id));
@@ -57,7 +58,7 @@ describe("an owner binding that somebody changes is put back, and reported to SR
   ] as const)("%s", async (rule, attack, reason) => {
     const { deployed } = await standing();
     await attack();
-    await eventually("it is told of", async () => (await reported(deployed)).length === 1);
+    await eventually("it is reported", async () => (await reported(deployed)).length === 1);
     expect(await isBack(deployed)()).toBe(true);
     expect(await reported(deployed)).toMatchObject([
       { verdict: "REPAIRED", rule, details: { namespace: "team-a", count: 1, reason: expect.stringMatching(reason) } },
@@ -72,7 +73,7 @@ describe("an owner binding that somebody changes is put back, and reported to SR
     await world.hands.api.delete(ROLE_BINDINGS, AT, {}, world.signal);
     const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" };
     await world.hands.api.create(ROLE_BINDINGS, { ...raw, metadata, roleRef } as never, world.signal).catch(() => undefined);
-    await eventually("it is told of", async () => (await reported(deployed)).length === 1);
+    await eventually("it is reported", async () => (await reported(deployed)).length === 1);
     expect((await reported(deployed))[0]?.rule).toMatch(/^(REPLACED|DELETED)$/);
     expect(await readOwnerBinding()).toMatchObject({ roleRef: { name: "argosy-deployer" } });
   });
@@ -134,14 +135,14 @@ describe("an owner binding that somebody changes is put back, and reported to SR
     const reads = () => world.rows.statements()["readUnit"] ?? 0;
     const before = reads();
     await world.rows.addCredential(deployed.application, "a");
-    await eventually("the old one was looked at", () => reads() > before + 1);
+    await eventually("the old one was read", () => reads() > before + 1);
     await reconciler.idle();
     expect(await isTheirs()).toBe(true);
     await world.rows.deleteApplication(deployed.application, "orphan");
     await world.rows.endWorkspace(deployed.application);
     await eventually("nothing is left of the old one", async () => (await world.rows.unit(deployed.unit.id)) === undefined);
     expect(await isTheirs()).toBe(true);
-    expect(await world.rows.store.decisions.list({ subject: unit.id, kind: "register" }, 10, world.signal)).toEqual([]);
+    expect(await world.rows.store.decisions.list({ subject: unit.id, kind: "owner-binding" }, 10, world.signal)).toEqual([]);
   });
 
   test("but not what a move has taken that began after the row was read", async () => {
@@ -172,10 +173,10 @@ describe("an owner binding that somebody changes is put back, and reported to SR
     await edit({ ...NOBODY, metadata: { labels: { "example.com/a": "b" } } });
     expect(repairs() - before).toBe(10 + 13);
     await passes({ clock, withinMs: 11_000 }, "the last is put back too", isBack(deployed));
-    await eventually("it is told of", async () => (await reported(deployed)).length === 1);
+    await eventually("it is reported", async () => (await reported(deployed)).length === 1);
     await clock.advance(50 * 60_000);
     expect(await reported(deployed)).toMatchObject([{ details: { count: 1 } }]);
-    await passes({ clock, withinMs: 15 * 60_000 }, "the rest is told of", async () => (await reported(deployed)).length === 2);
+    await passes({ clock, withinMs: 15 * 60_000 }, "the rest is reported", async () => (await reported(deployed)).length === 2);
     expect((await reported(deployed))[0]).toMatchObject({
       details: { count: 10, reason: expect.stringContaining("changed 10 times, last edited,") },
     });

@@ -60,7 +60,7 @@ export function createApplyOwnerBinding({ shards, writer, apiCluster, repairs }:
     };
     const put = async (): Promise<Settlement<ObservedBinding>> => {
       try {
-        const task = { objects: apiCluster.bindings, at: desired.at, plan, name: "register" };
+        const task = { objects: apiCluster.bindings, at: desired.at, plan, name: "owner-binding" };
         return await unlessEnding(row, writer.apply(task, signal));
       } catch (error) {
         const claimed = seen.at(-1);
@@ -72,7 +72,7 @@ export function createApplyOwnerBinding({ shards, writer, apiCluster, repairs }:
     };
     const end = await put();
     if (end.kind !== "settled") return end;
-    const known = row.acknowledged.find(({ kind }) => kind === "register");
+    const known = row.acknowledged.find(({ kind }) => kind === "owner-binding");
     const tampering = judgeTampering(seen, { desired, settled: end.observed, known });
     if (tampering !== undefined) repairs.add(row, tampering);
     return end;

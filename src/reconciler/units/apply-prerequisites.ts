@@ -16,7 +16,7 @@ import type { Impersonation } from "./grant-impersonation.ts";
 
 /** One of a unit's own objects as it should be, and the access to the objects of its kind on its cluster. */
 export interface UnitPart {
-  readonly kind: Extract<ShardKind, "account" | "register" | "project">;
+  readonly kind: Extract<ShardKind, "account" | "owner-binding" | "project">;
   readonly desired: DesiredObject;
   readonly objects: ManagedObjects<ObservedObject>;
   /** The object is to be removed instead of written. */
@@ -82,7 +82,7 @@ export function createPrerequisites(deps: PrerequisitesDeps): Prerequisites {
   const { apiCluster, writer, destination, namespaces } = deps;
 
   const put = ({ row }: PlacedUnit, { kind, desired, objects, isUnneeded }: UnitPart, signal: AbortSignal) => {
-    if (kind === "register") return deps.applyOwnerBinding(row, desired, signal);
+    if (kind === "owner-binding") return deps.applyOwnerBinding(row, desired, signal);
     if (isUnneeded === true) return writer.remove({ objects, at: desired.at, name: kind, fence: desired.fence }, signal);
     return writer.put({ objects, desired, name: kind }, signal);
   };
@@ -103,7 +103,7 @@ export function createPrerequisites(deps: PrerequisitesDeps): Prerequisites {
       const { account, ownerBinding, project } = render(row, host.instance);
       return {
         account: { kind: "account", desired: account, objects: apiCluster.accounts },
-        ownerBinding: { kind: "register", desired: ownerBinding, objects: apiCluster.bindings },
+        ownerBinding: { kind: "owner-binding", desired: ownerBinding, objects: apiCluster.bindings },
         project: { kind: "project", desired: project, objects: host.engine.projects },
       };
     },

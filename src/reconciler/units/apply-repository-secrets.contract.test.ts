@@ -139,10 +139,10 @@ describe("repository Secrets", () => {
         },
         world.signal,
       );
-    await make("stray", { "app.kubernetes.io/managed-by": "argosy", "argosy.dev/unit": "nobody" });
+    await make("leftover", { "app.kubernetes.io/managed-by": "argosy", "argosy.dev/unit": "nobody" });
     await make("foreign", {});
     await world.startReconciler();
-    await eventually("the stray is gone", async () => (await secrets(deployed)).every(({ metadata }) => metadata.name !== "stray"));
+    await eventually("the leftover is gone", async () => (await secrets(deployed)).every(({ metadata }) => metadata.name !== "leftover"));
     expect((await secrets(deployed)).map(({ metadata }) => metadata.name)).toEqual(["foreign"]);
   });
 

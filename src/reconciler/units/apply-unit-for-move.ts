@@ -74,7 +74,7 @@ export function createApplyUnitForMove(deps: ApplyUnitForMoveDeps): UnitPrerequi
       const placed = await place(unitToPrepare, signal);
       if (placed === undefined) {
         const context = { cluster: unitToPrepare.instance.engineCluster };
-        throw new UnavailableError("clearing what stood for a unit", { code: "reconciler.no-ground", context });
+        throw new UnavailableError("removing the prerequisites of a unit", { code: "reconciler.prerequisites-unreachable", context });
       }
       const { account, project } = prerequisites.partsOf(placed);
       const [left] = await allOrFirstFailure([
@@ -85,7 +85,7 @@ export function createApplyUnitForMove(deps: ApplyUnitForMoveDeps): UnitPrerequi
       ]);
       if (left.length === 0) return;
       const context = { unit: placed.row.unit.id };
-      throw new UnavailableError("clearing what stood for a unit", { code: "reconciler.ground-left", context });
+      throw new UnavailableError("removing the prerequisites of a unit", { code: "reconciler.prerequisites-left", context });
     },
     tellRepair: (whose, tampering) => deps.repairs.add(whose, tampering),
   };

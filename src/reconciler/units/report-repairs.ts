@@ -34,7 +34,9 @@ const RECENT_MS = 60_000;
 export function createRepairReports({ decisions, requests, clock, log, metrics }: RepairReportsDeps): RepairReports {
   const pending = new Map<UnitId, Repairs & { readonly namespace: string }>();
   const times = new Map<UnitId, readonly number[]>();
-  const repairs = metrics.counter("argosy_register_repairs_total", "Registers that somebody changed and that were put back.", ["what"]);
+  const repairs = metrics.counter("argosy_owner_binding_repairs_total", "Owner bindings that somebody changed and that were put back.", [
+    "what",
+  ]);
 
   const forgetOld = (nowMs: number): void => {
     for (const [id, before] of times) if ((before.at(-1) ?? 0) + RECENT_MS < nowMs) times.delete(id);
@@ -55,14 +57,14 @@ export function createRepairReports({ decisions, requests, clock, log, metrics }
       if (counted === undefined) return;
       const now = clock.now();
       const since = millis(now - ENTRY_EVERY_MS);
-      const [last] = await decisions.list({ subject: unit, kind: "register", since }, 1, signal);
+      const [last] = await decisions.list({ subject: unit, kind: "owner-binding", since }, 1, signal);
       if (last !== undefined) return { requeueAfterMs: last.at + ENTRY_EVERY_MS + 1 - now };
       const { namespace, count, firstAt, last: tampering } = counted;
       const reason = repairsText(counted);
-      log.warn({ unit, namespace, count, what: tampering.what, by: tampering.by }, "Telling of a register that somebody else changed");
+      log.warn({ unit, namespace, count, what: tampering.what, by: tampering.by }, "Reporting an owner binding that somebody else changed");
       const details = { namespace, count, firstAt: rfc3339(millis(firstAt)), by: tampering.by ?? null, reason };
       await decisions.append(
-        [{ at: now, subject: unit, kind: "register", verdict: "REPAIRED", rule: tampering.what.toUpperCase(), details }],
+        [{ at: now, subject: unit, kind: "owner-binding", verdict: "REPAIRED", rule: tampering.what.toUpperCase(), details }],
         signal,
       );
       // What came meanwhile is reported next time.

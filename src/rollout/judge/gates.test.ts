@@ -25,7 +25,7 @@ const CASES: Readonly<Record<Gate, { readonly shut: Upgraded; readonly open: Upg
   FROZEN: {
     shut: seen({ newestReconciledAt: millis(AT - RESYNC_MS - LATE_MS - 1) }),
     open: seen({ newestReconciledAt: millis(AT - RESYNC_MS - LATE_MS) }),
-    text: /looked at no application for 240 s/,
+    text: /compared no application for 240 s/,
   },
   PRUNED: { shut: seen({ pruned: 1 }), open: seen({ pruned: 0 }), text: /deleted what Git still holds of 1/ },
   CANNOT_COMPARE: {
@@ -34,7 +34,7 @@ const CASES: Readonly<Record<Gate, { readonly shut: Upgraded; readonly open: Upg
     text: /2 of 100 applications cannot be compared, before it were 0 of 100/,
   },
   STRAYED: { shut: seen({ strayed: 1, resynced: 1 }), open: seen({ strayed: 1 }), text: /2 of 100 applications differ/ },
-  FEWER_COMPARISONS: { shut: seen({ fresh: 49 }), open: seen({ fresh: 50 }), text: /49 of 100 applications are looked at in time/ },
+  FEWER_COMPARISONS: { shut: seen({ fresh: 49 }), open: seen({ fresh: 50 }), text: /49 of 100 applications are compared in time/ },
 };
 
 describe("the gates of a release", () => {

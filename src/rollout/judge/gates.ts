@@ -137,7 +137,7 @@ function whyFrozen({ observation, readyMsAgo }: Upgraded, { resyncMs }: GateFact
     observation.newestReconciledAt === undefined ? Number.POSITIVE_INFINITY : observation.at - observation.newestReconciledAt,
   );
   const dueMs = observation.applications < MANY ? 2 * resyncMs : resyncMs;
-  return quietMs <= dueMs + LATE_MS ? undefined : `it has looked at no application for ${Math.round(quietMs / 1000)} s`;
+  return quietMs <= dueMs + LATE_MS ? undefined : `it has compared no application for ${Math.round(quietMs / 1000)} s`;
 }
 
 interface Comparison {
@@ -161,7 +161,7 @@ function whyFewerComparisons({ upgraded, resyncMs }: GateFacts): string | undefi
   const [here, all] = [sum(settled, ({ observation }) => observation.fresh), sum(settled, ({ observation }) => observation.applications)];
   const [was, of] = [sum(settled, ({ baseline }) => baseline.fresh), sum(settled, ({ baseline }) => baseline.applications)];
   const isFewer = all - here >= LEAST_MORE && of > 0 && here / all < was / of / 2;
-  return isFewer ? `${here} of ${all} applications are looked at in time, before it were ${was} of ${of}` : undefined;
+  return isFewer ? `${here} of ${all} applications are compared in time, before it were ${was} of ${of}` : undefined;
 }
 
 function sum<T>(all: readonly T[], of: (one: T) => number): number {

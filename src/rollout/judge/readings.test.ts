@@ -20,7 +20,7 @@ const read = (all: readonly Upgraded[], done = 200) =>
 it("gives the numbers by which each gate decides", () => {
   const slow = upgraded({ name: "two", readyMsAgo: 40_000, observation: anObservation(AT, { crashes: ["pod"], canaryLatencyMs: 400 }) });
   expect(read([upgraded(), slow])).toEqual({
-    ...{ CRASHING: "1 pods", OUT_OF_MEMORY: "0 pods", NOT_READY: "30.0 s", CANARY_SLOW: "0.4 s", FROZEN: "1.0 s since a look" },
+    ...{ CRASHING: "1 pods", OUT_OF_MEMORY: "0 pods", NOT_READY: "30.0 s", CANARY_SLOW: "0.4 s", FROZEN: "1.0 s since a comparison" },
     ...{ PRUNED: "0 applications", CANNOT_COMPARE: "0 of 200, before 2 of 200", STRAYED: "2 of 200, before 0 of 200" },
     ...{ FEWER_COMPARISONS: "200 of 200, before 200 of 200 in time", SYNCS: "1 of 200 syncs failed: as good releases' do" },
   });

@@ -22,7 +22,7 @@ const READERS: Readonly<Record<Gate, Reader>> = {
   FROZEN: (all) =>
     secondsOf(
       most(all, ({ observation }) => ageOf(observation)),
-      " since a look",
+      " since a comparison",
     ),
   PRUNED: (all) => `${total(all, ({ pruned }) => pruned)} applications`,
   CANNOT_COMPARE: (all) => shares(all, ({ faulty }) => faulty),

@@ -84,7 +84,7 @@ function vector(load: LoadVector | undefined): string {
 function candidateLine(candidate: PlanCandidate): string {
   const { id, state, weight, capacity, traits, isOverloaded, isFilling, aboveSince } = candidate;
   const flags = `${isOverloaded ? "hot" : "-"} ${isFilling ? "fill" : "-"} ${aboveSince ?? "-"}`;
-  return `seat ${id} ${state} ${weight} ${vector(capacity)} ${flags} ${traits === undefined ? "-" : canonicalJson(traits)}`;
+  return `candidate ${id} ${state} ${weight} ${vector(capacity)} ${flags} ${traits === undefined ? "-" : canonicalJson(traits)}`;
 }
 
 function unitLine(unit: PlanUnit): string {

@@ -13,7 +13,7 @@ export interface UnitToRecover {
   readonly phase: UnitPhase;
 }
 
-export interface Reseating {
+export interface RecoveredOwner {
   /** As it was read. */
   readonly unit: UnitToRecover;
   readonly owner: InstanceId;
@@ -34,5 +34,5 @@ export interface RecoveryStore {
    * Gives a unit its owner, under a new epoch and IDLE: everything of it is wanted there anew, whatever was acknowledged. A move of it that
    * has not ended is ABORTED. Journals the decision. False: the unit is not as it was read.
    */
-  reseat(change: Reseating, signal: AbortSignal): Promise<boolean>;
+  recordOwner(change: RecoveredOwner, signal: AbortSignal): Promise<boolean>;
 }

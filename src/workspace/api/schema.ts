@@ -136,7 +136,10 @@ const environmentSpec = z.object({
     "Secret of this namespace, type managed-gitops.redhat.com/managed-environment, key kubeconfig.",
   ),
   allowInsecureSkipTLSVerify: z.boolean().describe("Whether the cluster's certificate goes unchecked."),
-  createNewServiceAccount: z.boolean().describe("Whether an account of its own is made on the cluster with these credentials.").optional(),
+  createNewServiceAccount: z
+    .boolean()
+    .describe("Whether Argosy uses these credentials to make an account of its own on the cluster.")
+    .optional(),
   namespaces: z
     .array(textSchema(LONGEST_NAME, "Namespace."))
     .max(1000)

@@ -29,7 +29,7 @@ describe("a request", () => {
       generation: 1,
       spec: { source: { repoUrl: REPOSITORY, path: "overlays/dev" } },
     });
-    await eventually("its user is told", isSaid("guestbook", "Ready=False/Reconciling"));
+    await eventually("its user is notified", isSaid("guestbook", "Ready=False/Reconciling"));
     expect((await world.read("guestbook"))?.status).toMatchObject({
       observedGeneration: 1,
       reconciledState: { destination: { name: "" } },
@@ -103,7 +103,7 @@ describe("a request", () => {
     expect((await world.row("guestbook"))?.application).toMatchObject({ deletion: "none", spec: { source: { path: "overlays/dev" } } });
     for (const revision of ["2", "3"]) {
       await world.answer("guestbook", { sync: { status: "Synced", revision } });
-      await eventually("the news are shown", async () => (await world.read("guestbook"))?.status?.sync?.revision === revision);
+      await eventually("the new revision is shown", async () => (await world.read("guestbook"))?.status?.sync?.revision === revision);
       expect(await world.said("guestbook")).toContain("ErrorOccurred=True/ErrorOccurred");
     }
   });
@@ -169,7 +169,7 @@ describe("a request", () => {
     }
     const many = Array.from({ length: 20 }, (_, index) => `more-${index}`);
     await Promise.all(many.map((name) => world.apply(name)));
-    for (const name of many) await eventually("it is told so", isSaid(name, "Ready=False/QuotaExceeded"));
+    for (const name of many) await eventually("its user is notified", isSaid(name, "Ready=False/QuotaExceeded"));
     const recorded = async () =>
       (await world.store.intents.listKnown("api", world.signal)).filter(({ deletedAt }) => deletedAt === undefined);
     expect(await recorded()).toHaveLength(2);
@@ -184,7 +184,7 @@ describe("a request", () => {
     const all = await world.hands.listPage<{ readonly metadata: { readonly name: string } }>(USER_DEPLOYMENTS, {}, world.signal);
     const isOut = async (name: string) => (await world.said(name)).includes("Ready=False/QuotaExceeded");
     await eventually(
-      "all but seven are told",
+      "the users of all but seven are notified",
       async () => (await Promise.all(all.items.map(({ metadata }) => isOut(metadata.name)))).filter(Boolean).length === 33,
     );
     expect(await world.store.intents.listKnown("api", world.signal)).toHaveLength(7);
@@ -196,7 +196,7 @@ describe("a request", () => {
     world.startController();
     await world.apply("guestbook");
     await world.apply("guestbook", { namespace: "chosen" });
-    await eventually("the chosen one is told", async () => (await world.said("guestbook", "chosen")).length > 0);
+    await eventually("the user of the chosen one is notified", async () => (await world.said("guestbook", "chosen")).length > 0);
     expect(await world.row("guestbook")).toBeUndefined();
     expect(await world.said("guestbook")).toEqual([]);
     await world.hands.mergePatch(NAMESPACES, { namespace: "", name: "jane" }, { metadata: { labels: { gitops: "yes" } } }, world.signal);
@@ -230,11 +230,11 @@ describe("a deletion", () => {
     const uid = await deployed("guestbook", [USER_FINALIZER, "example.com/other"]);
     await world.remove("guestbook");
     await eventually("the row is marked", isMarked(uid));
-    await eventually("its user is told", isSaid("guestbook", "Ready=False/Deleting"));
+    await eventually("its user is notified", isSaid("guestbook", "Ready=False/Deleting"));
     await world.answer("guestbook", {
       conditions: [{ type: "DeletionError", message: "ConfigMap settings is held by finalizer example.com/hold" }],
     });
-    await eventually("its user is told what blocks it", isSaid("guestbook", "Stalled=True/DeletionBlocked"));
+    await eventually("its user reads what blocks it", isSaid("guestbook", "Stalled=True/DeletionBlocked"));
     expect((await world.read("guestbook"))?.metadata.finalizers).toContain(USER_FINALIZER);
     await world.finishDeletion(uid);
     await eventually(

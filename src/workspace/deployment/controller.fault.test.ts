@@ -117,7 +117,7 @@ describe("when the API server is away or lies", () => {
     world.server.faults.fail({ method: "GET", path: /\/gitopsdeployments\/guestbook$/, status: 503, times: 8 });
     world.startController();
     await eventually(
-      "it has been told not now",
+      "it has been answered that it cannot be read now",
       () => world.server.requests().filter(({ method, url }) => method === "GET" && url.endsWith("/guestbook")).length >= 2,
     );
     expect((await world.rowOf(uid))?.application.deletion).toBe("none");
@@ -153,7 +153,7 @@ describe("when the API server is away or lies", () => {
     await world.apply("guestbook", { spec: aSpec({ type: "manual" }) });
     release();
     await eventually("the new one is recorded", hasRow("guestbook"));
-    await eventually("its user is told", async () => (await world.said("guestbook")).length > 0);
+    await eventually("its user is notified", async () => (await world.said("guestbook")).length > 0);
     expect((await world.read("guestbook"))?.status?.sync).toBeUndefined();
     await world.answer("guestbook", { sync: { status: "Synced", revision: "of the second life" } });
     await eventually("the second life is shown", isSaid("guestbook", "Ready=True/Synced"));
@@ -184,7 +184,7 @@ describe("when the database is away", () => {
     await world.apply("new");
     await world.remove("old");
     world.store.setAway(false);
-    await eventually("the wish is recorded", hasRow("new"));
+    await eventually("the request is recorded", hasRow("new"));
     await eventually("the deletion is recorded", isMarked(uid));
   });
 
@@ -316,9 +316,9 @@ describe("two controllers at once", () => {
     const version = (await world.read("guestbook"))?.metadata.resourceVersion;
     const third = world.startController();
     await world.apply("marker");
-    await eventually("all have looked", hasRow("marker"));
+    await eventually("all have observed it", hasRow("marker"));
     await world.answer("marker");
-    await eventually("all have told", isSaid("marker", "Ready=True/Synced"));
+    await eventually("all have shown it", isSaid("marker", "Ready=True/Synced"));
     await third.stop();
     expect((await world.read("guestbook"))?.metadata.resourceVersion).toBe(version);
   });
@@ -331,7 +331,7 @@ describe("two controllers at once", () => {
     world.server.faults.silenceWatches();
     const second = world.startController();
     world.server.faults.unsilenceWatches();
-    await eventually("the other one is told of it too", isSaid("guestbook", "Ready=False/Reconciling"));
+    await eventually("the other one shows it too", isSaid("guestbook", "Ready=False/Reconciling"));
     await first.stop();
     await world.answer("guestbook");
     await eventually("it tells the user", isSaid("guestbook", "Ready=True/Synced"));

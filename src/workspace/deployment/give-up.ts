@@ -31,5 +31,5 @@ function decisionOf(group: readonly Overdue[], at: Millis): Decision {
   const where = environment === undefined ? "in its own namespace" : `on the cluster of its environment ${environment}`;
   const reason = `namespace ${namespace} is gone, and what ${count} of its deployments put ${where} could not be deleted in ${GIVE_UP_AFTER_MS / 60_000} minutes: it stays there`;
   const details = { namespace, environment: environment ?? null, count, deployments: deployments.slice(0, NAMED), reason };
-  return { at, subject: workspaceId, kind: "deletion", verdict: "ORPHANED", rule: "PATIENCE", details };
+  return { at, subject: workspaceId, kind: "deletion", verdict: "ORPHANED", rule: "TIMEOUT", details };
 }

@@ -19,7 +19,7 @@ async function aWorld(partition = EVERYTHING) {
   const store = createMemoryStore({ clock });
   const ids = createCountingIds();
   const elsewhere = { ...aSpec(), destination: { environment: "prod", namespace: "web" } };
-  const requests = [anIntent({ name: "home" }), anIntent({ name: "b", spec: elsewhere }), anIntent({ name: "a", spec: elsewhere })];
+  const requests = [anIntent({ name: "own" }), anIntent({ name: "b", spec: elsewhere }), anIntent({ name: "a", spec: elsewhere })];
   const [first] = await store.intents.recordDeployments(requests, signal);
   const [row] = await store.shards.readApplications([first?.applicationId ?? ("" as never)], signal);
   const instance = anInstance();
@@ -40,7 +40,7 @@ async function aWorld(partition = EVERYTHING) {
   const reported = () => store.decisions.list({ kind: "deletion" }, 10, signal);
   return { clock, store, sweep, endWorkspace, ends, reported };
 }
-const CASCADING = ["home orphan", "b cascade", "a cascade"];
+const CASCADING = ["own orphan", "b cascade", "a cascade"];
 
 it("what does not go in time once its namespace is gone stays, and is reported to SREs once", async () => {
   const { clock, sweep, endWorkspace, ends, reported } = await aWorld();
@@ -51,7 +51,7 @@ it("what does not go in time once its namespace is gone stays, and is reported t
   await clock.advance(1);
   await sweep(signal);
   await sweep(signal);
-  expect(await ends()).toEqual(["home orphan", "b orphan", "a orphan"]);
+  expect(await ends()).toEqual(["own orphan", "b orphan", "a orphan"]);
   expect(await reported()).toMatchObject([
     {
       verdict: "ORPHANED",
@@ -86,7 +86,7 @@ it("whoever dies between telling and giving up does both again", async () => {
   Object.assign(store.intents, { recordDeletions });
   expect([await ends(), (await reported()).length]).toEqual([CASCADING, 1]);
   await sweep(signal);
-  expect([await ends(), (await reported()).length]).toEqual([["home orphan", "b orphan", "a orphan"], 2]);
+  expect([await ends(), (await reported()).length]).toEqual([["own orphan", "b orphan", "a orphan"], 2]);
 });
 
 it("an entry names few of many deployments, and one environment of one namespace", () => {

@@ -184,7 +184,7 @@ describe("an environment", () => {
     for (const name of names) await world.putEnvironment({}, "jane", name);
     world.startEnvironmentController();
     const said = () => Promise.all(names.map(async (name) => (await world.saidOfEnvironment("jane", name))[0] ?? ""));
-    await eventually("everybody was told", async () => (await said()).every((condition) => condition !== ""));
+    await eventually("everybody was notified", async () => (await said()).every((condition) => condition !== ""));
     expect((await said()).filter((condition) => condition.endsWith("QuotaExceeded"))).toHaveLength(1);
   });
 
@@ -211,7 +211,7 @@ describe("an environment", () => {
     world.startEnvironmentController();
     await eventually("jane's share is used up", () => world.clusters.asked().length >= 4);
     await world.putEnvironment({}, "bob");
-    await eventually("bob was told", async () => (await world.saidOfEnvironment("bob")).length > 0);
+    await eventually("bob was notified", async () => (await world.saidOfEnvironment("bob")).length > 0);
     expect(world.clusters.asked()).toHaveLength(4);
     world.clusters.hold(false);
   });

@@ -66,7 +66,7 @@ describe("a repository credential", () => {
     const at = { subject: unit, instanceId: row?.unit.owner ?? ("" as never), epoch: row?.unit.epoch ?? 0, uid: "u", hash: "h" };
     const appliedRevision = row?.unit.desiredRevision ?? 0;
     await world.store.shards.acknowledge(
-      (["account", "project", "register"] as const).map((kind) => ({ ...at, kind, appliedRevision })),
+      (["account", "owner-binding", "project"] as const).map((kind) => ({ ...at, kind, appliedRevision })),
       world.signal,
     );
     await isSaid("guestbook", "Ready=True/RepositoryCredentialUpToDate");
@@ -259,7 +259,7 @@ describe("a host that does not answer", () => {
     for (let index = 0; index < 12; index += 1)
       await world.putCredential(`silent-${index}`, { repository: `https://silent.example/${index}` });
     world.startCredentialController();
-    await eventually("two looks hang", () => world.observations().length === 2);
+    await eventually("two probes hang", () => world.observations().length === 2);
     await world.putCredential("broken", { secret: "nowhere" });
     await world.putCredential("fine", { namespace: "other" });
     await isSaid("broken", "ErrorOccurred=True/SecretNotFound");

@@ -62,14 +62,12 @@ export function createRepositoryProbes(deps: ProbesDeps): RepositoryProbes {
   const taken = new Map<string, Taken>();
   const waiting = new Map<string, Asked>();
   const listeners = new Set<(key: string) => void>();
-  const observations = deps.metrics.counter("argosy_repository_looks_total", "Looks at users' repositories, by what they showed.", [
-    "outcome",
-  ]);
+  const probes = deps.metrics.counter("argosy_repository_probes_total", "Probes of users' repositories, by what they showed.", ["outcome"]);
 
   const note = (key: string, stamp: string, outcome: CredentialOutcome): void => {
     const isMiss = outcome !== "readable" && !isRevoking(outcome);
     taken.set(key, { stamp, outcome, at: clock.now(), misses: isMiss ? (taken.get(key)?.misses ?? 0) + 1 : 0 });
-    observations.add(1, { outcome });
+    probes.add(1, { outcome });
   };
 
   async function work(key: string, signal: AbortSignal): Promise<WorkResult | void> {
@@ -86,7 +84,7 @@ export function createRepositoryProbes(deps: ProbesDeps): RepositoryProbes {
 
   const concurrency = deps.observationsAtOnce;
   const atOncePerGroup = Math.max(1, Math.min(AT_ONCE_OF_WORKSPACE, Math.floor(concurrency / 2)));
-  const queue = createKeyedQueue({ ...deps, name: "workspace-repository-looks", concurrency, atOncePerGroup, work });
+  const queue = createKeyedQueue({ ...deps, name: "workspace-repository-probes", concurrency, atOncePerGroup, work });
   return {
     last: (key) => taken.get(key),
     ask(key, wanted, egress) {

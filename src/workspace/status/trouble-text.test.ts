@@ -6,12 +6,12 @@ const missingPrerequisite = { kind: "repository", url: "https://git.example/x" }
 const all: Readonly<Record<keyof typeof waits, string>> = {
   ...waits,
   unlisted: waits.unlisted("eu-1"),
-  going: waits.going("a register"),
+  going: waits.going("an owner binding"),
   environmentEntry: waits.environmentEntry("prod"),
   environment: waits.environment("prod"),
   credential: waits.credential(missingPrerequisite),
 };
-const INSIDE = /register|account|project|entry|instance|cluster|lost|eu-1/;
+const INSIDE = /owner binding|account|project|entry|instance|cluster|lost|eu-1/;
 
 it.each(Object.entries(all))("says that work waits for %s without a word of how the fleet is made", (_what, said) => {
   const text = troubleText(`Waiting: ${said}`);

@@ -108,14 +108,14 @@ describe("the controller for sync runs", () => {
   it("ends a run whose deployment is deleted under it, and says so, without waiting for a sweep", async () => {
     await deployed();
     open();
-    const [reported, gone] = [await runs.apply("told"), await runs.apply("gone")];
+    const [reported, gone] = [await runs.apply("kept"), await runs.apply("gone")];
     for (const uid of [reported, gone]) await eventually(`${uid} is taken in`, () => runs.isKnown(uid));
     for (const uid of [reported, gone]) await runs.report(uid, { phase: "Running", message: "half done" });
     await runs.remove("gone");
     await eventually("one is cancelled", async () => (await runs.viewOf(gone))?.run.isCancelled === true);
     await forgetDeployment();
-    await eventually("its user is told", runs.isSaid("told", "Stalled=True/Failed"));
-    expect((await runs.read("told"))?.status).toMatchObject({ phase: "Failed", message: "The deployment was deleted while the sync ran" });
+    await eventually("its user is notified", runs.isSaid("kept", "Stalled=True/Failed"));
+    expect((await runs.read("kept"))?.status).toMatchObject({ phase: "Failed", message: "The deployment was deleted while the sync ran" });
     await eventually("nothing is left of the other", async () => !(await runs.isKnown(gone)));
   });
 
@@ -199,7 +199,7 @@ describe("the controller for sync runs", () => {
     await world.namespace("bob");
     const uids: string[] = [];
     for (const name of ["flood-1", "flood-2", "flood-3", "flood-4"]) uids.push(await runs.apply(name));
-    await eventually("those over it are told", runs.isSaid("flood-4", "Ready=False/QuotaExceeded"));
+    await eventually("users of those over it are notified", runs.isSaid("flood-4", "Ready=False/QuotaExceeded"));
     await eventually("the first are taken in", async () => (await runs.isKnown(uids[0] ?? "")) && (await runs.isKnown(uids[1] ?? "")));
     expect(await runs.isKnown(uids[2] ?? "")).toBe(false);
     const other = await runs.apply("other", {}, { namespace: "bob" });
@@ -231,7 +231,7 @@ describe("the controller for sync runs", () => {
     };
     open(share);
     const uid = await runs.apply("later");
-    await eventually("the controller has looked", () =>
+    await eventually("the controller has listed the runs", () =>
       world.server.requests().some(({ url }) => url.includes("gitopsdeploymentsyncruns?")),
     );
     expect(await runs.isKnown(uid)).toBe(false);

@@ -35,7 +35,7 @@ describe("the status of a run", () => {
     ],
     ["waits behind others", { record: aRunRecord({}, { ahead: 2 }) }, ["Pending", "Ready=False/Queued", "Reconciling=True/Queued"]],
     [
-      "waits for room",
+      "waits for an instance that has room",
       { record: aRunRecord({}, { isPlaced: false }) },
       ["Pending", "Ready=False/WaitingForCapacity", "Reconciling=True/WaitingForCapacity"],
     ],

@@ -68,7 +68,7 @@ export function createAdoptedCluster(client: KubeClient): AdoptedCluster {
         const isAnother = error instanceof RefusedError && error.context["status"] === 422;
         if (!(isAnother || error instanceof GoneError || error instanceof StaleError)) throw error;
         const options = { code: "adoption.changed", context: { kind, ...at }, cause: error };
-        throw new StaleError(`${at.namespace}/${at.name} is not the ${kind} that was looked at: run the command again`, options);
+        throw new StaleError(`${at.namespace}/${at.name} is not the ${kind} that was read: run the command again`, options);
       }
     },
     async complaint(at, signal) {

@@ -16,7 +16,7 @@ const never = new AbortController().signal;
 const NAMESPACES = { group: "", version: "v1", plural: "namespaces", kind: "Namespace", namespaced: false };
 
 describe.skipIf(kubeconfig === undefined)("who wrote to an owner binding, on a real API server", () => {
-  const namespace = `register-${randomUUID().slice(0, 8)}`;
+  const namespace = `binding-${randomUUID().slice(0, 8)}`;
   const at = { namespace, name: "argosy-deployer" };
   const subjects = [{ kind: "ServiceAccount", namespace: "argosy-accounts", name: "u-one" }];
   let client: KubeClient;

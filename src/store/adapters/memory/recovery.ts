@@ -1,4 +1,4 @@
-import type { RecoveryStore, Reseating, UnitToRecover } from "../../recovery/port.ts";
+import type { RecoveredOwner, RecoveryStore, UnitToRecover } from "../../recovery/port.ts";
 import { enterPhaseInMemory, liveMoveOf } from "./live-moves.ts";
 import { deploy } from "./placements.ts";
 import type { Tables, Transact, Transaction } from "./tables.ts";
@@ -15,7 +15,7 @@ export function createMemoryRecoveryStore(transact: Transact): RecoveryStore {
         const later = placed(tables).filter(({ id }) => id > after);
         return later.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
       }),
-    reseat: (change, signal) => transact(signal, (transaction) => reseat(transaction, change)),
+    recordOwner: (change, signal) => transact(signal, (transaction) => recordOwner(transaction, change)),
   };
 }
 
@@ -26,7 +26,7 @@ function placed(tables: Tables): UnitToRecover[] {
   });
 }
 
-function reseat(transaction: Transaction, { unit, owner, message, decision }: Reseating): boolean {
+function recordOwner(transaction: Transaction, { unit, owner, message, decision }: RecoveredOwner): boolean {
   const { tables } = transaction;
   const now = tables.units.get(unit.id)?.unit;
   if (now?.owner !== unit.owner || now.epoch !== unit.epoch || now.phase !== unit.phase) return false;

@@ -67,7 +67,7 @@ export function createMemoryRetentionStore(transact: Transact): RetentionStore {
 /** Whether it is the newest of its kind about something that is still there. Later entries of the array are newer at the same time. */
 function restsOn(tables: Tables, decision: Decision): boolean {
   const { subject, kind, at } = decision;
-  if ((kind === "placement" || kind === "register") && tables.units.get(subject as UnitId) === undefined) return false;
+  if ((kind === "placement" || kind === "owner-binding") && tables.units.get(subject as UnitId) === undefined) return false;
   if ((kind === "instance" || kind === "health") && !tables.instances.has(subject as InstanceId)) return false;
   if (kind === "ownership" && tables.units.get(subject as UnitId) === undefined && !tables.instances.has(subject as InstanceId))
     return false;

@@ -62,13 +62,13 @@ function commit(transaction: Transaction, change: SplitChange): boolean {
     notify("unit", unitId);
   }
   if (decision !== undefined) tables.decisions.push(decision);
-  rehome(tables, change);
+  reassign(tables, change);
   reckon(transaction, change);
   if (parts === 1) tables.splits.delete(id);
   return true;
 }
 
-function rehome(tables: Tables, { workspaceId, deal }: SplitChange): void {
+function reassign(tables: Tables, { workspaceId, deal }: SplitChange): void {
   const loose = partsOf(tables, workspaceId).filter(isLoose);
   for (const { unit } of loose)
     for (const row of applicationsOf(tables, unit.id)) {

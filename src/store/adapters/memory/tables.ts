@@ -60,7 +60,7 @@ export interface OperationRow {
   readonly operation: Operation;
   /** Revision of the application whose acknowledgement completes it. */
   readonly revision: number;
-  /** Its message says what its instance met with, and not what it waits for before that: its user is told. */
+  /** Its message says what its instance met with, and not what it waits for before that. Only such a message is shown to its user. */
   readonly isTrouble: boolean;
 }
 

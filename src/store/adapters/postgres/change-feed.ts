@@ -55,7 +55,7 @@ export function createChangeFeed({ url, clock, log, ids, send }: ChangeFeedOptio
   const gather = (payload: string): void => {
     if (probe.isProbe(payload)) return;
     const change = parseNotification(payload);
-    if (change === undefined) return log.warn({ payload }, "Passing over a hint of an unknown kind");
+    if (change === undefined) return log.warn({ payload }, "Passing over a notification of an unknown kind");
     // All that one read of the socket brought is one batch.
     if (gathered.size === 0) setImmediate(deliver);
     gathered.set(payload, change);

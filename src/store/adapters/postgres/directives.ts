@@ -23,10 +23,10 @@ with known as materialized (
   select u.id from known k cross join lateral (select id from placement_unit where workspace = k.id order by id for no key update) as u
 ), changed as (
   update placement_unit u set row_version = u.row_version + 1 from units n where u.id = n.id
-), hints as materialized (
+), notifications as materialized (
   select count(pg_notify('argosy', 'unit:' || id)) as sent from units
 )
-select (select count(*) from known) as known from hints`,
+select (select count(*) from known) as known from notifications`,
 };
 
 const READ: Statement = { name: "read_directive", text: "select pin as d_pin, hold as d_hold from directive where workspace = $1" };

@@ -77,7 +77,7 @@ const PING: Statement = {
   text: `select current_setting('server_version') as version, current_setting('plan_cache_mode') = 'force_generic_plan' as "isDirect", (select count(*) from ${MIGRATION_TABLE}) as schema`,
 };
 
-const SEND: Statement = { name: "send_hint", text: "select pg_notify('argosy', $1)" };
+const SEND: Statement = { name: "send_notification", text: "select pg_notify('argosy', $1)" };
 
 const FIRST_ANSWER_MS = 15_000;
 

@@ -12,7 +12,7 @@ const RECORD: Statement = {
   name: "record_statuses",
   text: `
 with locked as materialized (
-  select i.*, s.unit, s.hash is distinct from i.hash as is_news
+  select i.*, s.unit, s.hash is distinct from i.hash as is_change
     from rows from (
            unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::integer[], $9::timestamptz[], $10::text[], $15::bigint[]),
            json_array_elements($11::json), json_array_elements($12::json), json_array_elements($13::json), json_array_elements($14::json))
@@ -37,7 +37,7 @@ with locked as materialized (
          operation_state = case when s.hash = excluded.hash then s.operation_state else excluded.operation_state end,
          view_revision = s.view_revision + (s.hash is distinct from excluded.hash)::integer
 )
-select application, pg_notify('argosy', 'status:' || application) from locked where is_news`,
+select application, pg_notify('argosy', 'status:' || application) from locked where is_change`,
 };
 
 export async function recordStatuses(

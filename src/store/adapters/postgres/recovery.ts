@@ -1,7 +1,7 @@
 import type { Clock } from "../../../domain/clock.ts";
 import type { MoveId } from "../../../domain/ids.ts";
 import { WAITING_FOR_INSTANCE } from "../../operation/messages.ts";
-import type { RecoveryStore, Reseating, UnitToRecover } from "../../recovery/port.ts";
+import type { RecoveredOwner, RecoveryStore, UnitToRecover } from "../../recovery/port.ts";
 import type { Database, Run, Statement } from "./database.ts";
 import { type DecisionIds, decisionValues } from "./decisions.ts";
 import { enterPhase } from "./moves/enter-phase.ts";
@@ -30,7 +30,7 @@ select u.id, w.namespace, u.bucket, u.owner, u.epoch, u.phase
 
 /** Locks the unit of what follows, and says whether it is as it was read. */
 const LOCK: Statement = {
-  name: "lock_reseated_unit",
+  name: "lock_recovered_unit",
   text: "select id from placement_unit where id = $1 and epoch = $2 and owner = $3 and phase = $4 for no key update",
 };
 
@@ -39,8 +39,8 @@ const LIVE_MOVE: Statement = {
   text: "select id from move where unit = $1 and ended_at is null for update",
 };
 
-const RESEAT: Statement = {
-  name: "reseat_unit",
+const RECORD_OWNER: Statement = {
+  name: "record_recovered_owner",
   text: `
 with placed as (
   update placement_unit set owner = $1, epoch = nextval('epoch_seq'), phase = 'IDLE', row_version = row_version + 1
@@ -49,7 +49,7 @@ with placed as (
 ), ${PLACED_UNITS}, dropped as (
   delete from shard_object o using (select id from wanted union all select id from placed) as s where o.subject = s.id and o.instance <> $1
 )
-select sent from hints`,
+select sent from notifications`,
 };
 
 export function createRecoveryStore(database: Database, clock: Clock, ids: DecisionIds): RecoveryStore {
@@ -60,20 +60,21 @@ export function createRecoveryStore(database: Database, clock: Clock, ids: Decis
     },
     raiseEpochs: async (above, signal) => void (await database.run(RAISE, [above], signal)),
     listPlaced: ({ after, limit }, signal) => database.run<UnitToRecover>(PLACED, [sqlText(after), limit], signal),
-    reseat: (change, signal) => database.transaction("reseat_unit", (run) => reseat(run, { change, clock, ids }), signal),
+    recordOwner: (change, signal) =>
+      database.transaction("record_recovered_owner", (run) => recordOwner(run, { change, clock, ids }), signal),
   };
 }
 
 interface Work {
-  readonly change: Reseating;
+  readonly change: RecoveredOwner;
   readonly clock: Clock;
   readonly ids: DecisionIds;
 }
 
-async function reseat(run: Run, { change: { unit, owner, message, decision }, clock, ids }: Work): Promise<boolean> {
+async function recordOwner(run: Run, { change: { unit, owner, message, decision }, clock, ids }: Work): Promise<boolean> {
   if ((await run(LOCK, [unit.id, unit.epoch, unit.owner, unit.phase])).length === 0) return false;
   const [move] = await run<{ readonly id: MoveId }>(LIVE_MOVE, [unit.id]);
   if (move !== undefined) await enterPhase(run, move.id, { to: "ABORTED", message }, clock.now());
-  await run(RESEAT, [owner, unit.id, unit.epoch, unit.owner, unit.phase, ...decisionValues(ids, decision), WAITING_FOR_INSTANCE]);
+  await run(RECORD_OWNER, [owner, unit.id, unit.epoch, unit.owner, unit.phase, ...decisionValues(ids, decision), WAITING_FOR_INSTANCE]);
   return true;
 }

@@ -50,7 +50,7 @@ with seen as materialized (
   select d.id from seen s cross join lateral (
     select id from decision where id = s.id and (
       exists (select from decision n where n.subject = s.subject and n.kind = s.kind and (n.at, n.id) > (s.at, s.id))
-      or (s.kind in ('placement', 'register') and not exists (select from placement_unit where id = s.subject))
+      or (s.kind in ('placement', 'owner-binding') and not exists (select from placement_unit where id = s.subject))
       or (s.kind in ('instance', 'health') and not exists (select from instance where id = s.subject))
       or (s.kind = 'ownership' and not exists (select from placement_unit where id = s.subject)
           and not exists (select from instance where id = s.subject))

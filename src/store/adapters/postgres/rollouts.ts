@@ -31,10 +31,10 @@ with changed as (
   on conflict (version) do update set rollout = excluded.rollout, reason = excluded.reason, at = excluded.at
 ), journal as (
   insert into decision (${DECISION_COLUMNS}) select $8, $9::timestamptz, $10, $11, $12, $13, $14::json from changed where $8::text is not null
-), hints as materialized (
+), notifications as materialized (
   select count(pg_notify('argosy', 'rollout:' || id)) as sent from changed
 )
-select changed.document, changed.revision from changed cross join hints`,
+select changed.document, changed.revision from changed cross join notifications`,
 };
 
 const READ: Statement = { name: "read_rollout", text: "select document, revision from rollout where id = $1" };

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
-import type { ApplicationId, RolloutId } from "../../../domain/ids.ts";
+import type { DecisionKind } from "../../../domain/decision.ts";
+import type { ApplicationId, RolloutId, UnitId } from "../../../domain/ids.ts";
 import type { Instance, InstanceState } from "../../../domain/instance.ts";
 import type { MoveMessageCode } from "../../../domain/move.ts";
 import type { OperationState } from "../../../domain/operation.ts";
@@ -38,6 +39,10 @@ const UNIT_ROWS = `
   insert into workspace (id, plane, api_cluster, namespace, namespace_uid, trust_class, state)
   values ('w', 'kubernetes', 'api', 'team', 'uid', 'standard', 'active');
   insert into placement_unit (id, workspace, bucket, class, created_at) values ('u', 'w', 0, 'c', now())`;
+
+const INSTANCE_ROW = `
+  insert into instance (id, name, engine_cluster, namespace, pool, class, version, desired_version, state, state_since, reason, attempt, capacity, weight, applied_hash, revision)
+  values ('i', 'i', 'eu-1', 'argosy-i', 'p', 'c', '3.5.7', '3.5.7', 'ACTIVE', now(), '', 0, '{1,1,1,1,1}', 1, '', 1)`;
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
@@ -158,5 +163,53 @@ it("lets the hour of sync runs go on counting from their creation", async () => 
   );
   const [view] = await store.syncRuns.readViews(["run"], soon());
   expect(view?.run.recordedAt).toBe(Date.UTC(2026, 0, 1, 12));
+  await store.close();
+});
+
+const RULES: readonly (readonly [kind: string, rule: string, now: readonly [kind: DecisionKind, rule: string]])[] = [
+  ["register", "EDITED", ["owner-binding", "EDITED"]],
+  ["deletion", "PATIENCE", ["deletion", "TIMEOUT"]],
+  ["placement", "REGISTER_BYPASSED", ["placement", "OWNER_BINDING_BYPASSED"]],
+  ["placement", "PATIENCE", ["placement", "PATIENCE"]],
+  ["health", "PERIODIC-LOOKS", ["health", "PERIODIC-REFRESHES"]],
+  ["health", "REDIS", ["health", "REDIS"]],
+];
+
+it("gives the journal and verdicts the present names of their codes", async () => {
+  const decisions = RULES.map(([kind, rule], index) => `('d-${index}', now(), 's', '${kind}', 'V', '${rule}', '{}')`);
+  const store = await upgraded(
+    "0007",
+    `${INSTANCE_ROW};
+     insert into instance_verdict (instance, at, since, state, cause, component, text, evidence)
+     values ('i', now(), now(), 'stalled', 'periodic-looks', 'controller', '', '[]');
+     insert into decision (id, at, subject, kind, verdict, rule, details) values ${decisions.join(", ")}`,
+  );
+  const found = (await store.decisions.list({ subject: "s" }, 10, soon())).map(({ kind, rule }) => [kind, rule]);
+  expect(found.toReversed()).toEqual(RULES.map(([, , now]) => now));
+  expect(await store.health.listVerdicts(soon())).toMatchObject([{ instanceId: "i", cause: "periodic-refreshes" }]);
+  await store.close();
+});
+
+it("goes on with an owner binding that an instance has acknowledged, so that the unit's Applications need not wait for it again", async () => {
+  const kinds = ["account", "project", "register"];
+  const objects = kinds.map((kind) => `('u', '${kind}', 'i', 'u', 3, 3, 7, 'uid-${kind}', 'h')`);
+  const store = await upgraded(
+    "0007",
+    `${INSTANCE_ROW};
+     ${UNIT_ROWS};
+     update placement_unit set owner = 'i', epoch = 7, desired_revision = 3 where id = 'u';
+     insert into application (id, workspace, unit, name, uid, generation, spec, repo_url, argo_name, desired_revision)
+     values ('a', 'w', 'u', 'a', 'uid', 1, '{"source": {}, "destination": {}}', 'https://git.example/x', 'argo', 1);
+     insert into application_status (application, unit) select id, unit from application;
+     insert into shard_object (subject, kind, instance, unit, desired_revision, applied_revision, epoch, uid, hash) values ${objects.join(", ")}`,
+  );
+  const unit = await store.shards.readUnit("u" as UnitId, soon());
+  expect(unit?.acknowledged.map(({ kind, uid, appliedRevision }) => [kind, uid, appliedRevision])).toEqual([
+    ["account", "uid-account", 3],
+    ["owner-binding", "uid-register", 3],
+    ["project", "uid-project", 3],
+  ]);
+  const [application] = await store.shards.readApplications(["a" as ApplicationId], soon());
+  expect(application?.unitAppliedRevision).toBe(3);
   await store.close();
 });

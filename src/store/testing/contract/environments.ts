@@ -99,7 +99,7 @@ export function describeEnvironments(world: () => World): void {
     it("have the statuses of their users written again after each change", async () => {
       const { id, deployed } = await inUse();
       const { intents } = world().store;
-      await intents.recordPublished([{ applicationId: deployed.applicationId, hash: "told" }], soon());
+      await intents.recordPublished([{ applicationId: deployed.applicationId, hash: "shown" }], soon());
       expect(await intents.listUnpublished("main", { limit: 10, after: "" }, soon())).toEqual([]);
       await connect(id, { fingerprint: "fingerprint-2" });
       expect(await intents.listUnpublished("main", { limit: 10, after: "" }, soon())).toEqual([deployed.applicationId]);

@@ -13,8 +13,8 @@ export function describeRecovery(world: () => World): void {
       if (found === undefined) throw new Error(`${id} is not placed`);
       return found;
     };
-    const reseat = (unit: UnitToRecover, owner: InstanceId) =>
-      store().reseat({ unit, owner, message: "restored", decision: aDecision({ subject: unit.id, verdict: "RECOVERED" }) }, soon());
+    const recordOwner = (unit: UnitToRecover, owner: InstanceId) =>
+      store().recordOwner({ unit, owner, message: "restored", decision: aDecision({ subject: unit.id, verdict: "RECOVERED" }) }, soon());
 
     it("raises all epochs from now on above a given one, and never lowers them", async () => {
       const { deploy } = world();
@@ -46,7 +46,7 @@ export function describeRecovery(world: () => World): void {
       await all.shards.acknowledge([anObject({ instanceId: old, subject: applicationId, epoch: deployed.epoch })], soon());
       const { id: owner } = await addInstance();
       const before = await placed(unitId);
-      expect(await notificationsOf(() => reseat(before, owner))).toEqual([`application:${applicationId}`, `unit:${unitId}`]);
+      expect(await notificationsOf(() => recordOwner(before, owner))).toEqual([`application:${applicationId}`, `unit:${unitId}`]);
       expect(await placed(unitId)).toMatchObject({ owner, phase: "IDLE", epoch: await store().readLastEpoch(soon()) });
       expect((await placed(unitId)).epoch).toBeGreaterThan(before.epoch);
       const [row] = await all.shards.readApplications([applicationId], soon());
@@ -80,7 +80,7 @@ export function describeRecovery(world: () => World): void {
         soon(),
       );
       expect(await all.moves.begin(id, soon())).toBe("begun");
-      expect(await reseat(await placed(unitId), instanceId)).toBe(true);
+      expect(await recordOwner(await placed(unitId), instanceId)).toBe(true);
       expect(await all.moves.read(id, soon())).toMatchObject({ phase: "ABORTED", message: "restored", endedAt: expect.any(Number) });
       expect(await placed(unitId)).toMatchObject({ owner: instanceId, phase: "IDLE" });
       expect((await placed(unitId)).epoch).toBeGreaterThan(epoch + 1);
@@ -90,10 +90,10 @@ export function describeRecovery(world: () => World): void {
       const { deploy } = world();
       const { unitId, instanceId } = await deploy();
       const before = await placed(unitId);
-      expect(await reseat(before, instanceId)).toBe(true);
+      expect(await recordOwner(before, instanceId)).toBe(true);
       const after = await placed(unitId);
-      expect(await reseat(before, instanceId)).toBe(false);
-      expect(await reseat({ ...after, phase: "MOVING" }, instanceId)).toBe(false);
+      expect(await recordOwner(before, instanceId)).toBe(false);
+      expect(await recordOwner({ ...after, phase: "MOVING" }, instanceId)).toBe(false);
       expect(await placed(unitId)).toEqual(after);
     });
   });

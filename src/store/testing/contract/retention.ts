@@ -148,16 +148,16 @@ export function describeRetention(world: () => World): void {
         aDecision({ at: millis(AT - hours * HOUR), subject: unitId, verdict: `before-${hours}` }),
         aDecision({ at: millis(AT - hours * HOUR), subject: instanceId, kind: "instance", verdict: `before-${hours}` }),
         aDecision({ at: millis(AT - hours * HOUR), subject: "fleet", kind: "fleet", verdict: `before-${hours}` }),
-        aDecision({ at: millis(AT - hours * HOUR), subject: unitId, kind: "register", verdict: `before-${hours}` }),
+        aDecision({ at: millis(AT - hours * HOUR), subject: unitId, kind: "owner-binding", verdict: `before-${hours}` }),
         aDecision({ at: millis(AT - hours * HOUR), subject: "unit-that-went" }),
-        aDecision({ at: millis(AT - hours * HOUR), subject: "unit-that-went", kind: "register" }),
+        aDecision({ at: millis(AT - hours * HOUR), subject: "unit-that-went", kind: "owner-binding" }),
         aDecision({ at: millis(AT - hours * HOUR), subject: "instance-that-went", kind: "instance" }),
       ]);
       await store.decisions.append(entries, soon());
       // What deploy() wrote about unit and instance is newer than all of these.
       expect(await forgetAll(AT, limit)).toBe(19);
-      expect(await journal(unitId, "register")).toMatchObject([{ verdict: "before-1" }]);
-      expect(await journal("unit-that-went", "register")).toEqual([]);
+      expect(await journal(unitId, "owner-binding")).toMatchObject([{ verdict: "before-1" }]);
+      expect(await journal("unit-that-went", "owner-binding")).toEqual([]);
       expect(await journal(unitId)).toMatchObject([{ at: AT }]);
       expect(await journal(instanceId, "instance")).toMatchObject([{ at: AT }]);
       expect(await journal("fleet", "fleet")).toMatchObject([{ verdict: "before-1" }]);

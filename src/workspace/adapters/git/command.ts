@@ -110,7 +110,7 @@ function quoted(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** A process, told from an earlier one of the same number: containers give everybody the same. */
+/** A process, distinguished from an earlier one of the same number: containers give everybody the same. */
 export interface ProcessMark {
   readonly pid: number;
   /** When it began, in ms since the epoch. */
@@ -118,10 +118,10 @@ export interface ProcessMark {
 }
 
 /** Prefix of the directories of one process; whoever starts later finds by it those whose process is gone. */
-export const directoryPrefix = ({ pid, startedAtMs }: ProcessMark): string => `look-${pid}-${startedAtMs}-`;
+export const directoryPrefix = ({ pid, startedAtMs }: ProcessMark): string => `probe-${pid}-${startedAtMs}-`;
 
 /** The process a directory belongs to; `undefined` for what is none of ours. */
 export function repositoryOwnerOf(directory: string): ProcessMark | undefined {
-  const [, pid, startedAtMs] = /^look-(\d{1,10})-(?:(\d{1,15})-)?/.exec(basename(directory)) ?? [];
+  const [, pid, startedAtMs] = /^probe-(\d{1,10})-(?:(\d{1,15})-)?/.exec(basename(directory)) ?? [];
   return pid === undefined ? undefined : { pid: Number(pid), startedAtMs: Number(startedAtMs ?? 0) };
 }

@@ -43,7 +43,7 @@ const EGRESS: EgressSpec = {
   http: ["127.0.0.1"],
   certificateAuthorities: ["127.0.0.1", HOST].map((host) => ({ host, certificates: authority.cert })),
 };
-const observations = (): string => join(directory, "looks");
+const observations = (): string => join(directory, "probes");
 const anObserver = (over: Partial<GitObserverOptions> = {}): RepositoryObserver =>
   createGitObserver({ directory: observations(), path: PATH, log: silentLog, resolve: async () => ["127.0.0.1"], ...over });
 
@@ -229,16 +229,16 @@ exit 128
     await observe(git.repositoryUrl("team/private"));
     expect(readdirSync(observations())).toEqual([]);
     const dead = spawnSync("true").pid;
-    mkdirSync(join(observations(), `look-${dead}-abcdef`));
-    mkdirSync(join(observations(), `look-${process.ppid}-abcdef`));
+    mkdirSync(join(observations(), `probe-${dead}-abcdef`));
+    mkdirSync(join(observations(), `probe-${process.ppid}-abcdef`));
     anObserver();
-    expect(readdirSync(observations())).toEqual([`look-${process.ppid}-abcdef`]);
-    rmSync(join(observations(), `look-${process.ppid}-abcdef`), { recursive: true });
+    expect(readdirSync(observations())).toEqual([`probe-${process.ppid}-abcdef`]);
+    rmSync(join(observations(), `probe-${process.ppid}-abcdef`), { recursive: true });
   });
 
   it("leaves no key of an earlier process that had its number, as in a container all have", () => {
     mkdirSync(observations(), { recursive: true });
-    for (const name of [`look-${process.pid}-abcdef`, `look-${process.pid}-1700000000000-abcdef`]) {
+    for (const name of [`probe-${process.pid}-abcdef`, `probe-${process.pid}-1700000000000-abcdef`]) {
       mkdirSync(join(observations(), name));
       writeFileSync(join(observations(), name, "key"), "k3y");
     }

@@ -39,7 +39,7 @@ export function createGitObserver(options: GitObserverOptions): RepositoryObserv
     const answer = await isUsable;
     if (answer) return true;
     isUsable = undefined;
-    log.error({ oldest: OLDEST_GIT.join(".") }, "Looking at repositories needs git, and a newer one than is here");
+    log.error({ oldest: OLDEST_GIT.join(".") }, "Probing repositories needs git, and a newer one than is here");
     return false;
   };
 
@@ -56,7 +56,7 @@ export function createGitObserver(options: GitObserverOptions): RepositoryObserv
       if (outcome === "failed")
         log.warn(
           { host: target.host, exitCode: end.exitCode, stderr: end.stderr.slice(-500) },
-          "Not understanding how a look at a repository ended",
+          "Not understanding how the probe of a repository ended",
         );
       return outcome;
     } finally {
@@ -72,7 +72,7 @@ export function createGitObserver(options: GitObserverOptions): RepositoryObserv
         return typeof addresses === "string" ? addresses : await ask(target, addresses, signal);
       } catch (error) {
         signal.throwIfAborted();
-        log.error({ err: error, host: target.host }, "Failing to look at a repository");
+        log.error({ err: error, host: target.host }, "Failing to probe a repository");
         return "failed";
       }
     },

@@ -78,16 +78,16 @@ describeOnApiServers("users' Secrets on %s", (_, start) => {
     named.add("late");
     expect(await secrets.read(at("late"), never)).toBeUndefined();
     await create("late", "Opaque", { password: "YQ==" });
-    await eventually("it is told of", () => reported() === 1);
+    await eventually("it is reported", () => reported() === 1);
     expect(await secrets.read(at("late"), never)).toMatchObject({ type: "Opaque" });
     // Its content is nobody's business before it has the right type.
     await subject.client.mergePatch(SECRETS, at("late"), { data: { password: "Yg==" } }, never);
     await subject.client.delete(SECRETS, at("late"), {}, never);
     await create("late", "kubernetes.io/tls", { "tls.crt": "YQ==", "tls.key": "YQ==" });
-    await eventually("another one is told of", () => reported() >= 2);
+    await eventually("another one is reported", () => reported() >= 2);
     const before = reported();
     await subject.client.delete(SECRETS, at("late"), {}, never);
-    await eventually("its end is told of", () => reported() > before);
+    await eventually("its end is reported", () => reported() > before);
     named.delete("late");
   });
 });

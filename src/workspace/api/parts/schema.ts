@@ -45,19 +45,19 @@ export function isObjectName(text: string): boolean {
 }
 
 const condition = z.object({
-  type: textSchema(316, "What is said."),
+  type: textSchema(316, "What the condition is about."),
   status: textSchema(7, "True, False or Unknown.").regex(/^(True|False|Unknown)$/),
   reason: textSchema(1024, "Why, in one word.").optional(),
   message: textSchema(LONGEST_MESSAGE, "Why, for people.").optional(),
   lastTransitionTime: time("When the status last changed.").optional(),
   lastProbeTime: time("When anything of the condition last changed.").optional(),
-  observedGeneration: count("Generation of the resource that was looked at.").optional(),
+  observedGeneration: count("Generation of the resource this condition is about.").optional(),
 });
 
 export const conditions = z.array(condition).meta({
   listType: "map",
   listKeys: ["type"],
-  description: "What is so, one entry per type.",
+  description: "Conditions, one per type.",
 } satisfies SchemaNotes & {
   description: string;
 });

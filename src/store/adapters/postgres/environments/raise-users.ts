@@ -33,8 +33,8 @@ with users as materialized (
 ), views as (
   update application_status s set view_revision = s.view_revision + 1 from seen n where s.application = n.application
 )
-select count(pg_notify('argosy', h.hint)) as sent
-  from (select 'unit:' || id from units union all select 'application:' || id from users) as h (hint)`,
+select count(pg_notify('argosy', n.notification)) as sent
+  from (select 'unit:' || id from units union all select 'application:' || id from users) as n (notification)`,
 };
 
 export async function lockUnitsOf(run: Run, workspaceId: WorkspaceId): Promise<void> {

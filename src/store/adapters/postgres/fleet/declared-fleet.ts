@@ -25,7 +25,7 @@ with replaced as (
 ), journal as (
   insert into decision (${DECISION_COLUMNS}) values ($5, $6, $7, $8, $9, $10, $11::json)
 )
-select count(pg_notify('argosy', hint)) as sent from unnest($4::text[]) as h (hint)`,
+select count(pg_notify('argosy', notification)) as sent from unnest($4::text[]) as n (notification)`,
 };
 
 /** Byte by byte, as everywhere: the order of names does not depend on the database. */
@@ -42,7 +42,7 @@ with pruned as (
 ), journal as (
   insert into decision (${DECISION_COLUMNS}) values ($3, $4, $5, $6, $7, $8, $9::json)
 )
-select count(pg_notify('argosy', hint)) as sent from unnest($2::text[]) as h (hint)`,
+select count(pg_notify('argosy', notification)) as sent from unnest($2::text[]) as n (notification)`,
 };
 
 interface Row {

@@ -43,10 +43,10 @@ with changed as (
   returning ${INSTANCE}
 ), journal as (
   insert into decision (${DECISION_COLUMNS}) select $9, $10::timestamptz, $11, $12, $13, $14, $15::json from changed where $9::text is not null
-), hints as materialized (
+), notifications as materialized (
   select count(pg_notify('argosy', 'instance:' || id)) as sent from changed
 )
-select changed.* from changed cross join hints`,
+select changed.* from changed cross join notifications`,
 };
 
 /** Waits for first placements that hold the row. The next statement then sees what they have done, and they what it does. */

@@ -20,14 +20,14 @@ const MARK: Statement = {
   text: `
 with known as materialized (
   select a.id, a.workspace, a.unit, a.desired_revision, i.deletion, i.operation, u.owner, u.epoch, a.deleted_at is null as is_first,
-         a.deleted_at is null or (a.deletion = 'cascade' and i.deletion = 'orphan') as is_news
+         a.deleted_at is null or (a.deletion = 'cascade' and i.deletion = 'orphan') as is_change
     from unnest($1::text[], $2::text[], $3::text[]) as n (uid, deletion, operation)
    cross join lateral (select id, workspace, unit, desired_revision, deletion, deleted_at, environment from application where uid = n.uid offset 0) as a
    cross join lateral (select case when n.deletion = 'cascade' and state = 'deleting' then 'with-namespace' else n.deletion end as asked from workspace where id = a.workspace offset 0) as w
    cross join lateral (select n.operation, case when w.asked <> 'with-namespace' then w.asked when a.environment is null then 'orphan' else 'cascade' end as deletion) as i
    cross join lateral (select owner, epoch from placement_unit where id = a.unit offset 0) as u
 ), marked as (
-  update application a set deletion = k.deletion, deleted_at = coalesce(a.deleted_at, $4) from known k where a.id = k.id and k.is_news
+  update application a set deletion = k.deletion, deleted_at = coalesce(a.deleted_at, $4) from known k where a.id = k.id and k.is_change
 ), waiting as (
   select o.id from (select id from known where is_first order by id) as k
    cross join lateral (select id from operation where subject = k.id and kind = 'apply-application' and state <> 'Completed' for no key update) as o
@@ -39,10 +39,10 @@ with known as materialized (
    where is_first and (select count(*) from waiting) >= 0
    order by id
   on conflict (subject, kind) where state <> 'Completed' do nothing
-), hints as materialized (
-  select count(pg_notify('argosy', 'application:' || id)) as sent from known where is_news
+), notifications as materialized (
+  select count(pg_notify('argosy', 'application:' || id)) as sent from known where is_change
 )
-select k.id, k.epoch = 0 as is_nowhere from known k cross join hints`,
+select k.id, k.epoch = 0 as is_nowhere from known k cross join notifications`,
 };
 
 interface Marked {

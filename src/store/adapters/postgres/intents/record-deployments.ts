@@ -64,7 +64,7 @@ with ended as materialized (
   select * from (
     select id, 'application', owner, unit, revision, epoch from changed
     union all
-    select unit, kind, owner, unit, unit_revision + 1, epoch from touched cross join unnest(array['account', 'project', 'register']) as k (kind) where is_raised
+    select unit, kind, owner, unit, unit_revision + 1, epoch from touched cross join unnest(array['account', 'owner-binding', 'project']) as k (kind) where is_raised
   ) as o (subject, kind, instance, unit, revision, epoch)
    where instance is not null
    order by subject, kind, instance
@@ -78,13 +78,13 @@ with ended as materialized (
   on conflict (subject, kind) where state <> 'Completed'
   do update set instance = excluded.instance, state = excluded.state, revision = excluded.revision, updated_at = excluded.updated_at,
                 deadline = excluded.deadline, message = excluded.message, is_trouble = false
-), hints as materialized (
-  select count(pg_notify('argosy', h.hint)) as sent
+), notifications as materialized (
+  select count(pg_notify('argosy', n.notification)) as sent
     from (select 'application:' || id from changed where owner is not null
            union all
-          select 'unit:' || unit from touched where owner is null or is_raised) as h (hint)
+          select 'unit:' || unit from touched where owner is null or is_raised) as n (notification)
 )
-select uid, id as application, is_created, is_deleted, is_changed from known cross join hints
+select uid, id as application, is_created, is_deleted, is_changed from known cross join notifications
  union all
 select uid, id, false, true, false from ended`,
 };

@@ -24,8 +24,8 @@ with marked as (
    where a.workspace = m.id and a.deletion = 'cascade' and a.environment is null
   returning a.id
 )
-select count(pg_notify('argosy', h.hint)) as sent
-  from (select 'unit:' || u.id from placement_unit u join marked m on u.workspace = m.id union all select 'application:' || id from released) as h (hint)`,
+select count(pg_notify('argosy', n.notification)) as sent
+  from (select 'unit:' || u.id from placement_unit u join marked m on u.workspace = m.id union all select 'application:' || id from released) as n (notification)`,
 };
 
 export async function recordWorkspaceEnds(database: Database, ids: readonly WorkspaceId[], signal: AbortSignal): Promise<void> {

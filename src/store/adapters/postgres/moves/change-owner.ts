@@ -32,7 +32,7 @@ with placed as (
   insert into unit_move (epoch, unit, class, from_instance, to_instance, reason, plan, at)
   select epoch, id, class, $5, $1, $14, coalesce($15, ''), $7 from placed
 )
-select sent from hints`,
+select sent from notifications`,
 };
 
 /** The source keeps the unit under an epoch that is newer than the move's. */
@@ -44,7 +44,7 @@ with placed as (
    where id = $2 and owner = $1 and epoch = $3 and phase = 'MOVING' and epoch < $4 and owner <> $5
   returning id, owner, epoch, desired_revision
 ), ${PLACED_UNITS}
-select sent from hints`,
+select sent from notifications`,
 };
 
 /** The target owns the unit of a move, which the caller holds the locks of. */

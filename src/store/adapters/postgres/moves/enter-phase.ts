@@ -26,8 +26,8 @@ const FREE_UNIT: Statement = {
 with freed as (
   update placement_unit set phase = 'IDLE', row_version = row_version + 1 where id = $1 and phase = 'MOVING' returning id
 )
-select count(pg_notify('argosy', h.hint)) as sent
-  from (select 'unit:' || id from freed union all select 'application:' || a.id from freed f join application a on a.unit = f.id) as h (hint)`,
+select count(pg_notify('argosy', n.notification)) as sent
+  from (select 'unit:' || id from freed union all select 'application:' || a.id from freed f join application a on a.unit = f.id) as n (notification)`,
 };
 
 type Entering = Omit<MoveAdvance, "from"> & { readonly to: MovePhase };

@@ -18,7 +18,7 @@ with ${HELD}, unit as materialized (
    where u.id = n.id and ${FITS}
   returning u.id, u.owner, u.epoch, u.desired_revision
 ), ${PLACED_UNITS}
-select (select count(*) from unit) as candidates, (select epoch from placed) as epoch from hints`,
+select (select count(*) from unit) as candidates, (select epoch from placed) as epoch from notifications`,
 };
 
 interface Row {

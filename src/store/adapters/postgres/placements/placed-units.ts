@@ -7,7 +7,7 @@ import { DECISION_COLUMNS } from "../decisions.ts";
  * statement of its own: the next one then sees what those who held them before have done.
  */
 const LOCK: Statement = {
-  name: "lock_seat",
+  name: "lock_instance_and_unit",
   text: "select i.state from instance i cross join placement_unit u where i.id = $1 and u.id = $2 for no key update of i, u",
 };
 
@@ -66,7 +66,7 @@ export const PLACED_UNITS = `wanted as materialized (
   select * from (
     select id, 'application', owner, unit, desired_revision, epoch from wanted
     union all
-    select p.id, k.kind, p.owner, p.id, p.desired_revision, p.epoch from placed p cross join unnest(array['account', 'project', 'register']) as k (kind)
+    select p.id, k.kind, p.owner, p.id, p.desired_revision, p.epoch from placed p cross join unnest(array['account', 'owner-binding', 'project']) as k (kind)
   ) as o (subject, kind, instance, unit, desired_revision, epoch)
    order by subject, kind, instance
   on conflict (subject, kind, instance)
@@ -82,6 +82,6 @@ export const PLACED_UNITS = `wanted as materialized (
 ), journal as (
   insert into decision (${DECISION_COLUMNS})
   select $6, $7, $8, $9, $10, $11, $12::json from placed
-), hints as materialized (
-  select count(pg_notify('argosy', h.hint)) as sent from (select 'unit:' || id from placed union all select 'application:' || id from wanted) as h (hint)
+), notifications as materialized (
+  select count(pg_notify('argosy', n.notification)) as sent from (select 'unit:' || id from placed union all select 'application:' || id from wanted) as n (notification)
 )`;

@@ -33,7 +33,7 @@ with ${HELD}, unit as materialized (
 ), log as (
   insert into unit_move (epoch, unit, class, from_instance, to_instance, reason, plan, at) select epoch, id, class, $14, $1, $15, $16, $17 from placed
 )
-select (select count(*) from unit) as candidates, (select bool_or(is_deployed) from unit) as is_deployed, (select epoch from placed) as epoch from hints`,
+select (select count(*) from unit) as candidates, (select bool_or(is_deployed) from unit) as is_deployed, (select epoch from placed) as epoch from notifications`,
 };
 
 interface Row {

@@ -53,9 +53,9 @@ with doomed as materialized (
 ), gone as (
   delete from application a using doomed d where a.id = d.id
 )
-select count(pg_notify('argosy', h.hint)) as sent
+select count(pg_notify('argosy', n.notification)) as sent
   from (select 'status:' || id from doomed union all select 'unit:' || unit from raised
-        union all select 'sync-run:' || r.uid from doomed d join sync_run r on r.application = d.id where ${UNFINISHED}) as h (hint)`,
+        union all select 'sync-run:' || r.uid from doomed d join sync_run r on r.application = d.id where ${UNFINISHED}) as n (notification)`,
 };
 
 export async function forgetApplications(

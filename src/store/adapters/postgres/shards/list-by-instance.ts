@@ -47,7 +47,7 @@ const LAGGING: Statement = {
   limit $2)
 union all
 (select b.id, false
-   from (select subject as id from shard_object where instance = $1 and kind in ('account', 'project', 'register') and applied_revision < desired_revision
+   from (select subject as id from shard_object where instance = $1 and kind in ('account', 'owner-binding', 'project') and applied_revision < desired_revision
           union
          select u.id from placement_unit u join workspace w on w.id = u.workspace where w.state = 'deleting' and u.owner = $1) as b
   order by id

@@ -21,7 +21,7 @@ with input as materialized (
         and (blockage::text is distinct from i.blockage::text
              or exists (select from operation o where o.subject = i.subject and o.state <> 'Completed' and o.message <> i.message))
         for no key update) as s
-), told as (
+), reported as (
   update application_status s set blockage = n.blockage, view_revision = s.view_revision + 1 from seen n where s.application = n.application
 ), open as materialized (
   select o.id, i.state, i.attempts, i.message

@@ -46,8 +46,8 @@ const LOOSE: Statement = {
 };
 
 /** A part whose number of applications changes is another unit to whoever decided about it. */
-const REHOME: Statement = {
-  name: "rehome_applications",
+const REASSIGN: Statement = {
+  name: "reassign_applications",
   text: `
 with moved as (
   update application a set unit = u.id
@@ -101,7 +101,7 @@ export function commitSplit(
       const [workspace] = await lockWorkspaces(run, [workspaceId]);
       if (workspace?.state !== "active" || !isAsSeen(await run<SeenRow>(SEEN, [workspaceId]), change)) return false;
       await run(RECORD, recordValues(change, { clock, ids }));
-      await rehome(run, change);
+      await reassign(run, change);
       await run(RECKON, [workspaceId, parts, LOAD_PER_APPLICATION]);
       await run(FORGET, [workspaceId]);
       return true;
@@ -125,12 +125,12 @@ function recordValues(change: SplitChange, { clock, ids }: { readonly clock: Clo
   return [...head, ...dealt, ...units, ...journal];
 }
 
-async function rehome(run: Run, { workspaceId, deal }: SplitChange): Promise<void> {
+async function reassign(run: Run, { workspaceId, deal }: SplitChange): Promise<void> {
   const loose = await run<LooseRow>(LOOSE, [workspaceId]);
   const moves = loose.flatMap(({ id, part, destination }) => {
     const key = bucketKeys(destination).find((each) => deal[each] !== undefined);
     const to = key === undefined ? part : (deal[key] as number);
     return to === part ? [] : [{ id, to }];
   });
-  if (moves.length > 0) await run(REHOME, [workspaceId, texts(moves.map(({ id }) => id)), numbers(moves.map(({ to }) => to))]);
+  if (moves.length > 0) await run(REASSIGN, [workspaceId, texts(moves.map(({ id }) => id)), numbers(moves.map(({ to }) => to))]);
 }

@@ -25,9 +25,9 @@ with locked as materialized (
     from locked l where l.uid = r.uid
   returning r.uid, r.application, r.finished_at
 )
-select pg_notify('argosy', h.hint)
+select pg_notify('argosy', n.notification)
   from (select 'sync-run:' || uid from written
-        union all select distinct 'sync-queue:' || application from written where finished_at is not null) as h (hint)`,
+        union all select distinct 'sync-queue:' || application from written where finished_at is not null) as n (notification)`,
 };
 
 const PUBLISHED: Statement = {

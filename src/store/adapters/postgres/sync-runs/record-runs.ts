@@ -22,8 +22,8 @@ with input as materialized (
      and not exists (select from application b where b.id = r.application and b.deleted_at is null)
   returning r.uid, r.application
 )
-select pg_notify('argosy', h.hint)
-  from (select 'sync-run:' || uid from written union all select distinct 'sync-queue:' || application from written where application is not null) as h (hint)`,
+select pg_notify('argosy', n.notification)
+  from (select 'sync-run:' || uid from written union all select distinct 'sync-queue:' || application from written where application is not null) as n (notification)`,
 };
 
 /** Whether an instance holds the application of a run `r`. */
@@ -45,8 +45,8 @@ with locked as materialized (
     from locked l where l.uid = r.uid
   returning r.uid, r.application
 )
-select pg_notify('argosy', h.hint)
-  from (select 'sync-run:' || uid from written union all select distinct 'sync-queue:' || application from written where application is not null) as h (hint)`,
+select pg_notify('argosy', n.notification)
+  from (select 'sync-run:' || uid from written union all select distinct 'sync-queue:' || application from written where application is not null) as n (notification)`,
 };
 
 const GIVE_UP: Statement = {
