@@ -10,11 +10,11 @@ import type { ShardStore, UnitWithOwner } from "../../store/shard/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { createDeletionTimeouts } from "../applications/deletion-timeouts.ts";
+import type { Intake } from "../applications/take-in-applications.ts";
 import type { ObjectWriter } from "../apply-object.ts";
 import type { Host } from "../find-hosts.ts";
 import type { Requests } from "../keys.ts";
 import type { ApiCluster, ManagedObjects } from "../port.ts";
-import type { Intake } from "../read-and-record-rows.ts";
 
 /** Applications that nobody wants where they stand. */
 export interface Orphans {
