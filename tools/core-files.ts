@@ -26,7 +26,7 @@ export function isCoreFile(path: string): boolean {
   return core.test(path);
 }
 
-/** The room a file of `src/` belongs to: the first folder below it, or the file itself. */
+/** The module that a file of `src/` belongs to: the first folder below it, or the file itself. */
 export function moduleOf(path: string): string {
   return path.split("/")[1] ?? path;
 }

@@ -13,7 +13,7 @@ import { APPLICATIONS, ENGINE_SECRETS, PROJECTS, ROLE_BINDINGS } from "./adapter
 import { createApplicationRows } from "./applications/application-rows.ts";
 import { createApplyApplication } from "./applications/apply-application.ts";
 import { createPacing } from "./applications/pace-applications.ts";
-import { createWaitForPrerequisites } from "./applications/take-in-applications.ts";
+import { createWaitForPrerequisites } from "./applications/read-applications.ts";
 import { createObjectWriter } from "./apply-object.ts";
 import { createHosts } from "./find-hosts.ts";
 import { createApplyInstance } from "./instances/apply-instance.ts";

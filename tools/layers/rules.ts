@@ -53,9 +53,9 @@ const between: readonly IRegularForbiddenRuleType[] = [
   rule("core-imports-no-node", production(CORE, ["^src/domain/hash\\.ts$"]), { dependencyTypes: ["core"] }, "core files are pure"),
   rule(
     "core-imports-no-packages",
-    production(CORE, ["/schema\\.ts$", "^src/scheduler/hash-ring\\.ts$"]),
+    production(CORE, ["/schema\\.ts$", "^src/scheduler/hash-ring\\.ts$", "/kubernetes-types\\.ts$"]),
     { path: PACKAGES },
-    "core files import no package but zod in schema.ts and the ring in hash-ring.ts",
+    "core files import no package but zod in schema.ts, the ring in hash-ring.ts and types in kubernetes-types.ts",
   ),
   rule(
     "ports-know-the-domain",
@@ -63,7 +63,12 @@ const between: readonly IRegularForbiddenRuleType[] = [
     { pathNot: "^src/(domain|shard)/|^src/$1(/|/.+/)port\\.ts$" },
     "a port names domain types only",
   ),
-  rule("ports-import-types", production("/port\\.ts$"), { dependencyTypesNot: ["type-only"] }, "a port holds types: write `import type`"),
+  rule(
+    "ports-import-types",
+    production("/(port|kubernetes-types)\\.ts$"),
+    { dependencyTypesNot: ["type-only"] },
+    "a port holds types, and so does kubernetes-types.ts: write `import type`",
+  ),
   rule(
     "modules-meet-at-ports",
     production("^src/([^/]+)/", [TOP, "^src/simulation/"]),

@@ -17,7 +17,7 @@ import type { Progress } from "../report-progress.ts";
 import { waits } from "../trouble.ts";
 import { createDeletionTimeouts } from "./deletion-timeouts.ts";
 import type { Pacing } from "./pace-applications.ts";
-import type { WaitForPrerequisites } from "./take-in-applications.ts";
+import type { WaitForPrerequisites } from "./read-applications.ts";
 
 export interface ApplyApplicationDeps {
   readonly rows: Pick<Rows, "readApplication" | "acknowledge" | "forget">;

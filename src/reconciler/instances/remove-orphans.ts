@@ -10,7 +10,7 @@ import type { ShardStore, UnitWithOwner } from "../../store/shard/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { createDeletionTimeouts } from "../applications/deletion-timeouts.ts";
-import type { Intake } from "../applications/take-in-applications.ts";
+import type { Intake } from "../applications/read-applications.ts";
 import type { ObjectWriter } from "../apply-object.ts";
 import type { Host } from "../find-hosts.ts";
 import type { Requests } from "../keys.ts";

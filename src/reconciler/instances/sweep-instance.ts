@@ -2,7 +2,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { ShardStore } from "../../store/shard/port.ts";
 import type { SyncRunStore } from "../../store/sync-run/port.ts";
-import type { Intake } from "../applications/take-in-applications.ts";
+import type { Intake } from "../applications/read-applications.ts";
 import type { Host } from "../find-hosts.ts";
 import type { Requests } from "../keys.ts";
 import type { Leftovers, Orphans } from "./remove-orphans.ts";
