@@ -133,7 +133,13 @@ describe("a user's first week", () => {
       (found) => found !== undefined && found.metadata.name !== before?.metadata.name,
     );
     await workspace.settled("again");
-    expect((await workspace.configMap("again"))?.data).toEqual({ life: "second" });
+    // A last sync of the old Application may have written its own once more: the new one corrects that.
+    const again = await until(
+      "the new deployment's object, with nobody left to change it",
+      () => workspace.configMap("again"),
+      (found) => found?.data?.["life"] === "second",
+    );
+    expect(again?.data).toEqual({ life: "second" });
   });
 
   it("shows a condition for a path that does not exist, and recovers when it does", async () => {
