@@ -14,7 +14,7 @@ const EACH = IS_LONG ? 30 : 20;
 /** P6 promises a minute. The time is printed and not checked, because machines that run tests are busy. */
 const BUSY_MS = 300_000;
 /** How long nothing may be written while nothing happens: longer than every timer except the daily ones. */
-const QUIET_MS = IS_LONG ? 130_000 : 65_000;
+const QUIET_MS = 130_000;
 
 /** Time for the leftovers of other stories to be cleaned up, with pauses of minutes. */
 const GUARD_MS = 6 * QUIET_MS;
@@ -71,7 +71,8 @@ describe("a killed control plane", () => {
     await allReady(world);
   });
 
-  it("leaves no trace once all are back: with nothing to do, no control plane writes anything", async () => {
+  // In short runs a contract test of the reconciler says that nothing is written where nothing has changed.
+  it.runIf(IS_LONG)("leaves no trace once all are back: with nothing to do, no control plane writes anything", async () => {
     await allReady(world);
     let last = { counts: await writes(), atMs: performance.now(), moved: [] as readonly string[] };
     const startedAtMs = last.atMs;
