@@ -1,20 +1,20 @@
 import type { Baseline, Signals } from "../domain/health.ts";
 
-/** Shorter times are counted as this one, in s. Measured: 0.016 to 0.023 on a healthy instance of small applications. */
+/** Shorter times count as this one, in s. Measured: 0.016 to 0.023 on a healthy instance of small applications. */
 const SHORTEST_S = 0.02;
 /**
- * By which share one probe changes a baseline that is known. It follows the median of days: a morning's trouble does
- * not become usual.
+ * By which share one probe changes a baseline, from the 250th probe on. 350 probes that are all above it, or all below,
+ * change it two-fold; with the default period they take an hour and a half.
  */
 const STEP = 0.002;
-/** How many probes a baseline needs before anything is compared with it. */
+/** How many probes a baseline needs before measurements are compared with it. */
 const LEARNT = 20;
 
 /**
- * The usual time of a comparison on an instance, after one more probe: a running median that takes a small step
- * towards each measurement (frugal streaming, Ma, Muthukrishnan and Sandler 2013), larger steps at first. Once known,
- * 350 probes on one side change it two-fold. Nothing is learnt while anything waits, or from a controller that has
- * just started.
+ * How long a comparison usually takes on an instance, after one more probe. It is a running median: it takes a small step
+ * towards each measurement, and larger steps at first (frugal streaming, Ma, Muthukrishnan and Sandler 2013). The
+ * baseline stays as it was where there is no measurement, while comparisons or canaries wait, and in a controller's first
+ * `graceMs`. A controller of unknown uptime counts as just started; of the other signals, an unknown one counts as calm.
  */
 export function nextBaseline(before: Baseline | undefined, signals: Signals, graceMs: number): Baseline | undefined {
   const { reconcileS, uptimeS = 0, queueWaitS = 0, canaryS = 0, waitingOver10 = 0 } = signals;
@@ -26,7 +26,10 @@ export function nextBaseline(before: Baseline | undefined, signals: Signals, gra
   return { reconcileS: Math.max(SHORTEST_S, moved), observations: before.observations + 1 };
 }
 
-/** How many times as long as usual comparisons took. `undefined` while the usual time is not known. */
+/**
+ * By which factor comparisons took longer than usual. `undefined`: too few probes have gone into the baseline, or nothing
+ * was measured.
+ */
 export function ratioToBaseline(baseline: Baseline | undefined, { reconcileS }: Signals): number | undefined {
   return baseline === undefined || baseline.observations < LEARNT || reconcileS === undefined
     ? undefined

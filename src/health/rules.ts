@@ -1,28 +1,31 @@
 import type { Component, HealthCause, SignalName, Signals, VerdictState } from "../domain/health.ts";
 
-/** What verdicts depend on besides the samples. */
+/** The settings that verdicts depend on, besides the samples. */
 export interface HealthSettings {
   /** How long a controller may be slow after its start, in ms. */
   readonly graceMs: number;
-  /** How long an instance must be overloaded before it is called that, in ms. */
+  /** How long comparisons must wait before an instance is called overloaded, in ms. Syncs: twice as long. */
   readonly overloadMs: number;
-  /** Argo CD's own time between two comparisons of an application, and the largest random addition to it, in s. */
+  /** How often Argo CD compares an application by itself, in s. */
   readonly resyncS: number;
+  /** The largest random time that Argo CD adds to `resyncS`, in s. */
   readonly jitterS: number;
 }
 
-/** What a window of samples has to show for a verdict. */
+/** A verdict, and what the samples have to show for it. */
 export interface Rule {
   readonly state: VerdictState;
   readonly cause: HealthCause;
   readonly component?: Component;
-  /** How long it must hold, in ms. */
+  /** How long the rule must hold before the verdict is given, in ms. 0: one sample is enough. */
   readonly persistMs: number;
-  /** How long the verdict stays after it has ceased to hold, in ms. */
+  /** How long the verdict stays after the rule has ceased to hold, in ms. */
   readonly clearMs: number;
-  /** Whether it holds for one sample. `undefined`: the sample does not tell. */
+  /** Whether the rule holds for one sample. `undefined`: the sample does not tell. */
   readonly holds: (signals: Signals) => boolean | undefined;
+  /** The signals that are recorded with the verdict. */
   readonly evidence: readonly SignalName[];
+  /** For people. */
   readonly text: string;
 }
 
@@ -30,6 +33,7 @@ const MINUTE_MS = 60_000;
 /** How long a kill for using too much memory counts, in s: long enough for the memory to fill up once more. */
 export const KILLED_S = 600;
 
+/** Whether one sample meets a condition. `undefined`: a value that it needs is not known. */
 type Test = (signals: Signals) => boolean | undefined;
 const above =
   (name: SignalName, bound: number): Test =>
@@ -43,7 +47,7 @@ const below =
     const value = signals[name];
     return value === undefined ? undefined : value < bound;
   };
-/** True if one of them is, false if all are, else `undefined`: an unknown value decides nothing. */
+/** True if one test is true, false if all are false, else `undefined`: a test that does not tell decides nothing. */
 const any =
   (...tests: readonly Test[]): Test =>
   (signals) => {
@@ -51,6 +55,7 @@ const any =
     if (results.includes(true)) return true;
     return results.every((result) => result === false) ? false : undefined;
   };
+/** False if one test is false, true if all are true, else `undefined`. */
 const all =
   (...tests: readonly Test[]): Test =>
   (signals) => {
@@ -58,40 +63,52 @@ const all =
     if (results.includes(false)) return false;
     return results.every((result) => result === true) ? true : undefined;
   };
-/** An unknown value counts as false. */
+/** True if the test is false or does not tell. Never `undefined`. */
 const not =
   (test: Test): Test =>
   (signals) =>
     test(signals) !== true;
+/** True only if the test is true; false if it does not tell. Never `undefined`. */
 const surely =
   (test: Test): Test =>
   (signals) =>
     test(signals) === true;
 
-/** How long a slow request to Git takes, in s. Healthy: 0.010 to 0.016, 0.04 in a burst. */
+/**
+ * Whether Git is slow: a request takes more than 1 s in the mean, and more than half of the repositories asked took longer
+ * than 1 s. Mean on a healthy instance: 0.010 to 0.016 s, 0.04 s in a burst.
+ */
 const slowGit = all(above("gitS", 1), above("gitSlowShare", 0.5));
 /**
- * Whether manifests are rendered: canaries are compared in time and without an error. A repo-server that gives no
- * metrics is not stuck then.
+ * Whether manifests are rendered: canaries are compared within 5 s and without an error. Without canaries: comparisons
+ * take less than 5 s, and no workspace has an application that cannot be compared. A repo-server that gives no metrics
+ * does not count as gone while manifests are rendered.
  */
 const rendering: Test = ({ canaryS, canaryErrors = 0, reconcileS, troubledUnits }) =>
   canaryS === undefined ? reconcileS !== undefined && reconcileS < 5 && troubledUnits === 0 : canaryS < 5 && canaryErrors === 0;
 /**
- * Without repo-servers every comparison takes 22 s, fails, and makes few requests to redis (0.05 to 0.25).
- * Comparisons of a controller that is short of CPU take longer than 16 s too, but make the usual number of requests.
+ * Whether comparisons give up because no repo-server answers. Each then takes 22 s, fails, and makes few requests to redis
+ * (0.05 to 0.25). On a controller that is short of CPU comparisons take longer than 16 s too, but make the usual number of
+ * requests.
  */
 const givingUp = all(above("reconcileOver16", 0.2), any(below("redisPerReconcile", 0.5), above("canaryErrors", 0)), not(slowGit));
 const repoServerGone = any(all(below("repoServerAnswers", 0.01), not(rendering)), givingUp);
 /**
- * Healthy: 0.8 to 4 requests to redis per comparison and no failures. Without redis: 0.01 requests, and 0.15 failures
- * per second.
+ * Whether redis does not serve the instance. Healthy: 0.8 to 4 requests to redis per comparison and no failures. Without
+ * redis: 0.01 requests per comparison, and 0.15 failures per second. Few requests alone do not show it while a
+ * repo-server is gone: comparisons make few then, too.
  */
 const redisGone = any(above("redisFailuresPerS", 0), all(below("redisPerReconcile", 0.2), not(repoServerGone)));
 
+// An overload shows in both: comparisons wait for their turn, and are slow. The rule for the cause `slow` has lower bounds of
+// its own.
 const waiting = any(above("waitingOver10", 0.5), above("queueDepth", 0));
 const slow = any(above("canaryS", 5), above("reconcileRatio", 20));
 
-/** The signals about each component's memory: the share in use, where the component reports it, and the latest kill. */
+/**
+ * The signals about each component's memory. `used`: the share of its limit in use, where the component reports it.
+ * `killed`: how long ago it was last killed for using too much.
+ */
 export const MEMORY: readonly { readonly component: Component; readonly used?: SignalName; readonly killed: SignalName }[] = [
   { component: "controller", used: "controllerMemory", killed: "controllerKilledS" },
   { component: "repo-server", used: "repoServerMemory", killed: "repoServerKilledS" },
@@ -99,9 +116,9 @@ export const MEMORY: readonly { readonly component: Component; readonly used?: S
 ];
 
 /**
- * Go keeps a heap below nine tenths of the limit (`GOMEMLIMIT`), and close below that while all is well. So only a
- * share that stays above them tells anything. A component that was killed for using too much memory works again after its
- * restart, and will be killed again.
+ * The rules about one component's memory. One holds for some time after the component was killed for using too much: it
+ * works again after its restart, but it will be killed again. The other holds while more than 0.95 of its limit is in use. A lower
+ * bound would tell nothing: Go keeps the heap below 0.9 of the limit (`GOMEMLIMIT`), but close to that while all is well.
  */
 function memoryRules({ component, used, killed }: (typeof MEMORY)[number]): readonly Rule[] {
   const degraded = { state: "degraded", cause: "memory", component, clearMs: MINUTE_MS } as const;
@@ -118,7 +135,10 @@ function memoryRules({ component, used, killed }: (typeof MEMORY)[number]): read
 }
 
 /**
- * All rules, in order of precedence: the first that holds gives the verdict, and causes come before their effects.
+ * All rules, in order of precedence: the first that has held for long enough gives the verdict, and causes come before their
+ * effects. `newApplications`: how many were added within the window. Comparisons wait while a burst of them is worked
+ * off, so the rule about that has to hold one second longer for each five. `before`: the cause of the last verdict.
+ *
  * Bounds, times and the noise of healthy instances were measured on Argo CD 3.5.7 with 700 applications, together
  * with each of the states that have to be distinguished; see ADR 0027.
  */
@@ -127,18 +147,20 @@ export function rulesOf(
   { newApplications, before }: { readonly newApplications: number; readonly before: HealthCause | undefined },
 ): readonly Rule[] {
   /**
-   * Within one round Argo CD compares something by itself. The newest comparison of many applications is never older
-   * than that.
+   * How old the newest comparison that Argo CD made by itself may be. In one round it should compare every application:
+   * resync time, largest random addition, and a minute more. A sample of 20 applications or more is judged by one round, a
+   * smaller one by two resyncs.
    */
   const [roundS, twoRoundsS] = [resyncS + jitterS + 60, 2 * resyncS + jitterS + 60];
   const newestIsOld = any(
     all(above("newestAgeS", roundS), above("sampledApplications", 19)),
     all(above("newestAgeS", twoRoundsS), above("sampledApplications", 0)),
   );
-  // Users can delay comparisons of their own applications. The passive canary is ours, so it decides.
+  // Users can delay comparisons of their own applications. Nobody delays the passive canary, the one that is never asked
+  // to refresh. So it decides where there is one.
   const comparesNothingByItself = any(all(newestIsOld, not(below("passiveAgeS", roundS))), above("passiveAgeS", twoRoundsS));
   const isSettled = all(any(above("uptimeS", graceMs / 1_000)), not(above("isChanging", 0)));
-  /** Once an instance is called slow, the bounds are lower: it must be clearly faster to be healthy again. Else it would flap. */
+  /** While an instance is called slow, that rule's bounds are lower: it must be clearly faster to be healthy again. Else it would flap. */
   const ease = before === "slow" ? 0.75 : 1;
   return [
     {
@@ -147,7 +169,7 @@ export function rulesOf(
       component: "controller",
       persistMs: 25_000,
       clearMs: MINUTE_MS,
-      // A canary that has waited for five seconds at first has waited for thirty by the end of `persistMs`.
+      // Five seconds are enough here: by the end of `persistMs` such a canary has waited for thirty.
       holds: all(below("controllerAnswers", 1), any(above("canaryS", 5), comparesNothingByItself)),
       evidence: ["controllerAnswers", "canaryS", "passiveAgeS", "newestAgeS"],
       text: "its controller stands still: it gives no answer, and what it was asked to refresh waits",
@@ -204,6 +226,7 @@ export function rulesOf(
     {
       state: "overloaded",
       cause: "queue",
+      // A canary that has waited for two minutes is enough: `overloadMs` does not count here.
       persistMs: 0,
       clearMs: MINUTE_MS,
       holds: all(surely(isSettled), above("canaryS", 120), above("queueDepth", 0), above("utilisation", 0.7)),

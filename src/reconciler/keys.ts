@@ -5,42 +5,54 @@ import type { ObservedApplication } from "../shard/parse-application.ts";
 import { applicationOf, differsInReport, differsInRequest, holderOf, unitOf } from "../shard/parse-application.ts";
 import { differsInRun } from "../shard/parse-sync.ts";
 
-/** Asks for one run of a key's work. A key that waits already is not added twice. `unit`: whose turn it is, if that is known. `afterMs`: default 0. */
+/**
+ * Puts keys into the reconciler's queues: each asks for one run of that key's work. A key that waits already is not added twice.
+ * `unit`: keys take turns by unit; absent, the unit is not known. `afterMs`: how long the key waits first, in ms; default 0.
+ */
 export interface Requests {
   requestApplication(id: ApplicationId, unit?: UnitId, afterMs?: number): void;
   requestUnit(id: UnitId): void;
-  /** Asks for a unit of which nothing is known to be wrong; whoever asks for it meanwhile does not wait for that. */
+  /** Queues a unit of which nothing is known to be wrong, to be compared. A `requestUnit` meanwhile does not wait for `afterMs`. */
   reviewUnit(id: UnitId, afterMs: number): void;
-  /** Asks for the syncs that users want of an application. */
+  /** Queues the sync runs that users have requested for an application. */
   requestSync(id: ApplicationId, unit?: UnitId): void;
   requestInstance(id: InstanceId): void;
-  /** `key`: see `statusKey`. */
+  /** Queues an Application's status, to be recorded. `key`: see `statusKey`. */
   requestStatus(key: string, unit?: UnitId): void;
-  /** Asks which instances are ours, and then for each of them. */
+  /** Queues the fleet's one key. Its work reads which instances this process works on, and queues each of them. */
   requestFleet(): void;
+  /** Queues the report that somebody else changed the unit's owner binding and that it was put back. */
   requestRepairReport(id: UnitId): void;
 }
 
-/** The key under which an Application's status is recorded. */
+/** The queue key for recording the status of the Application at this place on an engine cluster. */
 export function statusKey(cluster: string, at: ObjectAt): string {
   return `${cluster}|${at.namespace}|${at.name}`;
 }
 
-/** What `statusKey` was made of. */
+/** The cluster and place that a `statusKey` was made of. */
 export function parseStatusKey(key: string): { readonly cluster: string; readonly at: ObjectAt } {
   const [cluster = "", namespace = "", name = ""] = key.split("|");
   return { cluster, at: { namespace, name } };
 }
 
-/** Which keys a change of an Application makes worth reconciling. */
+/** Which keys to queue after a change of an Application. */
 export interface ApplicationRoute {
   readonly applications: readonly { readonly id: ApplicationId; readonly unit: UnitId | undefined }[];
+  /** Whether to queue its status. */
   readonly isReport: boolean;
-  /** Applications whose runs of syncs may go on. */
+  /** Applications whose sync runs may go on. */
   readonly syncs: ApplicationRoute["applications"];
 }
 
-/** Whom a changed Application concerns: those named by its labels, before and after, and the status if it reports anew. */
+/**
+ * Decides which keys to queue after a change of an Application.
+ *
+ * - The applications that its labels name, before and after the change: if it may differ from what we want, or if there is
+ *   something to do about an automated sync. What Argo CD reports does not matter for this.
+ * - Its status: if Argo CD reports something new, or the Application is gone.
+ * - Its sync runs: see `syncsOf`.
+ */
 export function routeApplication(change: ObjectChange<ObservedApplication>): ApplicationRoute {
   const sides = sidesOf(change);
   const isRequest = change.kind === "delete" || differsInRequest(change.before, change.now) || isSyncDue(change.now);
@@ -52,18 +64,22 @@ export function routeApplication(change: ObjectChange<ObservedApplication>): App
   };
 }
 
+/** The application, if one of our sync runs has changed, or if a sync has ended for which the next run may have waited. */
 function syncsOf(change: ObjectChange<ObservedApplication>): ApplicationRoute["syncs"] {
   if (change.kind === "delete" || !(differsInRun(change.before?.sync, change.now.sync) || makesPlace(change.before, change.now))) return [];
   const id = applicationOf(change.now);
   return id === undefined ? [] : [{ id, unit: unitOf(change.now) }];
 }
 
-/** Whether a sync has ended of an Application whose syncs are asked for: the next one may begin. */
+/** Whether a sync, whoever asked for it, has ended on an Application that does not sync by itself: the next run may begin. */
 function makesPlace(before: ObservedApplication | undefined, { isAutomated, sync }: ObservedApplication): boolean {
   return !isAutomated && sync.operation === undefined && before?.sync.operation !== undefined;
 }
 
-/** Whom a change of any other object concerns: the units it was made for, else the instances. */
+/**
+ * Decides which keys to queue after a change of any other object: the unit that its labels name or, where they name no unit,
+ * the instance. Labels before and after the change count.
+ */
 export function routeObject(change: ObjectChange<ObservedObject>): {
   readonly units: readonly UnitId[];
   readonly instances: readonly InstanceId[];
@@ -79,6 +95,7 @@ export function routeObject(change: ObjectChange<ObservedObject>): {
   return { units: [...units], instances: [...instances] };
 }
 
+/** The object before the change and after it, as far as it was there. */
 function sidesOf<T>(change: ObjectChange<T>): readonly T[] {
   if (change.kind === "delete") return [change.before];
   return change.before === undefined ? [change.now] : [change.before, change.now];

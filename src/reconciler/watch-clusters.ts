@@ -9,11 +9,11 @@ import { type Requests, routeApplication, routeObject, statusKey } from "./keys.
 import type { ApiCluster, EngineShard, Engines, ManagedObjects } from "./port.ts";
 
 /**
- * Turns changes that the clusters' watches report into keys of the reconciler's queues. It only decides whom a change
- * concerns.
+ * Watches the engine clusters of this process's instances, and queues the keys that a change there concerns. It takes
+ * nothing else from a change. The API cluster is watched by `followApiCluster`.
  */
 export interface ClusterWatch {
-  /** Watched engine clusters, by name. */
+  /** Watched engine clusters, by name. A cluster stays here when the last of our instances has left it. */
   readonly watched: ReadonlyMap<string, EngineShard>;
   /**
    * Reads which instances this process works on, watches their engine clusters, and queues each instance. A cluster
@@ -22,7 +22,7 @@ export interface ClusterWatch {
   observeFleet(signal: AbortSignal): Promise<void>;
   /** Queues the status of every Application on the watched clusters. */
   recheckStatuses(): void;
-  /** Stops following the engine clusters. */
+  /** Ends the subscriptions to the engine clusters. */
   stop(): void;
 }
 
@@ -37,7 +37,7 @@ export interface ClusterWatchDeps {
   readonly log: Log;
 }
 
-/** Creates the watch of one reconciler. It follows nothing before the first `observeFleet`. */
+/** Creates the watch of one reconciler. It watches no cluster before the first `observeFleet`. */
 export function createClusterWatch(deps: ClusterWatchDeps): ClusterWatch {
   const { hosts, requests, log } = deps;
   const watched = new Map<string, EngineShard>();
@@ -68,7 +68,8 @@ export function createClusterWatch(deps: ClusterWatchDeps): ClusterWatch {
       followEngine(deps, engine),
       engine.onReturn(() => revisit(engine)),
     );
-    // This wait fails only when the reconciler stops.
+    // Changes of the first list may have been reported before this subscription. The wait fails only when the reconciler,
+    // or the cluster's watch, stops.
     void engine.synced(deps.signal).then(
       () => recheck(engine),
       () => undefined,
@@ -91,8 +92,8 @@ export function createClusterWatch(deps: ClusterWatchDeps): ClusterWatch {
 type FollowDeps = Pick<ClusterWatchDeps, "requests" | "partition">;
 
 /**
- * Queues units and instances when what they may do on the API cluster changes: accounts, bindings, roles, tokens.
- * Returns what ends that.
+ * Queues the units and instances concerned when objects on the API cluster change that give instances their rights there:
+ * accounts, RoleBindings, roles, ClusterRoleBindings (`readers`) and tokens. Returns a function that ends this.
  */
 export function followApiCluster(deps: FollowDeps, { accounts, bindings, roles, readers, tokens, isSynced }: ApiCluster): () => void {
   const ends = [
@@ -113,7 +114,10 @@ function followEngine(deps: FollowDeps, engine: EngineShard): () => void {
   return () => ends.forEach((end) => end());
 }
 
-/** Before everything is listed, Applications are not queued, for the reason at `followObjects`; syncs and statuses are. */
+/**
+ * Queues what a changed Application concerns. Until everything is listed, syncs and statuses are queued but applications are
+ * not; `followObjects` says why.
+ */
 function followApplications({ requests, partition }: FollowDeps, engine: EngineShard): () => void {
   return engine.applications.subscribe((change) => {
     if (!isMine(partition, change)) return;
@@ -124,7 +128,7 @@ function followApplications({ requests, partition }: FollowDeps, engine: EngineS
   });
 }
 
-/** When a change is worth queueing somebody. */
+/** When a change leads to a key in a queue. */
 interface Notifications<T> {
   /** Whether all objects of the cluster are listed. */
   readonly isSynced: () => boolean;
@@ -133,8 +137,8 @@ interface Notifications<T> {
 }
 
 /**
- * Queues the units or instances that a changed object concerns. Until everything is listed, changes are ignored: the
- * first list would report every object as a change, and the sweep that follows it compares them all at less cost.
+ * Queues the units or instances that a changed object concerns. Until everything is listed, changes are ignored. The first
+ * list would report every object as a change, and the sweep after it compares all of them at less cost.
  */
 function followObjects<T extends ObservedObject>(
   { requests, partition }: FollowDeps,
@@ -155,7 +159,7 @@ function isMine(partition: Partition, change: ObjectChange<ObservedObject>): boo
   return holder === undefined || partition.isMine(holder);
 }
 
-/** A token matters also where only its value was replaced. */
+/** Whether a token changed. Its value counts too: the cluster fills it in, so the content hash does not cover it. */
 function isNewToken(before: ObservedToken | undefined, now: ObservedToken): boolean {
   return before?.token !== now.token || differsInContent(before, now);
 }

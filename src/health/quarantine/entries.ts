@@ -9,17 +9,17 @@ import { type QuarantineEntry, quarantineEntry } from "./schema.ts";
 export type Quarantine = QuarantineEntry & { readonly at: Millis };
 
 /**
- * `done`: the workspace lives there alone. `given-up`: it stays where it is. `called-off`: a person decided otherwise
- * meanwhile.
+ * `done`: the workspace lives on its own instance, which takes no more workspaces. `given-up`: the quarantine ended without
+ * success. `called-off`: a person has unpinned the workspace.
  */
 export type QuarantineEnd = "done" | "given-up" | "called-off";
 
-/** The actor in the entries that a quarantine writes. */
+/** The actor of what Argosy does for an instance's health: of journal entries, pins, cordons, moves and drains. */
 export const HEALTH = "health";
 
 /**
- * Quarantines that have begun and not ended, from the journal's entries, oldest first; at the same moment, by id of
- * the source.
+ * Finds the quarantines that have begun and not ended in entries of the journal. An end belongs to the beginning with the
+ * same source and the same time. Sorted by that time, then by the source's id.
  */
 export function openQuarantines(entries: readonly Decision[]): readonly Quarantine[] {
   const ended = new Set(entries.flatMap(({ subject, details }) => (isEnd(details) ? [`${subject} ${Number(details["begunAt"])}`] : [])));
@@ -30,11 +30,12 @@ export function openQuarantines(entries: readonly Decision[]): readonly Quaranti
   return begun.filter(({ source, at }) => !ended.has(`${source} ${at}`)).toSorted((a, b) => a.at - b.at || (a.source < b.source ? -1 : 1));
 }
 
-/** Whether a journal entry says how a quarantine ended. The others say that one began. */
+/** Whether a journal entry says how a quarantine ended. Only such entries have an `outcome`. */
 export function isEnd(details: Decision["details"]): boolean {
   return details["outcome"] !== undefined;
 }
 
+/** The journal entry for the end of a quarantine. `openQuarantines` recognises what has ended by its source and `begunAt`. */
 export function endDecision({ at: begunAt, ...quarantine }: Quarantine, outcome: QuarantineEnd, text: string, at: Millis): Decision {
   return {
     at,
@@ -46,12 +47,12 @@ export function endDecision({ at: begunAt, ...quarantine }: Quarantine, outcome:
   };
 }
 
-/** The reason and cause with which the workspace's own instance is cordoned. */
+/** Why the workspace's own instance is cordoned: reason and cause, as they are recorded with the instance. */
 export function quarantined({ namespace, sourceName }: Quarantine): Because {
   return cordonedBy(HEALTH, `quarantine of ${namespace}, which took most of ${sourceName}`, { code: "QUARANTINE" });
 }
 
-/** Whether an instance is kept for one workspace. `argosy uncordon` ends that. */
+/** Whether an instance is cordoned for one workspace. `argosy uncordon` ends that. */
 export function isInQuarantine({ state, cause }: Pick<Instance, "state" | "cause">): boolean {
   return state === "CORDONED" && cause?.code === "QUARANTINE";
 }
@@ -66,11 +67,12 @@ export function pinOf({ sourceName }: Quarantine, target: Pick<Instance, "id">, 
   return { kind: "instance", instance: target.id, actor: HEALTH, reason: `quarantine: it took most of ${sourceName}`, at };
 }
 
-/** Whether a quarantine made a pin, and not a person. */
+/** Whether the pin is one that a quarantine made to this target. A person's pin is not. */
 export function isQuarantinesOwn(pin: Pin | undefined, target: Pick<Instance, "id"> | undefined): boolean {
   return pin?.kind === "instance" && pin.actor === HEALTH && pin.instance === target?.id;
 }
 
+/** The journal entry for a pin that was made or removed. Its `instance` is the target's name, where the pin has the id. */
 export function pinDecision(
   { workspaceId, namespace, target }: Quarantine,
   verdict: "PINNED" | "UNPINNED",

@@ -7,7 +7,9 @@ import { objectOf } from "./object.ts";
 interface ServiceContent {
   readonly name: string;
   readonly component: string;
+  /** Name of the workload whose pods it selects. */
   readonly pods: string;
+  /** Port numbers by port name. */
   readonly ports: Readonly<Record<string, number>>;
 }
 
@@ -17,6 +19,10 @@ const SERVICES: readonly ServiceContent[] = [
   { name: "argocd-metrics", component: "metrics", pods: CONTROLLER, ports: { metrics: PORTS.controllerMetrics } },
 ];
 
+/**
+ * Renders the Services of an instance. Components reach redis and repo-server through them. Argosy reads metrics from the
+ * pods themselves, not through these Services.
+ */
 export function renderServices(instance: ManifestIdentity): readonly EngineObject[] {
   return SERVICES.map(({ name, component, pods, ports }) => {
     const entries = Object.entries(ports).map(([port, number]) => ({ name: port, protocol: "TCP", port: number, targetPort: number }));

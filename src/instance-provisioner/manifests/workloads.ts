@@ -17,7 +17,7 @@ import {
 } from "./process-settings.ts";
 import { hasMutualTls } from "./version.ts";
 
-/** For each workload, the hash of everything its processes read only at their start. */
+/** For each workload, a hash of everything its processes read only at their start. A new hash replaces the workload's pods. */
 export type StartHashes = Readonly<Record<"redis" | "repoServer" | "controller", string>>;
 
 /** The workloads in the order in which they have to start: each needs those before it. */
@@ -29,7 +29,8 @@ function redis({ instance, release, resources }: ManifestParameters, settingsHas
   const bytes = parseQuantity(resources.redis.memory) ?? 0;
   const container: Omit<Container, "name"> = {
     image: release.redisImage,
-    // Every key can be computed again. So nothing is saved, and what does not fit is dropped.
+    // Redis is only a cache: Argo CD computes missing entries again. So nothing is saved to disk, and redis evicts what does
+    // not fit. The last argument holds an option and its value, as in Argo CD's own manifests; redis splits it.
     args: [
       "--save",
       "",
@@ -97,9 +98,10 @@ function repoServer(parameters: ManifestParameters, settingsHash: string): Engin
     configMapVolume("gpg-keys", "argocd-gpg-keys-cm"),
     emptyDir("gpg-keyring", "64Mi"),
     secretVolume(REPO_SERVER_TLS, ["tls.crt", "tls.key", "ca.crt"]),
-    // Only clients with a certificate of this authority are answered. The client's private key is with the controller alone.
+    // With mutual TLS, repo-server answers only clients with a certificate of this authority. Only the controller mounts the
+    // client's private key. For releases without mutual TLS the Secret is not created, and the volume is empty.
     secretVolume(REPO_SERVER_MTLS, ["client-ca.crt"]),
-    // For checkouts of all repositories.
+    // Holds the checkouts of all repositories.
     emptyDir("tmp", "20Gi"),
     emptyDir("helm-working-dir", "2Gi"),
     // Stays empty, because plugins run commands that a repository chooses.
@@ -123,6 +125,7 @@ function repoServer(parameters: ManifestParameters, settingsHash: string): Engin
   return objectOf(instance, { apiVersion: "apps/v1", kind: "Deployment", name: REPO_SERVER, component: "repo-server", spec });
 }
 
+/** Variables that are set directly, not from a config map. */
 function repoServerOnly(memory: string): readonly EnvVar[] {
   return [
     goMemoryLimit(memory),
@@ -164,9 +167,9 @@ function controller(parameters: ManifestParameters, settingsHash: string): Engin
     container,
     volumes,
   });
-  // Exactly one: the controller has no leader election, and a StatefulSet never runs two pods of one name.
-  // `Parallel`, because an ordered StatefulSet replaces a pod only once it is ready, and a pod with a wrong image
-  // never is.
+  // At most one pod: the controller has no leader election. Hence a StatefulSet, which never runs two pods of one name.
+  // `Parallel`: an ordered StatefulSet waits until a pod is ready before it replaces the pod, and a pod with a wrong image
+  // never gets ready. No Service has the name in `serviceName`: nothing needs a DNS name of the pod.
   const replicas = parameters.isHalted === true ? 0 : 1;
   const spec: SpecOf<"StatefulSet"> = {
     replicas,
@@ -178,12 +181,13 @@ function controller(parameters: ManifestParameters, settingsHash: string): Engin
   return objectOf(instance, { apiVersion: "apps/v1", kind: "StatefulSet", name: CONTROLLER, component: "application-controller", spec });
 }
 
+/** Variables that are set directly, not from a config map. */
 function controllerOnly(memory: string): readonly EnvVar[] {
   return [
     goMemoryLimit(memory),
     { name: "ARGOCD_CONTROLLER_REPLICAS", value: "1" },
     { name: "KUBECACHEDIR", value: "/tmp/kubecache" },
-    // An event for each refresh would be a write that nobody reads.
+    // No Kubernetes events: one for each refresh would be a write that nobody reads.
     { name: "ARGOCD_ENABLE_K8S_EVENT", value: "none" },
   ];
 }

@@ -17,17 +17,32 @@ export interface ApplyOwnerBindingDeps {
   readonly repairs: Pick<RepairReports, "add">;
 }
 
-/** Makes a unit's owner binding equal to `desired`. */
+/**
+ * Makes a unit's owner binding equal to `desired`, which was rendered from `row`. A binding that somebody else has changed is
+ * repaired and reported to SREs.
+ *
+ * @throws StaleError when newer rows than `row` were written, or the namespace is another one by now: read the rows again
+ * @throws GoneError when the namespace is being deleted or does not exist
+ */
 export type ApplyOwnerBinding = (row: DesiredUnit, desired: DesiredObject, signal: AbortSignal) => Promise<Settlement<ObservedBinding>>;
 
-/** Whoever forges the fence again and again is answered with the key's back-off. */
+/**
+ * How many forged fences one call overwrites. At the next one it throws, so that the key's back-off slows down somebody who
+ * forges them in a loop.
+ */
 const FORGERIES_AT_ONCE = 3;
 
-/** Returns what keeps owner bindings. Unlike all else that is ours they stand where others may write: what others did to one is reported. */
+/**
+ * Creates the function that applies owner bindings. They stand in users' namespaces, where others may write: somebody can
+ * edit one, delete it, or forge its fence (the epoch and revision in its annotations).
+ */
 export function createApplyOwnerBinding({ shards, writer, apiCluster, repairs }: ApplyOwnerBindingDeps): ApplyOwnerBinding {
   /**
-   * A fence is written after the row it stands for. So rows that are read after it was seen, and are not newer than ours, prove it forged.
-   * While the unit is being moved its own row is not newer yet: the move has taken the epoch that the fence may be of.
+   * Whether a fence newer than our row may be genuine, so that our row is outdated. Argosy writes rows first, and then objects
+   * with the fence of their row. So if the row, read again after the fence was seen, is not newer than ours, the fence is
+   * forged. There are two exceptions. While the unit is being moved, the fence may have the epoch that the move has taken and
+   * the row gets only at COMMIT. And the binding may be that of another unit, whose row is as new as the fence. A unit without
+   * a row counts as outdated too.
    */
   const areWeLate = async ({ id, epoch, desiredRevision }: PlacementUnit, seen: ObservedBinding, signal: AbortSignal): Promise<boolean> => {
     const now = (await shards.readUnit(id, signal))?.unit;
@@ -37,7 +52,10 @@ export function createApplyOwnerBinding({ shards, writer, apiCluster, repairs }:
     return isBorneOutBy(other, seen);
   };
 
-  /** A namespace may have ended and been made anew under its name. Nothing in it is ours then: it may be another user's. */
+  /**
+   * Throws when the namespace was deleted and another one of the same name was created, which may be another user's. The API
+   * server is not asked while the cache holds a binding with this unit's label. A missing namespace passes: the write fails.
+   */
   const checkNamespace = async ({ unit, workspace }: DesiredUnit, { at }: DesiredObject, signal: AbortSignal): Promise<void> => {
     const standing = apiCluster.bindings.get(at);
     if (standing !== undefined && unitOf(standing) === unit.id) return;
@@ -52,6 +70,7 @@ export function createApplyOwnerBinding({ shards, writer, apiCluster, repairs }:
     await checkNamespace(row, desired, signal);
     const seen: TamperingObservation[] = [];
     const forged = new Set<string>();
+    // Without its forged fence the binding seems older than ours, and is overwritten.
     const plan = (observed: ObservedBinding | undefined) => {
       const isForged = observed !== undefined && forged.has(observed.resourceVersion);
       const action = diffObject(desired, isForged ? { ...observed, epoch: undefined, revision: undefined } : observed);
@@ -79,7 +98,10 @@ export function createApplyOwnerBinding({ shards, writer, apiCluster, repairs }:
   };
 }
 
-/** Kubernetes deletes what is in a namespace before the namespace itself: the owner binding goes first, and cannot be put back. */
+/**
+ * Throws `GoneError` when Kubernetes refuses the write because the namespace is being deleted. Kubernetes deletes the content
+ * of a namespace before the namespace itself: the owner binding goes first, and cannot be created again.
+ */
 async function unlessEnding<T>({ workspace: { namespace } }: DesiredUnit, put: Promise<T>): Promise<T> {
   try {
     return await put;

@@ -19,7 +19,7 @@ export interface ClassPlanDeps extends Pick<PlanningDeps, "approval"> {
   readonly store: Pick<Store, "plans" | "loads" | "splits" | "health">;
   readonly planning: Pick<PlanRequests, "apply" | "followUp">;
   readonly draining: Pick<DrainRequests, "carryOn">;
-  /** Whether moves that relieve an instance with the verdict overloaded are carried out without a person. */
+  /** Whether moves away from an instance with the verdict overloaded are carried out without a person. */
   readonly relieves: boolean;
   /** Plans that were proposed, by class. */
   readonly proposed: Counter;
@@ -30,24 +30,34 @@ export interface ClassPlanDeps extends Pick<PlanningDeps, "approval"> {
 
 type Facts = Awaited<ReturnType<Store["plans"]["readFacts"]>>;
 
+/** How far back moves are read, in ms: the planner's circuit breaker counts those of the last day. */
 const DAY_MS = 24 * 60 * 60_000;
+/** How many of the class's newest plans are searched for one that proposes the same moves. */
 const PLANS_READ = 20;
 
 /**
- * Plans for one class from its current rows: finishes what was begun, records since when instances have been too full, splits workspaces
- * that are too large, and proposes what should move. Only moves that relieve an overloaded instance are carried out without a person.
+ * One planning cycle of a class of instances, from its current rows:
+ *
+ * 1. Carries on with exchanges and drains that have begun.
+ * 2. Records since when instances have been too full or overloaded.
+ * 3. Splits workspaces that are too large.
+ * 4. Plans what should move, and records the plan as a proposal.
+ * 5. Carries out the plan's moves away from overloaded instances, where `relieves` is set. All other moves of the plan wait
+ *    for a person.
  */
 export async function refreshPlan(deps: ClassPlanDeps, name: string, ringOf: RingSource, signal: AbortSignal): Promise<void> {
   const { store, planning, clock } = deps;
   await planning.followUp(name, SCHEDULER, signal);
   const at = clock.now();
   const facts = await carryOnDraining(deps, () => store.plans.readFacts(name, millis(at - DAY_MS), signal), signal);
+  // Verdicts on instances that are being relieved already are left out.
   const verdicts = unrelieved(await store.health.listVerdicts(signal), facts, at);
   const next = nextClassState(facts, assembleSnapshot(facts, at));
   const state = { ...next, overloadedSince: withVerdicts(next.overloadedSince, verdicts) };
   await store.loads.recordState(name, state as Facts["state"], signal);
   await splitLarge(deps, facts, at, signal);
   const made = makePlan({ ...facts, state }, { kind: "rebalance" }, { at, ringOf, approval: deps.approval });
+  // A unit without an instance needs no plan: the scheduler places it as soon as an instance has room.
   if (made.plan.moves.every(({ from }) => from === undefined)) return;
   const plan = await propose(
     deps,
@@ -57,7 +67,10 @@ export async function refreshPlan(deps: ClassPlanDeps, name: string, ringOf: Rin
   if (deps.relieves) await relieve(deps, plan, verdicts, signal);
 }
 
-/** Carries on with draining. Rows are read again after it, so that moves it began are not proposed once more. */
+/**
+ * Carries on with drains, and returns the facts to plan from. After a drain the rows are read again, so that moves it began
+ * are not proposed once more.
+ */
 async function carryOnDraining({ draining }: ClassPlanDeps, read: () => Promise<Facts>, signal: AbortSignal): Promise<Facts> {
   const before = await read();
   const leaving = before.instances.filter(({ state }) => state === "DRAINING");
@@ -65,7 +78,7 @@ async function carryOnDraining({ draining }: ClassPlanDeps, read: () => Promise<
   return leaving.length === 0 ? before : read();
 }
 
-/** Records the plan, unless the same moves are proposed already. Returns the plan that is recorded. */
+/** Records the plan, unless one with the same moves is recorded and has not expired. Returns the recorded one. */
 async function propose({ store, proposed, log }: ClassPlanDeps, fresh: StoredPlan, signal: AbortSignal): Promise<StoredPlan> {
   const standing = proposedOf(await store.plans.list({ class: fresh.class }, PLANS_READ, signal), fresh);
   if (standing !== undefined) return standing;
@@ -75,7 +88,7 @@ async function propose({ store, proposed, log }: ClassPlanDeps, fresh: StoredPla
   return fresh;
 }
 
-/** Carries out what relieves overloaded instances. All other moves of the plan wait for a person; an overload must not last until one comes. */
+/** Carries out the plan's moves away from overloaded instances: an overload must not last until a person comes. */
 async function relieve(
   { planning }: ClassPlanDeps,
   plan: StoredPlan,

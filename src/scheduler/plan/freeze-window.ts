@@ -1,6 +1,6 @@
 import { type Millis, millis } from "../../domain/clock.ts";
 
-/** A freeze that comes again and again: it begins by a cron schedule, in UTC, and lasts for `durationMs`. */
+/** A freeze that recurs: it begins at each time of a cron schedule, in UTC, and lasts `durationMs`. */
 export interface FreezeWindow {
   /** Cron's five fields: minute, hour, day of month, month, day of week (0 and 7 are Sunday). */
   readonly schedule: string;
@@ -9,8 +9,9 @@ export interface FreezeWindow {
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 24 * 60;
-/** A longer window is cut to this length. */
+/** A longer window is cut to this length: it bounds how far `frozenUntil` looks back, minute by minute. */
 const LONGEST_MINUTES = 31 * DAY_MINUTES;
+/** The least and the largest value of each of the five fields, in cron's order. */
 const RANGES: readonly Range[] = [
   [0, 59],
   [0, 23],
@@ -19,9 +20,13 @@ const RANGES: readonly Range[] = [
   [0, 7],
 ];
 
+/** The values that each of the five fields allows, in cron's order. Sunday is 0 or 7, or both. */
 export type Schedule = readonly ReadonlySet<number>[];
 
-/** Reads the five fields: `*`, numbers, ranges, lists and steps. `undefined`: it is not a schedule. */
+/**
+ * Parses the five fields: `*`, numbers, ranges, lists and steps, but no names of months or days. `undefined`: it is not a
+ * schedule.
+ */
 export function parseSchedule(text: string): Schedule | undefined {
   const fields = text.trim().split(/\s+/);
   if (fields.length !== RANGES.length) return undefined;
@@ -36,6 +41,7 @@ function parseField(field: string, range: Range): ReadonlySet<number> | undefine
   return parts.every((part) => part !== undefined) ? new Set(parts.flat()) : undefined;
 }
 
+/** One part of a list. A number with a step goes on to the end of the range: minutes `20/20` are 20 and 40. */
 function parsePart(part: string, [least, most]: Range): readonly number[] | undefined {
   const match = /^(?:\*|(\d+)(?:-(\d+))?)(?:\/(\d+))?$/.exec(part);
   if (match === null) return undefined;
@@ -48,7 +54,10 @@ function parsePart(part: string, [least, most]: Range): readonly number[] | unde
   return Array.from({ length: Math.floor((to - from) / by) + 1 }, (_, index) => from + index * by);
 }
 
-/** Until when the window that began last holds; `undefined` if none holds now, or if the schedule is invalid. */
+/**
+ * When the freeze that holds now ends. Where windows overlap, that is the end of the one that began last. `undefined`: none
+ * holds now, or the schedule is invalid.
+ */
 export function frozenUntil(window: FreezeWindow, now: Millis): Millis | undefined {
   const schedule = parseSchedule(window.schedule);
   if (schedule === undefined || !(window.durationMs > 0)) return undefined;
@@ -63,8 +72,9 @@ export function frozenUntil(window: FreezeWindow, now: Millis): Millis | undefin
 }
 
 /**
- * A schedule as expressions for a timer that knows only plain lists, and fires only when day of month and day of week both match. Where
- * cron is content with either of the two, there is one expression for each. Empty for an invalid schedule.
+ * The schedule as expressions for node-cron, which differs from cron in two ways. It reads some ranges and steps differently,
+ * so each field becomes a plain list. And it fires only if day of month and day of week both match. Where the schedule
+ * limits both, one of them is enough for cron: then there is one expression for each. Empty for an invalid schedule.
  */
 export function cronExpressions(text: string): readonly string[] {
   const schedule = parseSchedule(text);
@@ -75,7 +85,10 @@ export function cronExpressions(text: string): readonly string[] {
   return [`${minutes} ${hours} ${days} ${months} *`, `${minutes} ${hours} * ${months} ${weekdays}`];
 }
 
-/** Whether a window begins in a minute since the epoch. As in cron, day of month and of week are either-or when both are given. */
+/**
+ * Whether a window begins in this minute, counted from the epoch. As in cron, a schedule that limits both day of month and day of week
+ * is met by a day that matches one of the two.
+ */
 function beginsAt(schedule: Schedule, minute: number): boolean {
   const [minutes, hours, days, months, weekdays] = schedule;
   const day = Math.floor(minute / DAY_MINUTES);
@@ -91,12 +104,16 @@ function beginsAt(schedule: Schedule, minute: number): boolean {
   return days?.has(date) === true || isWeekday;
 }
 
-/** Whether any day of the month will do, and any day of the week, of which Sunday has two numbers. */
+/** Whether a schedule allows every day of the month, and whether it allows every day of the week. 0 and 7 are both Sunday. */
 function areDaysOpen([, , days, , weekdays = new Set()]: Schedule): readonly [date: boolean, weekday: boolean] {
   return [days?.size === 31, new Set([...weekdays].map((day) => day % 7)).size === 7];
 }
 
-/** Month and date of a day since the epoch, by counting days from a first of March (H. Hinnant, "chrono-compatible low-level date algorithms"). */
+/**
+ * Month and date of a day, counted from the epoch (H. Hinnant, "chrono-compatible low-level date algorithms"). Years begin on
+ * the first of March, so that a leap day is the last of its year. From the first of March of year 0 to the epoch there are
+ * 719 468 days; an era of 400 years has 146 097.
+ */
 function monthAndDate(day: number): readonly [month: number, date: number] {
   const shifted = day + 719_468;
   const era = Math.floor(shifted / 146_097);

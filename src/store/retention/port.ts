@@ -1,36 +1,40 @@
 import type { Millis } from "../../domain/clock.ts";
 
-/** Where a walk through the journal stands: after which entry it goes on. */
+/** A position in the journal: a walk goes on after the entry with this time and id. */
 export interface JournalPosition {
   readonly at: Millis;
   readonly id: string;
 }
 
 /**
- * Forgets what ended long ago, in bounded steps. Any number may do so at once: nothing is forgotten twice, and nobody waits for a
- * row that another step holds.
+ * Deletes rows of what ended long ago, and credentials of what is gone. A method deletes at most `limit` rows of its kind and
+ * returns how many. Fewer than `limit` means that no more are left, except those that another call is deleting. Several
+ * processes may call at the same time: a call skips rows that another one has locked, so no row is counted twice.
  */
 export interface RetentionStore {
-  /** Removes at most `limit` operations that were completed before; returns how many. Less than `limit`: there are no more. */
+  /** Removes operations that were completed before `before`. */
   forgetOperations(before: Millis, limit: number, signal: AbortSignal): Promise<number>;
-  /** Removes at most `limit` plans that expired before, and with the last of them moves made before; returns how many plans. */
+  /**
+   * Removes plans that expired before `before`, with their steps. Returns the number of plans. When it is smaller than `limit`,
+   * the call has also removed all records of changes of owner made before `before`, without a limit.
+   */
   forgetPlans(before: Millis, limit: number, signal: AbortSignal): Promise<number>;
-  /** Removes at most `limit` live moves that ended before; returns how many. Less than `limit`: there are no more. */
+  /** Removes live moves that ended before `before`. */
   forgetMoves(before: Millis, limit: number, signal: AbortSignal): Promise<number>;
-  /** Removes at most `limit` notes of applications that a cascade ended before; returns how many. Less than `limit`: there are no more. */
+  /** Removes records of applications whose cascading deletion ended before `before`. */
   forgetEnded(before: Millis, limit: number, signal: AbortSignal): Promise<number>;
   /**
-   * Goes through the next `limit` entries of the journal that were made before, oldest first, and removes those that nothing rests
-   * on: of each unit, instance and declaration that is still there, the newest of its kind stays however old it is. Returns how many
-   * went, and where to go on; `undefined` at the end.
+   * Reads the next `limit` journal entries made before `before`, oldest first, and removes those that are no longer needed. While
+   * a subject (a unit, an instance, a workspace …) exists, its newest entry of each kind stays, however old it is. Returns how
+   * many were removed (0 does not mean the end), and the position for the next call; `next` is `undefined` at the end.
    */
   forgetDecisions(
     step: { readonly before: Millis; readonly limit: number; readonly after: JournalPosition | undefined },
     signal: AbortSignal,
   ): Promise<{ readonly forgotten: number; readonly next: JournalPosition | undefined }>;
   /**
-   * Removes at most `limit` sealed credentials that belong to nothing: their workspace or instance is gone, or the environment or
-   * repository credential they are of. Returns how many. Less than `limit`: there are no more.
+   * Removes sealed credentials, of any age, that belong to nothing: their workspace or instance is gone, or their environment or
+   * repository credential is.
    */
   forgetCredentials(limit: number, signal: AbortSignal): Promise<number>;
 }

@@ -40,9 +40,9 @@ import { createIndexedTable, type IndexedTable } from "./indexed-table.ts";
 
 export interface MemoryUnitRow {
   readonly unit: PlacementUnit;
-  /** Hash of the facts on which no candidate was found for it last; absent while no search has failed. */
+  /** Hash of why the last search found no instance for it. Absent while no search has failed since it was created or placed. */
   readonly unplaceable: string | undefined;
-  /** Absent while it was not measured. */
+  /** Absent until it is measured. */
   readonly load?: KnownLoad | undefined;
   readonly createdAt: Millis;
 }
@@ -51,23 +51,26 @@ export interface MemoryApplicationRow {
   readonly application: Application;
   readonly status: RecordedStatus | undefined;
   readonly blockage: Blockage | undefined;
+  /** Rises with each change that the user should see. */
   readonly viewRevision: number;
+  /** The view revision that the user's resource shows. Smaller than `viewRevision`: its status has to be written. */
   readonly publishedRevision: number;
+  /** Hash of the status that was last written to the user's resource; empty before the first. */
   readonly publishedHash: string;
 }
 
 export interface OperationRow {
   readonly operation: Operation;
-  /** Revision of the application whose acknowledgement completes it. */
+  /** The operation completes when this revision of its application, or a later one, is acknowledged. */
   readonly revision: number;
-  /** Its message says what its instance met with, and not what it waits for before that. Only such a message is shown to its user. */
+  /** Whether the message reports a problem on the instance. Otherwise it only says what the operation waits for, and users do not see it. */
   readonly isTrouble: boolean;
 }
 
 export interface SyncRunRow {
   readonly run: SyncRun;
   readonly apiCluster: string;
-  /** Order of recording. */
+  /** Number in the order of recording. It orders runs that were created in the same second. */
   readonly place: number;
   readonly viewRevision: number;
   readonly publishedRevision: number;
@@ -80,6 +83,10 @@ export interface CredentialRow {
   readonly plaintext: string;
 }
 
+/**
+ * What is kept of an application for a while after its cascading deletion has ended. It prevents that its row is created
+ * again, and shows that an Application which is created late has to be deleted.
+ */
 export interface EndedRow {
   readonly id: ApplicationId;
   readonly uid: string;
@@ -109,13 +116,14 @@ export interface Tables {
   readonly plans: Map<PlanId, StoredPlan>;
   readonly planSteps: Map<PlanId, ReadonlyMap<UnitId, CarriedStep>>;
   readonly splits: Map<WorkspaceId, Pick<SplitRow, "parts" | "openPart" | "roomySince" | "deal">>;
-  /** Oldest first. */
+  /** Changes of owner that were made, by live moves and without, oldest first. */
   readonly unitMoves: (DoneMove & { readonly class: string })[];
+  /** Live moves, those under way and those that have ended. */
   readonly moves: Map<MoveId, Move>;
   readonly freezes: Map<string, Freeze>;
   readonly rollouts: Map<RolloutId, Rollout>;
   readonly frozenVersions: Map<string, FrozenVersion>;
-  /** Names in Argo CD by uid of the resource. */
+  /** Names that Applications keep from another Argo CD, by uid of the user's resource. */
   readonly keptNames: Map<string, { readonly argoName: string; readonly at: Millis }>;
   readonly credentials: Map<CredentialId, CredentialRow>;
   readonly repositoryCredentials: IndexedTable<RepositoryCredentialId, RepositoryCredential, "workspace" | "uid">;
@@ -124,13 +132,13 @@ export interface Tables {
   readonly tokens: Map<string, ApiToken & { readonly hash: string }>;
   readonly reservedServers: Map<string, ShownServer>;
   fleet: StoredFleet | undefined;
-  /** The global sequence of epochs: survives the deletion of what was numbered. */
+  /** The last epoch given out: one sequence for all units. It never falls, so the epochs of a deleted unit are not used again. */
   lastEpoch: number;
-  /** Counts recorded runs of syncs. */
+  /** `place` of the sync run that was recorded last. */
   lastPlace: number;
 }
 
-/** What makes two mentions of a namespace the same workspace. */
+/** The key by which a namespace's workspace is found. A namespace that was created again has another uid, and is another workspace. */
 export function workspaceIdentity({ plane, apiCluster, namespaceUid }: Pick<Workspace, "plane" | "apiCluster" | "namespaceUid">): string {
   return [plane, apiCluster, namespaceUid].join("|");
 }
@@ -173,12 +181,15 @@ export function createTables(): Tables {
   };
 }
 
-/** What every method works with: the rows, the time, and the notifications that must not be seen before the method has ended. */
+/** What every store method works with. Notifications are sent after the method has ended; one that throws sends none. */
 export interface Transaction {
   readonly tables: Tables;
   now(): Millis;
   notify(kind: Change["kind"], id: string): void;
 }
 
-/** Runs one method as a transaction of its own. */
+/**
+ * Runs one store method as a transaction. `work` does not await, so transactions never interleave. Nothing is rolled back: a
+ * method that throws has to do so before it changes a row.
+ */
 export type Transact = <Result>(signal: AbortSignal, work: (transaction: Transaction) => Result) => Promise<Result>;

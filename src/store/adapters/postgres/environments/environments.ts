@@ -9,6 +9,7 @@ import { type EnvironmentRow, environmentOf } from "./environment-row.ts";
 import { putEnvironmentCredential } from "./put-credential.ts";
 import { lockUnitsOf, raiseUsers } from "./raise-users.ts";
 
+/** Creates the workspace if it is missing. The update changes nothing: with it, `returning` gives the id of an existing row too. */
 const WORKSPACE_OF_CLAIM: Statement = {
   name: "ensure_workspace_of_environment",
   text: `
@@ -39,6 +40,7 @@ const FIND_BY_UID: Statement = {
   text: `select id, workspace, name, uid, state, has_account from environment where uid = $1`,
 };
 
+/** Returns whether anything but the generation changed. */
 const CONNECT: Statement = {
   name: "connect_environment",
   text: `
@@ -57,6 +59,7 @@ const WITHDRAW: Statement = {
   text: "update environment set state = 'withdrawn' where id = $1 and state = 'connected' returning id",
 };
 
+/** Whether something stands for it on an instance, or a cascade still has to go through it. */
 const IS_NEEDED: Statement = {
   name: "is_environment_needed",
   text: `
@@ -64,6 +67,7 @@ select exists (select from shard_object where subject = $1)
        or exists (select from application where workspace = $2 and environment = $3 and deletion = 'cascade') as is_needed`,
 };
 
+/** An application that uses the environment and is not being deleted. */
 const FIND_WANTED: Statement = {
   name: "find_wanted_of_environment",
   text: "select id from application where workspace = $1 and environment = $2 and deletion = 'none' limit 1",
@@ -74,14 +78,19 @@ const LEAVE: Statement = {
   text: "update environment set state = 'leaving' where id = $1 and state <> 'leaving' returning id",
 };
 
-/** Before the search for what is to be deleted with it: a credential that was just being stored is then there. */
+/**
+ * Locks the row before DROP searches its credentials. Whoever stores a credential locks the row too. So one that is just being
+ * stored is committed first, and DROP finds it.
+ */
 const HOLD: Statement = { name: "hold_environment", text: "select id from environment where id = $1 for update" };
 
+/** Deletes the row and all its credentials, one of which has the environment's own id. */
 const DROP: Statement = {
   name: "drop_environment",
   text: "with secrets as (delete from credential where id = $1 or id = $2 or starts_with(id, $3)) delete from environment where id = $1",
 };
 
+/** When the account is gone, it notifies the units of a workspace that is being deleted: they may have waited for that. */
 const NOTE_ACCOUNT: Statement = {
   name: "note_account_of_environment",
   text: `
@@ -93,6 +102,7 @@ select pg_notify('argosy', 'unit:' || u.id)
  where w.state = 'deleting' and not $2::boolean`,
 };
 
+/** Writes only when the cluster's reachability changes, so `unreachable_since` stays the time of the first failure. */
 const NOTE_REACH: Statement = {
   name: "note_reach_of_environment",
   text: `
@@ -111,6 +121,7 @@ select e.id, e.uid, e.name, e.state, e.generation, w.namespace
  order by e.id`,
 };
 
+/** The credential id that it builds must equal that of `environmentCredentialKey`. */
 const LIST_WITHOUT_ACCOUNT: Statement = {
   name: "list_environments_without_account",
   text: `
@@ -174,7 +185,10 @@ export function createEnvironmentStore(database: Database, ring: KeyRing | undef
   };
 }
 
-/** The row, as it is once the units are locked that what happens to it may change. */
+/**
+ * Locks all units of the environment's workspace, because a change of the environment may change them. Then reads the
+ * environment again, as it is under these locks. The first read only finds the workspace.
+ */
 async function lock(run: Run, find: Statement, key: string): Promise<Found | undefined> {
   const [place] = await run<Found>(find, [key]);
   if (place === undefined) return undefined;
@@ -221,6 +235,7 @@ async function end(
   when: "at-once" | "after-deployments",
 ): Promise<EnvironmentEnd> {
   if (when === "after-deployments" && (await run(FIND_WANTED, [workspace, name])).length > 0) return "in-use";
+  // The row stays, as `leaving`, while something needs the environment or an account of ours may exist there.
   const [need] = await run<{ readonly is_needed: boolean }>(IS_NEEDED, [id, workspace, name]);
   if (need?.is_needed === true || has_account) {
     if ((await run(LEAVE, [id])).length > 0) await raiseUsers(run, workspace, name);
@@ -228,6 +243,7 @@ async function end(
   }
   await run(HOLD, [id]);
   await run(DROP, [id, ownerCredentialId(id), accountCredentialPrefix(id)]);
+  // If it was leaving, its users were raised when it began to leave.
   if (state !== "leaving") await raiseUsers(run, workspace, name);
   return "gone";
 }
