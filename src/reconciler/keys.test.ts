@@ -23,9 +23,9 @@ describe("a change of an Application", () => {
     expect(route.applications[0]?.unit).toBe("unit-1");
   });
 
-  test("that only reports concerns the status alone", () => {
+  test("that only reports concerns the status alone, in its unit's turn", () => {
     const route = routeApplication({ kind: "upsert", at, before: observed("one"), now: observed("one", { sync: { status: "Synced" } }) });
-    expect(route).toEqual({ applications: [], isReport: true, syncs: [] });
+    expect(route).toEqual({ applications: [], isReport: true, unit: "unit-1", syncs: [] });
   });
 
   test("that is about a run of its sync lets its runs go on, and one about anybody else's sync does not", () => {

@@ -41,6 +41,8 @@ export interface ApplicationRoute {
   readonly applications: readonly { readonly id: ApplicationId; readonly unit: UnitId | undefined }[];
   /** Whether to queue its status. */
   readonly isReport: boolean;
+  /** The unit whose turn its status takes. */
+  readonly unit: UnitId | undefined;
   /** Applications whose sync runs may go on. */
   readonly syncs: ApplicationRoute["applications"];
 }
@@ -60,6 +62,7 @@ export function routeApplication(change: ObjectChange<ObservedApplication>): App
   return {
     applications: isRequest ? [...ids].flatMap(([id, unit]) => (id === undefined ? [] : [{ id, unit }])) : [],
     isReport: change.kind === "delete" || differsInReport(change.before, change.now),
+    unit: unitOf(change.kind === "delete" ? change.before : change.now),
     syncs: syncsOf(change),
   };
 }

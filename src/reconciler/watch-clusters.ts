@@ -1,6 +1,6 @@
 import type { Partition } from "../domain/partition.ts";
 import type { ObjectChange, ObservedObject } from "../shard/managed-object.ts";
-import { differsInContent, holderOf } from "../shard/parse-application.ts";
+import { differsInContent, holderOf, unitOf } from "../shard/parse-application.ts";
 import type { ObservedToken } from "../shard/parse-rights.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Hosts } from "./find-hosts.ts";
@@ -44,7 +44,7 @@ export function createClusterWatch(deps: ClusterWatchDeps): ClusterWatch {
   const ends: (() => void)[] = [];
 
   const recheck = (engine: EngineShard): void => {
-    for (const { at } of engine.applications.list()) requests.requestStatus(statusKey(engine.cluster, at));
+    for (const seen of engine.applications.list()) requests.requestStatus(statusKey(engine.cluster, seen.at), unitOf(seen));
   };
 
   /**
@@ -124,7 +124,7 @@ function followApplications({ requests, partition }: FollowDeps, engine: EngineS
     const route = routeApplication(change);
     if (engine.isSynced()) route.applications.forEach(({ id, unit }) => requests.requestApplication(id, unit));
     route.syncs.forEach(({ id, unit }) => requests.requestSync(id, unit));
-    if (route.isReport) requests.requestStatus(statusKey(engine.cluster, change.at), route.applications[0]?.unit);
+    if (route.isReport) requests.requestStatus(statusKey(engine.cluster, change.at), route.unit);
   });
 }
 
