@@ -131,7 +131,7 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
 
   it.each([
     ["crashing", /ends again and again/],
-    ["stalled", /looked at no application/],
+    ["stalled", /compared no application/],
   ] as const)(
     "P7: stops a %s release in its canary, and rolls that back",
     async (way, note) => {

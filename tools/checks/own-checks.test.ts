@@ -142,14 +142,13 @@ describe("words", () => {
     expect(problems(words, { "src/a.ts": "https://example.com/wo" + "rk/a src/wo" + "rk/a todos" })).toEqual([]);
   });
 
-  it("finds names of code and of files that have a word the field says otherwise, and leaves sentences to people", () => {
-    const text = 'export const planSeats = 1;\n// a seat is looked at\nconst said = "a seat";\nconst lookup = planSeats;\n';
-    expect(problems(words, { "src/a.ts": text })).toEqual([
-      'src/a.ts:1 the name planSeats has "seat": say candidate; placement',
-      'src/a.ts:4 the name planSeats has "seat": say candidate; placement',
-    ]);
+  it("finds words that the field says otherwise in names, sentences and pages, and leaves honest uses and the past alone", () => {
+    const text = 'export const planSeats = 1;\n// no room for it\nconst said = "a seat";\nconst lookup = planSeats;\n';
+    const has = 'has "seat": say candidate; placement, or tell this use apart in tools/measure/retired-words.ts';
+    expect(problems(words, { "src/a.ts": text })).toEqual([`src/a.ts:1 ${has}`, `src/a.ts:3 ${has}`, `src/a.ts:4 ${has}`]);
     expect(problems(words, { "src/choose-seat.ts": "" })).toEqual(['src/choose-seat.ts: its name has "seat": say candidate; placement']);
-    expect(problems(words, { "docs/a.md": "a seat" })).toEqual([]);
+    expect(problems(words, { "docs/a.md": "a seat" })).toHaveLength(1);
+    expect(problems(words, { "CHANGELOG.md": "a seat", "migrations/0001-a.sql": "a seat" })).toEqual([]);
   });
 });
 

@@ -1,7 +1,6 @@
-import ts from "typescript";
-import { retiredWordsIn } from "../measure/retired-words.ts";
+import { hasOurWords, retiredWordsIn } from "../measure/retired-words.ts";
 import type { OwnCheck } from "./own-check.ts";
-import { nodes, type ProjectFile } from "./project.ts";
+import type { ProjectFile } from "./project.ts";
 
 /** Written with brackets so that this table does not find itself. */
 const FORBIDDEN: readonly (readonly [pattern: RegExp, why: string])[] = [
@@ -10,19 +9,16 @@ const FORBIDDEN: readonly (readonly [pattern: RegExp, why: string])[] = [
   [/\bregistry\.[a-z]+js\.(?:org|com)\b|\bproxy\.golang[.]org\b/, "a registry's host name: it belongs to the machine's configuration"],
 ];
 
-/** The list of retired words itself, and whoever reads it. */
-const ABOUT_WORDS = /^tools\/(?:measure|checks)\//;
-
 /**
  * Finds words that do not belong in the project: notes to self, paths of one machine, host names of package registries, and in
- * names of the code and of its files the words that gave way to the field's own (tools/measure/retired-words.ts).
+ * everything that people write the words that gave way to the field's own (tools/measure/retired-words.ts).
  */
 export const words: OwnCheck = {
   name: "words",
   mend: "take the word out, or say it as the message says",
   find(project) {
     const files = project.files.filter(({ path }) => !path.startsWith("LICENSE"));
-    return { problems: files.flatMap((file) => [...forbidden(file), ...retiredNames(file)]) };
+    return { problems: files.flatMap((file) => [...forbidden(file), ...retiredWords(file)]) };
   },
 };
 
@@ -35,18 +31,12 @@ function* forbidden(file: ProjectFile): Generator<string> {
   }
 }
 
-/** Names in code and of files. Prose is judged by people: a sentence may need a word that no name should have. */
-function* retiredNames(file: ProjectFile): Generator<string> {
-  if (!/\.(?:ts|mjs)$/.test(file.path) || ABOUT_WORDS.test(file.path)) return;
-  for (const { retired } of retiredWordsIn(file.path)) yield `${file.path}: its name has "${retired.word}": say ${retired.say}`;
-  const found = [...retiredWordsIn(file.text)];
-  if (found.length === 0) return;
-  for (const node of nodes(file)) {
-    if (!ts.isIdentifier(node)) continue;
-    const [from, to] = [node.getStart(), node.getEnd()];
-    for (const { retired, at } of found.filter((each) => each.at >= from && each.at < to)) {
-      const line = file.tree().getLineAndCharacterOfPosition(at).line + 1;
-      yield `${file.path}:${line} the name ${node.text} has "${retired.word}": say ${retired.say}`;
-    }
+/** In everything that people write: names, comments, tests, messages, pages. Honest uses of the same letters are told apart by the table. */
+function* retiredWords({ path, text }: ProjectFile): Generator<string> {
+  if (!hasOurWords(path)) return;
+  for (const { retired } of retiredWordsIn(path)) yield `${path}: its name has "${retired.word}": say ${retired.say}`;
+  for (const { retired, at } of retiredWordsIn(text)) {
+    const line = text.slice(0, at).split("\n").length;
+    yield `${path}:${line} has "${retired.word}": say ${retired.say}, or tell this use apart in tools/measure/retired-words.ts`;
   }
 }

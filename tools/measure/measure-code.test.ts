@@ -64,10 +64,17 @@ describe("retired words", () => {
     },
   );
 
-  it.each(["look up", "lookupHost", "the background", "makes room for it", "$HOME", "a CA bundle", "registered"])(
-    "are told from others: %s",
-    (text) => {
-      expect([...retiredWordsIn(text)]).toEqual([]);
-    },
-  );
+  it.each([
+    "look up",
+    "lookupHost",
+    "the background",
+    "makes room for it",
+    "without room",
+    "$HOME",
+    "/home/me",
+    "a CA bundle",
+    "registered",
+  ])("are told from others: %s", (text) => {
+    expect([...retiredWordsIn(text)]).toEqual([]);
+  });
 });

@@ -2,7 +2,7 @@ import { dirname, join, normalize } from "node:path/posix";
 import ts from "typescript";
 import { nodes, type Project, type ProjectFile } from "../checks/project.ts";
 import { TEST } from "../core-files.ts";
-import { retiredWordsIn } from "./retired-words.ts";
+import { hasOurWords, retiredWordsIn } from "./retired-words.ts";
 
 /** The middle, the ninth tenth and the largest of a row of sizes, in lines. */
 export interface Spread {
@@ -49,8 +49,6 @@ const test = new RegExp(TEST);
 const LOOP = /\b(?:createKeyedQueue|createResourceController|every|clock\.after)\b\s*(?:<[^>]*>)?\(/;
 const SMALL = 25;
 const LARGE = 400;
-/** Pages whose words are others': the retired words are listed in them, or quoted. */
-const NOT_OUR_WORDS = /^(?:tools\/measure\/|LICENSE|package-lock\.json|tools\/node\/)/;
 
 /** Measures a checkout from its text alone. */
 export function measureCode(project: Project): Measures {
@@ -69,7 +67,7 @@ export function measureCode(project: Project): Measures {
     controllersWithLoop: paths(controllers.filter(({ text }) => LOOP.test(text))),
     controllersWithoutLoop: paths(controllers.filter(({ text }) => !LOOP.test(text))),
     spreadLiterals: sum(files.map(spreadLiterals)),
-    retiredWords: countRetiredWords(project.files.filter(({ path }) => !NOT_OUR_WORDS.test(path))),
+    retiredWords: countRetiredWords(project.files.filter(({ path }) => hasOurWords(path))),
     sharedNames: sharedNames(files),
     modules: measureModules(files, sizes),
   };
