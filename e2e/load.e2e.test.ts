@@ -134,7 +134,7 @@ describe("`argosy plan drain`", () => {
     const seen = await argosyProcess(world, "plan", "drain", "load-1");
     expect(seen.code).toBe(0);
     for (const name of drained) expect(inOneLine(seen.out)).toContain(`${name}: load-1 → load-2, FORCED, takes a live move`);
-    for (const said of ["it may not stay: it is DRAINING; moves", "at least 2 moves of", "before: fullest", "blocked by "])
+    for (const said of ["it may not stay: it is DRAINING; moves", "needed at least: 2 moves of", "before: fullest", "blocked by "])
       expect(inOneLine(seen.out)).toContain(said);
     const explained = await argosy(world, "explain", `plan/${plan.id}`);
     expect(inOneLine(explained.out)).toContain(inOneLine(plan.text.join("\n")));
