@@ -36,7 +36,7 @@ const RETIRED_WORDS: readonly RetiredWord[] = [
   retired("sight", "observation", "sight sights sighting sightings", /sight of/),
   retired("wish", "desired, request, constraint", "wish wishes wished"),
   retired("seat", "candidate; placement", "seat seats seated seating"),
-  retired("told", "notified, reported", "told", /told (?:apart|from|by|to|at the moment)|story told/),
+  retired("told", "notified, reported", "told", /told (?:apart|from)|be told at the moment|told to end|told by their content|story told/),
   retired("news", "notification", "news"),
   retired("hint", "notification", "hint hints hinted"),
   retired("brake", "blocked by, budget", "brake brakes"),
