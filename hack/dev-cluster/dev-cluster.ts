@@ -28,7 +28,7 @@ export interface DevClusterOptions {
   /** Whether pods reach their API server through the fault proxy, as the party `pod:<namespace>`. Default false. */
   readonly podsBehindProxy?: boolean;
   readonly progress?: BuildProgress;
-  /** Told of steps that take long besides building. */
+  /** Called with each step that takes long, besides building. */
   readonly say?: (text: string) => void;
   readonly log?: Log;
   /** Where built programs are kept; default as in build.ts. */

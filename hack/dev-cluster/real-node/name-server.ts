@@ -6,7 +6,7 @@ const NAME = "coredns";
 const NAMESPACE = "kube-system";
 const RBAC = "rbac.authorization.k8s.io";
 
-/** What the name server is told: names of Services and pods, and nothing outside, which nothing here reaches. */
+/** What the name server answers: names of Services and pods, and nothing outside, which nothing here reaches. */
 const COREFILE = `.:53 {
   errors
   ready
@@ -18,7 +18,7 @@ const COREFILE = `.:53 {
 }
 `;
 
-/** CoreDNS as it is usually installed: a Deployment in kube-system behind the Service that pods are told. */
+/** CoreDNS as it is usually installed: a Deployment in kube-system behind the Service that pods ask. */
 export function renderNameServer(): readonly Readonly<Record<string, unknown>>[] {
   const metadata = { name: NAME, namespace: NAMESPACE };
   return [

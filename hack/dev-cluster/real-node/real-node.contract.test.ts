@@ -19,12 +19,12 @@ import { until } from "../testing/until.ts";
 import { PAUSE_IMAGE } from "./images.ts";
 import { networksOf } from "./network.ts";
 import { API_SERVICE, type ClusterNetwork, planNode } from "./network-plan.ts";
-import { whatRealNodeLacks } from "./requirements.ts";
+import { missingForRealNode } from "./requirements.ts";
 
 const run = promisify(execFile);
 const main = fileURLToPath(new URL("../main.ts", import.meta.url));
-const lacks = whatRealNodeLacks();
-if (lacks !== undefined) process.stdout.write(`contract: tests on a real node are skipped: ${lacks.why}. ${lacks.remedy}\n`);
+const missing = missingForRealNode();
+if (missing !== undefined) process.stdout.write(`contract: tests on a real node are skipped: ${missing.why}. ${missing.remedy}\n`);
 
 interface PodStatus extends KubeObject {
   readonly status?: { readonly phase?: string; readonly podIP?: string };
@@ -84,7 +84,7 @@ async function listPodNetworks(): Promise<readonly string[]> {
     .map((line) => line.split(" ")[0] ?? "");
 }
 
-describe.skipIf(lacks !== undefined)("a real node", () => {
+describe.skipIf(missing !== undefined)("a real node", () => {
   const stateDir = mkdtempSync(join(tmpdir(), "real-"));
   const directory = join(stateDir, "main");
   const signal = new AbortController().signal;

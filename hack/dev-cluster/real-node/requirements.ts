@@ -4,7 +4,7 @@ import process from "node:process";
 import { InputError } from "../../../src/domain/errors.ts";
 import { run } from "./run.ts";
 
-/** What a real node runs that is not built here: the file by which it is told, and the Debian package that has it. */
+/** What a real node runs that is not built here: the file that shows that it is there, and the Debian package that has it. */
 const PROGRAMS: readonly { readonly program: string; readonly debian: string }[] = [
   { program: "containerd", debian: "containerd" },
   { program: "ctr", debian: "containerd" },
@@ -31,21 +31,22 @@ export interface MissingForRealNode {
 }
 
 /** Whether this machine can run a real node: root, control groups, overlayfs, and the programs of a few Debian packages. */
-export function whatRealNodeLacks(): MissingForRealNode | undefined {
-  if (process.platform !== "linux") return lack("it needs Linux", "Run it on Linux, or leave --node out");
+export function missingForRealNode(): MissingForRealNode | undefined {
+  if (process.platform !== "linux") return unable("it needs Linux", "Run it on Linux, or leave --node out");
   if (process.getuid?.() !== 0)
-    return lack("it needs root (network namespaces, control groups, mounts)", "Run it as root, or leave --node out");
+    return unable("it needs root (network namespaces, control groups, mounts)", "Run it as root, or leave --node out");
   if (!/\boverlay$/m.test(readFileSync("/proc/filesystems", "utf8")))
-    return lack("the kernel has no overlayfs", "Load the module overlay, or leave --node out");
-  if (!isWritable("/sys/fs/cgroup")) return lack("control groups cannot be made below /sys/fs/cgroup", "Mount them so that root may write");
-  const missing = PROGRAMS.filter(({ program }) => !isThere(program));
-  if (missing.length === 0) return undefined;
-  const packages = [...new Set(missing.map(({ debian }) => debian))];
+    return unable("the kernel has no overlayfs", "Load the module overlay, or leave --node out");
+  if (!isWritable("/sys/fs/cgroup"))
+    return unable("control groups cannot be made below /sys/fs/cgroup", "Mount them so that root may write");
+  const absent = PROGRAMS.filter(({ program }) => !isThere(program));
+  if (absent.length === 0) return undefined;
+  const packages = [...new Set(absent.map(({ debian }) => debian))];
   const remedy = `Install the packages: apt-get install --no-install-recommends ${packages.join(" ")}`;
-  return { why: `it needs ${missing.map(({ program }) => program).join(", ")}`, remedy, packages };
+  return { why: `it needs ${absent.map(({ program }) => program).join(", ")}`, remedy, packages };
 }
 
-function lack(why: string, remedy: string): MissingForRealNode {
+function unable(why: string, remedy: string): MissingForRealNode {
   return { why, remedy, packages: [] };
 }
 
@@ -54,15 +55,15 @@ function lack(why: string, remedy: string): MissingForRealNode {
  * possible, or has not helped.
  */
 export async function provideForRealNode(say: (text: string) => void, signal: AbortSignal): Promise<void> {
-  const lacks = whatRealNodeLacks();
-  if (lacks === undefined) return;
-  if (lacks.packages.length > 0 && isThere("apt-get")) {
-    say(`installing Debian packages: ${lacks.packages.join(" ")}`);
+  const missing = missingForRealNode();
+  if (missing === undefined) return;
+  if (missing.packages.length > 0 && isThere("apt-get")) {
+    say(`installing Debian packages: ${missing.packages.join(" ")}`);
     const env = { DEBIAN_FRONTEND: "noninteractive" };
     await run("apt-get", ["update", "-q"], signal, env);
-    await run("apt-get", ["install", "-qy", "--no-install-recommends", ...lacks.packages], signal, env);
+    await run("apt-get", ["install", "-qy", "--no-install-recommends", ...missing.packages], signal, env);
   }
-  const still = whatRealNodeLacks();
+  const still = missingForRealNode();
   if (still === undefined) return;
   throw new InputError(`A real node cannot run here: ${still.why}`, { code: "dev.no-real-node", path: "--node", remedy: still.remedy });
 }
