@@ -1,4 +1,4 @@
-import { applyAll } from "../hack/dev-cluster/testing/apply.ts";
+import { applyAll } from "../hack/dev-cluster/apply.ts";
 import { argoCdInstance } from "../hack/dev-cluster/testing/argo-cd-instance.ts";
 import { loadKubeconfig } from "../src/runtime/kube/auth.ts";
 import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";

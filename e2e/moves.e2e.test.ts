@@ -15,7 +15,7 @@ const NAMESPACE = "moves-team";
 const EDITED = "edited";
 /** Its user syncs it by hand with each move. */
 const MANUAL = "manual";
-const MOVES = IS_LONG ? 100 : 10;
+const MOVES = IS_LONG ? 100 : 5;
 const PROBE_EVERY_MS = 100;
 const PUSH_EVERY_MS = 1_000;
 const EDIT_EVERY_MS = 2_000;

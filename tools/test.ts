@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { readProject } from "./checks/project.ts";
 import { CANCELLED, endRequests } from "./end-requests.ts";
 import { importGraph } from "./imports/import-graph.ts";
-import { ALL_PARTS, neededParts } from "./stages/needed-parts.ts";
+import { neededParts, PARTS } from "./stages/needed-parts.ts";
 import { partsStage } from "./stages/parts-stage.ts";
 import { isGood, renderResults, runStages } from "./stages/run-stages.ts";
 import type { Stage } from "./stages/stage.ts";
@@ -47,7 +47,7 @@ function withParts(stages: readonly Stage[], filters: readonly string[]): readon
     return neededParts(graph, [...files, ...setups]);
   });
   const first = needs.findIndex((parts) => parts.length > 0);
-  const parts = ALL_PARTS.filter((part) => needs.some((needed) => needed.includes(part)));
+  const parts = PARTS.filter((part) => needs.some((needed) => needed.includes(part)));
   return first < 0 ? stages : stages.toSpliced(first, 0, partsStage(parts));
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { applyAll, applyCrds } from "../../hack/dev-cluster/testing/apply.ts";
+import { applyAll, applyCrds } from "../../hack/dev-cluster/apply.ts";
 import { argoCdInstance } from "../../hack/dev-cluster/testing/argo-cd-instance.ts";
 import type { GitServer } from "../../hack/git-server/git-server.ts";
 import { loadKubeconfig } from "../../src/runtime/kube/auth.ts";

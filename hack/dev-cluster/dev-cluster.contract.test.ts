@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { KubeObject } from "../../src/runtime/kube/resource.ts";
 import { type GitServer, startGitServer } from "../git-server/git-server.ts";
+import { applyAll, applyCrds, typeOf } from "./apply.ts";
 import { type DevApi, type DevCluster, startDevCluster } from "./dev-cluster.ts";
 import { setCpuShare } from "./process-node/control.ts";
 import { annotation, type Pod, podType } from "./process-node/pod.ts";
 import type { Termination } from "./process-node/pod-status.ts";
 import { readStat } from "./processes/proc.ts";
-import { applyAll, applyCrds, typeOf } from "./testing/apply.ts";
 import { argoCdInstance } from "./testing/argo-cd-instance.ts";
 import { until } from "./testing/until.ts";
 

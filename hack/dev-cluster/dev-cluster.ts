@@ -1,3 +1,4 @@
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../src/runtime/clock.ts";
@@ -14,6 +15,7 @@ import { type KubernetesCluster, startKubernetes } from "./kubernetes.ts";
 import { serviceAccountType } from "./process-node/pod.ts";
 import { createProcessNode, type ProcessNode } from "./process-node/process-node.ts";
 import { type Catalogue, createCatalogue } from "./process-node/programs/catalogue.ts";
+import { createRealNetwork, type RealNodes, startRealNodes } from "./real-node/real-cluster.ts";
 import { claimStateDirectory } from "./state-directory.ts";
 
 export interface DevClusterOptions {
@@ -26,6 +28,8 @@ export interface DevClusterOptions {
   /** Whether pods reach their API server through the fault proxy, as the party `pod:<namespace>`. Default false. */
   readonly podsBehindProxy?: boolean;
   readonly progress?: BuildProgress;
+  /** Called with each step that takes long, besides building. */
+  readonly say?: (text: string) => void;
   readonly log?: Log;
   /** Where built programs are kept; default as in build.ts. */
   readonly cache?: string;
@@ -35,6 +39,8 @@ export interface ClusterOptions {
   readonly name: string;
   /** Whether pods run. Default true. Otherwise they stay pending. */
   readonly node?: boolean;
+  /** So many real nodes, whose pods are containers, instead of the one whose pods are processes. Default 0. */
+  readonly realNodes?: number;
 }
 
 /** One API server with its administrator and node. */
@@ -46,6 +52,10 @@ export interface DevApi {
   /** As administrator. */
   readonly client: KubeClient;
   readonly node: ProcessNode | undefined;
+  /** With what gives them images; absent where pods are processes. */
+  readonly realNodes: RealNodes | undefined;
+  /** Address by which pods reach this machine. */
+  readonly hostForPods: string;
   readonly faultProxy: FaultProxy;
   /** The API server's URL for a party whose connection may be disturbed. The certificate is valid there too. */
   serverFor(party: string): Promise<string>;
@@ -79,10 +89,11 @@ export async function startDevCluster(options: DevClusterOptions, signal: AbortS
   const programs = await obtain("kubernetes", signal);
   const claim = claimStateDirectory(options.stateDir);
   const lifetime = new AbortController();
+  const say = (text: string) => options.say?.(text);
   const catalogue = createCatalogue({ argoCdVersions: argoCdVersions(), obtain: (set) => obtain(set, lifetime.signal) });
   const apis = new Map<string, DevApi & { stop(): Promise<void> }>();
   const add = async (cluster: ClusterOptions, abort: AbortSignal) => {
-    const api = await startApi({ options, cluster, programs, catalogue }, abort);
+    const api = await startApi({ options, cluster, programs, catalogue, obtain, say }, abort);
     apis.set(cluster.name, api);
     return api;
   };
@@ -107,15 +118,26 @@ interface ApiParts {
   readonly cluster: ClusterOptions;
   readonly programs: BuiltSet;
   readonly catalogue: Catalogue;
+  obtain(set: string, signal: AbortSignal): Promise<BuiltSet>;
+  readonly say: (text: string) => void;
 }
 
 async function startApi(parts: ApiParts, signal: AbortSignal): Promise<DevApi & { stop(): Promise<void> }> {
-  const { name } = parts.cluster;
+  const { name, realNodes: count = 0 } = parts.cluster;
   const directory = join(parts.options.stateDir, name);
+  const endsWithUs = parts.options.endsWithUs ?? true;
+  mkdirSync(directory, { recursive: true });
+  const network = count > 0 ? await createRealNetwork(directory, parts.say, signal) : undefined;
   const kubernetes = await startKubernetes(
-    { name, directory, programs: parts.programs, endsWithUs: parts.options.endsWithUs ?? true },
+    {
+      ...{ name, directory, programs: parts.programs, endsWithUs },
+      ...(network === undefined ? {} : { nodesReachAt: network.plan.host }),
+    },
     signal,
-  );
+  ).catch(async (error: unknown) => {
+    await network?.remove();
+    throw error;
+  });
   const client = createKubeClient({
     cluster: name,
     credentials: loadKubeconfig({ file: kubernetes.kubeconfig }),
@@ -123,19 +145,33 @@ async function startApi(parts: ApiParts, signal: AbortSignal): Promise<DevApi & 
     rng: systemRng,
     metrics: noMetrics,
   });
-  const faultProxy = createFaultProxy({ target: { host: "127.0.0.1", port: kubernetes.port }, file: join(directory, "proxy-ports.json") });
+  const faultProxy = createFaultProxy({
+    target: { host: kubernetes.host, port: kubernetes.port },
+    file: join(directory, "proxy-ports.json"),
+  });
   const serverFor = async (party: string) => `https://127.0.0.1:${await faultProxy.portFor(party)}`;
   const newNode = () => createNode({ ...parts, directory, kubernetes, client, serverFor });
-  let node = parts.cluster.node === false ? undefined : newNode();
+  let node = parts.cluster.node === false || count > 0 ? undefined : newNode();
+  let realNodes: RealNodes | undefined;
+  const stop = async () => {
+    await node?.stop();
+    await realNodes?.stop();
+    await client.close();
+    await faultProxy.close();
+    await kubernetes.stop();
+    await network?.remove();
+  };
   try {
     await controllersRun(client, signal);
     await node?.start(signal);
+    if (network !== undefined)
+      realNodes = await startRealNodes({ ...parts, count, directory, network, kubernetes, client, endsWithUs }, signal);
   } catch (error) {
-    await kubernetes.stop();
+    await stop();
     throw error;
   }
   return {
-    ...{ name, kubernetes, adminKubeconfig: kubernetes.kubeconfig, client, faultProxy, serverFor },
+    ...{ name, kubernetes, adminKubeconfig: kubernetes.kubeconfig, client, realNodes, hostForPods: kubernetes.host, faultProxy, serverFor },
     get node() {
       return node;
     },
@@ -144,12 +180,7 @@ async function startApi(parts: ApiParts, signal: AbortSignal): Promise<DevApi & 
       node = newNode();
       await node.start(abort);
     },
-    async stop() {
-      await node?.stop();
-      await client.close();
-      await faultProxy.close();
-      await kubernetes.stop();
-    },
+    stop,
   };
 }
 

@@ -59,15 +59,20 @@ export function rendererSets(version: string): readonly string[] {
 /** Every set there is. */
 export function allSets(): readonly string[] {
   const versions = argoCdVersions();
-  return ["kubernetes", "tools", ...versions.map(argoCdSetName), ...new Set(versions.flatMap(rendererSets))];
+  return ["kubernetes", "kubernetes-node", "coredns", "tools", ...versions.map(argoCdSetName), ...new Set(versions.flatMap(rendererSets))];
 }
 
-/** The set called `kubernetes`, `tools`, `kustomize-<version>`, `helm-<version>` or `argo-cd-<version>`; InputError for any other name. */
+/**
+ * The set called `kubernetes`, `kubernetes-node`, `coredns`, `tools`, `kustomize-<version>`, `helm-<version>` or `argo-cd-<version>`;
+ * InputError for any other name.
+ */
 export function goSet(name: string): GoSet {
   const directory = join(goDirectory, name);
   if (name === "kubernetes") return kubernetesSet(directory);
+  if (name === "kubernetes-node") return kubernetesNodeSet(directory);
+  if (name === "coredns") return { name, directory, programs: [program("coredns", ".")], extras: undefined };
   if (name === "tools")
-    return { name, directory, programs: ["redis", "git-ssh"].map((tool) => program(tool, `./${tool}`)), extras: undefined };
+    return { name, directory, programs: ["redis", "git-ssh", "pause"].map((tool) => program(tool, `./${tool}`)), extras: undefined };
   if (renderers.some(({ sets }) => sets.includes(name))) return rendererSet(name, directory);
   const version = name.startsWith(argoCdPrefix) ? name.slice(argoCdPrefix.length) : undefined;
   if (version !== undefined && argoCdVersions().includes(version)) return argoCdSet(name, directory, version);
@@ -84,6 +89,21 @@ export function argoCdSetName(version: string): string {
 }
 
 function kubernetesSet(directory: string): GoSet {
+  const programs = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"];
+  return {
+    name: "kubernetes",
+    directory,
+    programs: [program("etcd", "go.etcd.io/etcd/server/v3"), ...kubernetesPrograms(directory, programs)],
+    extras: undefined,
+  };
+}
+
+/** What a real node runs. It is a set of its own, because most runs do without. */
+function kubernetesNodeSet(directory: string): GoSet {
+  return { name: "kubernetes-node", directory, programs: kubernetesPrograms(directory, ["kubelet", "kube-proxy"]), extras: undefined };
+}
+
+function kubernetesPrograms(directory: string, names: readonly string[]): readonly GoProgram[] {
   const version = requiredVersion(directory, "k8s.io/kubernetes");
   const [major = "", minor = ""] = version.slice(1).split(".");
   const variables = ["k8s.io/component-base/version", "k8s.io/client-go/pkg/version"].flatMap((at) => [
@@ -93,16 +113,7 @@ function kubernetesSet(directory: string): GoSet {
     [`${at}.gitTreeState`, "clean"],
   ]);
   const versions = Object.fromEntries(variables) as Record<string, string>;
-  const kubernetes = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl"];
-  return {
-    name: "kubernetes",
-    directory,
-    programs: [
-      program("etcd", "go.etcd.io/etcd/server/v3"),
-      ...kubernetes.map((name) => program(name, `k8s.io/kubernetes/cmd/${name}`, versions)),
-    ],
-    extras: undefined,
-  };
+  return names.map((name) => program(name, `k8s.io/kubernetes/cmd/${name}`, versions));
 }
 
 function rendererSet(name: string, directory: string): GoSet {

@@ -13,9 +13,11 @@ interface Setting {
   readonly ports: KubernetesPorts;
   readonly pki: Pki;
   readonly directory: string;
+  /** This machine's address on the network of real nodes; absent where pods are processes of this machine. */
+  readonly nodesReachAt: string | undefined;
 }
 
-/** Arguments of a cluster with one process for each component, on loopback, without nodes or a cloud. */
+/** Arguments of a cluster with one process for each component, on loopback or on the network of its nodes, without a cloud. */
 export function componentArgs(component: KubernetesComponent, setting: Setting): readonly string[] {
   switch (component) {
     case "etcd":
@@ -38,29 +40,33 @@ export function componentArgs(component: KubernetesComponent, setting: Setting):
 /** With the defaults (20 to 50 requests per second) these two would be the slowest part of every test. */
 const clientLimits = ["--kube-api-qps=200", "--kube-api-burst=400"];
 
-/**
- * Controllers that have nothing to do on loopback. Node-lifecycle is off because the node's program reports its own
- * state, and the node may be stopped for a while without its pods being evicted.
- */
+/** Controllers that have nothing to do without a cloud. */
 const unneededControllers = [
-  "node-lifecycle-controller",
   "node-ipam-controller",
   "node-route-controller",
   "cloud-node-lifecycle-controller",
   "service-lb-controller",
-  "taint-eviction-controller",
   "device-taint-eviction-controller",
-  // Pods have loopback addresses, which these two refuse to write.
-  "endpoints-controller",
-  "endpointslice-controller",
-  "persistentvolume-attach-detach-controller",
-  "persistentvolume-binder-controller",
   "persistentvolume-expander-controller",
   "horizontal-pod-autoscaler-controller",
   "certificatesigningrequest-approving-controller",
   "certificatesigningrequest-cleaner-controller",
   "certificatesigningrequest-signing-controller",
   "storage-version-migrator-controller",
+];
+
+/**
+ * Controllers that have nothing to do where pods are processes. Node-lifecycle is off because the node's program reports its own
+ * state, and the node may be stopped for a while without its pods being evicted.
+ */
+const neededByRealNodes = [
+  "node-lifecycle-controller",
+  "taint-eviction-controller",
+  // Pods have loopback addresses there, which these two refuse to write.
+  "endpoints-controller",
+  "endpointslice-controller",
+  "persistentvolume-attach-detach-controller",
+  "persistentvolume-binder-controller",
 ];
 
 function etcdArgs({ ports, directory }: Setting): readonly string[] {
@@ -75,32 +81,53 @@ function etcdArgs({ ports, directory }: Setting): readonly string[] {
   ];
 }
 
-function apiServerArgs({ ports, pki }: Setting): readonly string[] {
+function apiServerArgs({ ports, pki, nodesReachAt }: Setting): readonly string[] {
   return [
     `--etcd-servers=http://127.0.0.1:${ports.etcd}`,
-    "--bind-address=127.0.0.1",
+    ...(nodesReachAt === undefined ? loopbackOnly : realNodes(pki, nodesReachAt)),
     `--secure-port=${ports.api}`,
     `--tls-cert-file=${pki.path("server.crt")}`,
     `--tls-private-key-file=${pki.path("server.key")}`,
     `--client-ca-file=${pki.path("ca.crt")}`,
-    "--authorization-mode=RBAC",
     "--service-account-issuer=https://kubernetes.default.svc",
     `--service-account-key-file=${pki.path("service-account.pub")}`,
     `--service-account-signing-key-file=${pki.path("service-account.key")}`,
     "--service-cluster-ip-range=10.96.0.0/16",
-    // Its own address is a loopback one, which must not become an endpoint.
-    "--endpoint-reconciler-type=none",
     "--profiling=false",
   ];
 }
 
-function controllerManagerArgs({ pki, directory }: Setting): readonly string[] {
+const loopbackOnly = [
+  "--bind-address=127.0.0.1",
+  "--authorization-mode=RBAC",
+  // Its own address is a loopback one, which must not become an endpoint.
+  "--endpoint-reconciler-type=none",
+];
+
+/** The API server speaks to kubelets as the administrator does, at their addresses: their names are known to no name server. */
+function realNodes(pki: Pki, address: string): readonly string[] {
+  return [
+    `--bind-address=${address}`,
+    `--advertise-address=${address}`,
+    "--authorization-mode=Node,RBAC",
+    "--allow-privileged=true",
+    `--kubelet-client-certificate=${pki.path("admin.crt")}`,
+    `--kubelet-client-key=${pki.path("admin.key")}`,
+    "--kubelet-preferred-address-types=InternalIP",
+  ];
+}
+
+function controllerManagerArgs({ pki, directory, nodesReachAt }: Setting): readonly string[] {
+  const unneeded = nodesReachAt === undefined ? [...unneededControllers, ...neededByRealNodes] : unneededControllers;
+  // The provisioner makes folders of this machine, for clusters of one machine.
+  const volumes = nodesReachAt === undefined ? [] : ["--enable-hostpath-provisioner=true"];
   return [
     ...["--kubeconfig", join(directory, "etc", "controllerManager.kubeconfig")],
     ...clientLimits,
     "--leader-elect=false",
     "--secure-port=0",
-    `--controllers=*,${unneededControllers.map((name) => `-${name}`).join(",")}`,
+    `--controllers=*,${unneeded.map((name) => `-${name}`).join(",")}`,
+    ...volumes,
     `--root-ca-file=${pki.path("ca.crt")}`,
     `--service-account-private-key-file=${pki.path("service-account.key")}`,
     // Without it all controllers share one user, which no role allows anything.

@@ -16,7 +16,9 @@ import { type DevProcess, findProcess, isSameProgram, type ProcessSpec, startPro
 export interface KubernetesCluster {
   readonly name: string;
   readonly port: number;
-  /** `https://127.0.0.1:<port>`. The certificate is valid for 127.0.0.1 on every port, so a proxy may be in front. */
+  /** Address at which the API server listens: 127.0.0.1, or that of `nodesReachAt`. */
+  readonly host: string;
+  /** `https://<host>:<port>`. The certificate is valid for 127.0.0.1 on every port too, so a proxy may be in front. */
   readonly server: string;
   /** PEM. */
   readonly ca: string;
@@ -25,6 +27,7 @@ export interface KubernetesCluster {
   readonly admin: KeyPair;
   /** Certificate and key of the API server, for a proxy in front of it. */
   readonly serving: KeyPair;
+  readonly pki: Pki;
   readonly components: readonly KubernetesComponent[];
   process(component: KubernetesComponent): DevProcess | undefined;
   /** File with a component's log. */
@@ -46,6 +49,11 @@ export interface KubernetesOptions {
    * garbage-collected or bound.
    */
   readonly components?: readonly KubernetesComponent[];
+  /**
+   * This machine's address on the network of real nodes. The API server listens there instead of on loopback, and the controllers run
+   * that a node of processes does without.
+   */
+  readonly nodesReachAt?: string;
   /** Whether the processes end with this one. Otherwise the next start finds and keeps them. */
   readonly endsWithUs: boolean;
 }
@@ -60,7 +68,7 @@ const stopGraceMs = 5000;
  */
 export async function startKubernetes(options: KubernetesOptions, signal: AbortSignal): Promise<KubernetesCluster> {
   for (const folder of ["logs", "run", "etc"]) mkdirSync(join(options.directory, folder), { recursive: true });
-  const pki = preparePki(join(options.directory, "pki"));
+  const pki = preparePki(join(options.directory, "pki"), options.nodesReachAt);
   const ports = await choosePorts(options.directory);
   const cluster = createCluster({ options, pki, ports });
   await cluster.start(signal);
@@ -76,7 +84,8 @@ interface Parts {
 function createCluster(parts: Parts): KubernetesCluster {
   const { options, pki, ports } = parts;
   const components = allComponents.filter((component) => (options.components ?? allComponents).includes(component));
-  const server = `https://127.0.0.1:${ports.api}`;
+  const host = hostOf(parts);
+  const server = `https://${host}:${ports.api}`;
   const kubeconfig = writeKubeconfig(parts, server, "admin");
   writeKubeconfig(parts, server, "controllerManager");
   writeKubeconfig(parts, server, "scheduler");
@@ -89,11 +98,13 @@ function createCluster(parts: Parts): KubernetesCluster {
   return {
     name: options.name,
     port: ports.api,
+    host,
     server,
     ca: pki.ca,
     kubeconfig,
     admin: pki.admin,
     serving: pki.server,
+    pki,
     components,
     process: (component) => running.get(component),
     logFile: (component) => logFileOf(options.directory, component),
@@ -114,11 +125,15 @@ function createCluster(parts: Parts): KubernetesCluster {
   };
 }
 
+function hostOf({ options }: Parts): string {
+  return options.nodesReachAt ?? "127.0.0.1";
+}
+
 function specOf({ options, pki, ports }: Parts, component: KubernetesComponent): ProcessSpec {
   return {
     directory: join(options.directory, "run", component),
     command: options.programs.program(component),
-    args: componentArgs(component, { ports, pki, directory: options.directory }),
+    args: componentArgs(component, { ports, pki, directory: options.directory, nodesReachAt: options.nodesReachAt }),
     env: { PATH: process.env["PATH"] ?? "", HOME: options.directory },
     cwd: options.directory,
     log: logFileOf(options.directory, component),
@@ -166,9 +181,10 @@ function etcdAnswers(port: number): Promise<boolean> {
   return answers((done) => request({ host: "127.0.0.1", port, path: "/health", agent: false }, done));
 }
 
-function apiAnswers({ pki, ports }: Parts): Promise<boolean> {
+function apiAnswers(parts: Parts): Promise<boolean> {
+  const { pki, ports } = parts;
   return answers((done) =>
-    secureRequest({ host: "127.0.0.1", port: ports.api, path: "/readyz", agent: false, ca: pki.ca, ...pki.admin }, done),
+    secureRequest({ host: hostOf(parts), port: ports.api, path: "/readyz", agent: false, ca: pki.ca, ...pki.admin }, done),
   );
 }
 

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { InputError } from "../../src/domain/errors.ts";
 import { startTicks } from "./processes/proc.ts";
 import { findProcess, stopProcess } from "./processes/process.ts";
+import { removeRealLeftovers } from "./real-node/real-cluster.ts";
 
 const graceMs = 5000;
 
@@ -52,7 +53,10 @@ async function stopRecorded(directory: string): Promise<number> {
   const folders = findRunFolders(directory);
   // etcd last: without it an API server hangs on its requests until it is killed.
   const isEtcd = (folder: string) => basename(folder) === "etcd";
-  return (await stopAll(folders.filter((folder) => !isEtcd(folder)))) + (await stopAll(folders.filter(isEtcd)));
+  const others = await stopAll(folders.filter((folder) => !isEtcd(folder)));
+  let networks = 0;
+  for (const cluster of foldersIn(directory)) networks += await removeRealLeftovers(cluster);
+  return others + networks + (await stopAll(folders.filter(isEtcd)));
 }
 
 async function stopAll(folders: readonly string[]): Promise<number> {
@@ -61,16 +65,24 @@ async function stopAll(folders: readonly string[]): Promise<number> {
   return left.length;
 }
 
-/** Folders of processes: `<cluster>/run/<component>` and `<cluster>/node/pods/<pod>/<container>/run`. */
+/**
+ * Folders of processes: `<cluster>/run/<component>`, `<cluster>/node/pods/<pod>/<container>/run` and, of real nodes,
+ * `<cluster>/node-<number>/run/<component>`.
+ */
 function findRunFolders(directory: string): readonly string[] {
-  const foldersIn = (path: string) =>
-    existsSync(path)
-      ? readdirSync(path)
-          .map((name) => join(path, name))
-          .filter((at) => statSync(at).isDirectory())
-      : [];
   return foldersIn(directory).flatMap((cluster) => [
     ...foldersIn(join(cluster, "run")),
+    ...foldersIn(cluster)
+      .filter((folder) => basename(folder).startsWith("node-"))
+      .flatMap((node) => foldersIn(join(node, "run"))),
     ...foldersIn(join(cluster, "node", "pods")).flatMap((pod) => foldersIn(pod).map((container) => join(container, "run"))),
   ]);
+}
+
+function foldersIn(path: string): readonly string[] {
+  return existsSync(path)
+    ? readdirSync(path)
+        .map((name) => join(path, name))
+        .filter((at) => statSync(at, { throwIfNoEntry: false })?.isDirectory() === true)
+    : [];
 }

@@ -14,13 +14,24 @@ function refusalOf(parse: () => unknown): InputError {
 describe("options of up", () => {
   it("have defaults that need no argument", () => {
     expect(parseUpOptions([])).toEqual({
-      ...{ state: ".argosy", kubeconfig: undefined, yes: false, kind: false, exitWhenReady: false, detach: false, help: false },
+      ...{
+        state: ".argosy",
+        kubeconfig: undefined,
+        yes: false,
+        kind: false,
+        realNode: false,
+        exitWhenReady: false,
+        detach: false,
+        help: false,
+      },
     });
   });
 
   it("are taken in both spellings", () => {
     const given = parseUpOptions(["--state=/a b", "--kubeconfig", "k", "--yes", "--exit-when-ready"]);
     expect(given).toMatchObject({ state: "/a b", kubeconfig: "k", yes: true, exitWhenReady: true });
+    expect(parseUpOptions(["--node", "real"])).toMatchObject({ realNode: true });
+    expect(parseUpOptions(["--node=processes"])).toMatchObject({ realNode: false });
   });
 
   it.each([
@@ -32,6 +43,10 @@ describe("options of up", () => {
     [["--yes=no"], /--yes/],
     [["--kind", "--kubeconfig", "k"], /exclude each other/],
     [["--detach", "--exit-when-ready"], /exclude each other/],
+    [["--node", "virtual"], /--node virtual is none of processes, real/],
+    [["--node="], /--node is empty/],
+    [["--node", "real", "--kind"], /--node and --kind exclude each other/],
+    [["--node", "real", "--kubeconfig", "k"], /--node and --kubeconfig exclude each other/],
   ])("%j are refused in one sentence that leads to the help", (args, message) => {
     const error = refusalOf(() => parseUpOptions(args));
     expect(error.message).toMatch(message);

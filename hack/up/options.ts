@@ -9,6 +9,8 @@ export interface UpOptions {
   readonly yes: boolean;
   /** Uses a container engine and kind even if Go is installed. */
   readonly kind: boolean;
+  /** Whether pods are containers of a real node, where the cluster is built here. */
+  readonly realNode: boolean;
   readonly exitWhenReady: boolean;
   readonly detach: boolean;
   readonly help: boolean;
@@ -24,6 +26,8 @@ already, what was declared there stays.
   --kubeconfig FILE   use this cluster instead of starting one; shows what it would create and asks
   --yes               do not ask
   --kind              start a cluster with kind and a container engine, even where Go is installed
+  --node KIND         what pods become on a cluster that is built here: processes of this machine (processes, the default), or
+                      containers (real: kubelet and containerd; needs root, and installs the Debian packages that are missing)
   --exit-when-ready   stop again once the demo workspaces are Synced and Healthy; exit code 0
   --detach            return once everything is ready; \`npm run down\` stops it
   --help              this text
@@ -43,6 +47,7 @@ process was killed. Its data stays, so that the next start is warm.
 `;
 
 const STATE = { type: "string", default: DEFAULT_STATE } as const;
+const NODES: readonly string[] = ["processes", "real"];
 const FLAG = { type: "boolean", default: false } as const;
 
 /** Parses the arguments after `npm run up --`. Throws `InputError` with the argument and what is allowed. */
@@ -50,14 +55,18 @@ export function parseUpOptions(args: readonly string[]): UpOptions {
   const options = {
     state: STATE,
     kubeconfig: { type: "string" },
+    node: { type: "string" },
     ...{ yes: FLAG, kind: FLAG, "exit-when-ready": FLAG, detach: FLAG, help: FLAG },
   } as const;
   const values = parsed("up", () => parseArgs({ args: [...args], options }).values);
-  const { state, kubeconfig, yes, kind, detach, help, "exit-when-ready": exitWhenReady } = values;
+  const { state, kubeconfig, yes, kind, node, detach, help, "exit-when-ready": exitWhenReady } = values;
   if (kubeconfig !== undefined && kind) throw refusal("up", "--kubeconfig and --kind exclude each other");
+  if (node !== undefined && (kind || kubeconfig !== undefined))
+    throw refusal("up", `--node and ${kind ? "--kind" : "--kubeconfig"} exclude each other`);
   if (detach && exitWhenReady) throw refusal("up", "--detach and --exit-when-ready exclude each other");
-  for (const [name, value] of Object.entries({ state, kubeconfig })) if (value === "") throw refusal("up", `--${name} is empty`);
-  return { state, kubeconfig, yes, kind, detach, help, exitWhenReady };
+  for (const [name, value] of Object.entries({ state, kubeconfig, node })) if (value === "") throw refusal("up", `--${name} is empty`);
+  if (node !== undefined && !NODES.includes(node)) throw refusal("up", `--node ${node} is none of ${NODES.join(", ")}`);
+  return { state, kubeconfig, yes, kind, realNode: node === "real", detach, help, exitWhenReady };
 }
 
 /** Parses the arguments after `npm run down --`. Throws `InputError` as above. */

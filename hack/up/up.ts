@@ -58,6 +58,7 @@ export async function bringUp(context: UpContext, signal: AbortSignal): Promise<
   stops.push(database.stop);
   keep(database.parts);
   progress.say(`  cluster: ${NAMES[choice.is]}, ${choice.why}`);
+  if (choice.is === "development" && choice.realNode) progress.say("  node: a real one, because of --node; its pods are containers");
   const provided = await provideCluster(choice, provide, signal);
   stops.push(provided.stop);
   keep(provided.parts);

@@ -19,10 +19,18 @@ export const FEW_PARTS: Readonly<Record<string, readonly string[]>> = {
   "hack/dev-cluster/main.ts": [],
 };
 
-/** The parts that test files and setups have to find built, by what they lead to, in the order of ALL_PARTS. */
+/** What tests on a real node run besides; made for no others, because much leads to its code without starting one. */
+const REAL_NODE = "real-node";
+const ON_REAL_NODES = /\/real-node[^/]*\.test\.ts$/;
+
+/** Everything that can be needed, in the order in which it is made. */
+export const PARTS: readonly string[] = [...ALL_PARTS, REAL_NODE];
+
+/** The parts that test files and setups have to find built, by what they lead to and, for a real node, by their name; in the order of PARTS. */
 export function neededParts(graph: ImportGraph, roots: readonly string[]): readonly string[] {
   const needed = new Set(
     [...graph.reachedFrom(roots)].flatMap((path) => FEW_PARTS[path] ?? (graph.namedBy(path).includes(BUILD) ? ALL_PARTS : [])),
   );
-  return ALL_PARTS.filter((part) => needed.has(part));
+  if (roots.some((path) => ON_REAL_NODES.test(path))) needed.add(REAL_NODE);
+  return PARTS.filter((part) => needed.has(part));
 }

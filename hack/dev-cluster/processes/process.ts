@@ -12,6 +12,8 @@ export interface ProcessSpec {
   readonly directory: string;
   readonly command: string;
   readonly args: readonly string[];
+  /** A program with its arguments that becomes this one, such as nsenter(1). */
+  readonly via?: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   /** File its output is appended to. */
@@ -54,7 +56,7 @@ export async function startProcess(spec: ProcessSpec): Promise<DevProcess> {
   mkdirSync(spec.directory, { recursive: true });
   for (const file of ["process", "exit"]) rmSync(join(spec.directory, file), { force: true });
   writeFileSync(join(spec.directory, "command.json"), fingerprint(spec));
-  const child = spawn("/bin/sh", ["-c", guardian, "guardian", spec.directory, spec.log, spec.command, ...spec.args], {
+  const child = spawn("/bin/sh", ["-c", guardian, "guardian", spec.directory, spec.log, ...(spec.via ?? []), spec.command, ...spec.args], {
     cwd: spec.cwd,
     env: { ...spec.env, ...(spec.endsWithUs ? { GUARDIAN_WATCHES: "yes" } : {}) },
     detached: true,
@@ -154,7 +156,7 @@ async function pause(cut?: AbortSignal): Promise<void> {
 
 /** The environment may hold secrets, so only its hash is stored. */
 function fingerprint(spec: ProcessSpec): string {
-  return JSON.stringify([spec.command, sha256(JSON.stringify([spec.args, spec.env]))]);
+  return JSON.stringify([spec.command, sha256(JSON.stringify([spec.args, spec.env, ...(spec.via ?? [])]))]);
 }
 
 function read(directory: string, file: string): string {

@@ -12,7 +12,7 @@ function aMachine(has: { readonly go?: boolean; readonly kind?: boolean }) {
   return { probes, asked };
 }
 
-const nothing = { kubeconfig: undefined, kind: false };
+const nothing = { kubeconfig: undefined, kind: false, realNode: false };
 
 describe("the cluster", () => {
   it.each([
@@ -34,6 +34,15 @@ describe("the cluster", () => {
     await expect(chooseCluster(request, aMachine(has).probes)).rejects.toMatchObject({
       code: "up.no-cluster",
       remedy: expect.stringMatching(/Go.*kind.*--kubeconfig/),
+    });
+  });
+
+  it("gets a real node where that is wanted and Go is installed, and says that it needs Go where it is not", async () => {
+    const request = { ...nothing, realNode: true };
+    expect(await chooseCluster(request, aMachine({ go: true, kind: true }).probes)).toMatchObject({ is: "development", realNode: true });
+    await expect(chooseCluster(request, aMachine({ kind: true }).probes)).rejects.toMatchObject({
+      ...{ code: "up.no-cluster", path: "--node" },
+      remedy: expect.stringMatching(/Go.*leave --node out/),
     });
   });
 });

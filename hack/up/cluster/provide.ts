@@ -15,7 +15,7 @@ export async function provideCluster(choice: ClusterChoice, context: ProvideCont
     case "existing":
       return provideExistingCluster({ kubeconfig: choice.kubeconfig }, context, signal);
     case "development":
-      return provideDevelopmentCluster(context, signal);
+      return provideDevelopmentCluster(choice, context, signal);
     case "kind":
       return provideKindCluster(context, signal);
   }

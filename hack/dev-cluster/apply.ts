@@ -1,10 +1,18 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
-import type { KubeClient } from "../../../src/runtime/kube/client.ts";
-import type { KubeObject, ResourceType } from "../../../src/runtime/kube/resource.ts";
+import type { KubeClient } from "../../src/runtime/kube/client.ts";
+import type { KubeObject, ResourceType } from "../../src/runtime/kube/resource.ts";
 
-const clusterScoped = new Set(["Namespace", "Node", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "PriorityClass"]);
+const clusterScoped = new Set([
+  "Namespace",
+  "Node",
+  "ClusterRole",
+  "ClusterRoleBinding",
+  "CustomResourceDefinition",
+  "PriorityClass",
+  "StorageClass",
+]);
 
 /** The type of an object. Its plural follows a simple rule, which is good enough for the objects of tests. */
 export function typeOf(object: KubeObject): ResourceType {

@@ -1,0 +1,86 @@
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { commandLine } from "../processes/proc.ts";
+import { processesIn, removeControlGroup } from "./control-groups.ts";
+import { removeNodeNetwork } from "./network.ts";
+import type { NodeNetwork } from "./network-plan.ts";
+import { run } from "./run.ts";
+
+/** A node with the folders that it fills. */
+export interface NodeFolders {
+  readonly node: NodeNetwork;
+  /** Images, volumes, logs. */
+  readonly directory: string;
+  /** Sockets and what else is gone with it. */
+  readonly runDirectory: string;
+}
+
+const NAMESPACES = "/run/netns";
+const POLL_MS = 50;
+const POLLS = 100;
+
+/**
+ * Removes what a node leaves when its own processes are gone: containers and what holds them, mounts, control groups, its network. What
+ * it keeps for the next start (images, logs) stays. Does nothing where there is nothing.
+ */
+export async function removeLeftovers(folders: NodeFolders): Promise<void> {
+  const { node, runDirectory } = folders;
+  if (!existsSync(runDirectory)) return;
+  await endContainers(folders);
+  for (const path of mountsBelow([folders.directory, runDirectory])) await run("umount", ["--lazy", path]).catch(() => undefined);
+  removeControlGroup(node.namespace);
+  await removePodNetworks(node);
+  await removeNodeNetwork(node);
+  rmSync(runDirectory, { recursive: true, force: true });
+  for (const folder of ["kubelet", "cni"]) rmSync(join(folders.directory, folder), { recursive: true, force: true });
+}
+
+/** Containers are in the node's control group; the shims that hold them are not, and name the node's socket in their command line. */
+async function endContainers({ node, runDirectory }: NodeFolders): Promise<void> {
+  for (let poll = 0; poll < POLLS; poll += 1) {
+    const left = [...shimsOf(runDirectory), ...processesIn(node.namespace)];
+    if (left.length === 0) return;
+    for (const pid of left) kill(pid);
+    await sleep(POLL_MS);
+  }
+}
+
+function shimsOf(runDirectory: string): readonly number[] {
+  const socket = join(runDirectory, "containerd.sock");
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      const words = commandLine(pid);
+      return words.some((word) => word.includes("containerd-shim")) && words.includes(socket);
+    });
+}
+
+/** The network namespaces of pods have names that say nothing: an address in the node's range shows whose they are. */
+async function removePodNetworks({ pods }: NodeNetwork): Promise<void> {
+  const names = existsSync(NAMESPACES) ? readdirSync(NAMESPACES).filter((name) => name.startsWith("cni-")) : [];
+  const prefix = pods.replace(/0\/24$/, "");
+  for (const name of names) {
+    const addresses = await run("nsenter", [`--net=${NAMESPACES}/${name}`, "ip", "-4", "-o", "address", "show", "eth0"]).catch(() => "");
+    if (addresses.includes(` ${prefix}`)) await run("ip", ["netns", "delete", name]).catch(() => undefined);
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It ended meanwhile.
+  }
+}
+
+/** Mount points below folders, the innermost first. */
+function mountsBelow(folders: readonly string[]): readonly string[] {
+  if (!existsSync("/proc/self/mountinfo")) return [];
+  return readFileSync("/proc/self/mountinfo", "utf8")
+    .split("\n")
+    .map((line) => (line.split(" ")[4] ?? "").replaceAll("\\040", " "))
+    .filter((path) => folders.some((folder) => path.startsWith(`${folder}/`)))
+    .reverse();
+}

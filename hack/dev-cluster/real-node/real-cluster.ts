@@ -1,0 +1,131 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { InputError } from "../../../src/domain/errors.ts";
+import type { KubeClient } from "../../../src/runtime/kube/client.ts";
+import { applyAll } from "../apply.ts";
+import { type BuiltSet, cacheDirectory } from "../build.ts";
+import type { KubernetesCluster } from "../kubernetes.ts";
+import { type ImageBuilder, type LocalImage, nameServerImage, pauseImage, redisImage } from "./images.ts";
+import { type NodeFolders, removeLeftovers } from "./leftovers.ts";
+import { renderNameServer, STORAGE_CLASS } from "./name-server.ts";
+import { createClusterNetwork, networksOf, removeClusterNetwork } from "./network.ts";
+import { type ClusterNetwork, NODES, planNode } from "./network-plan.ts";
+import { createRealNode, type RealNode } from "./real-node.ts";
+import { provideForRealNode } from "./requirements.ts";
+
+/** The network of a cluster with real nodes, which is there before its API server. */
+export interface RealNetwork {
+  readonly plan: ClusterNetwork;
+  remove(): Promise<void>;
+}
+
+/** Makes the network with the number of the last start, which `directory` keeps, unless another cluster has taken it meanwhile. */
+export async function createRealNetwork(directory: string, say: (text: string) => void, signal: AbortSignal): Promise<RealNetwork> {
+  await provideForRealNode(say, signal);
+  const file = join(directory, "network");
+  const kept = existsSync(file) ? Number(readFileSync(file, "utf8")) : undefined;
+  await removeRealLeftovers(directory);
+  const plan = await createClusterNetwork({ directory, kept }, signal);
+  writeFileSync(file, String(plan.index));
+  return { plan, remove: () => removeClusterNetwork(plan) };
+}
+
+/**
+ * Removes what a killed cluster of `directory` left of its nodes and its network. Their programs have ended before, or are ended when
+ * their node is made anew. Returns how many networks that were.
+ */
+export async function removeRealLeftovers(directory: string): Promise<number> {
+  const networks = networksOf(directory);
+  for (const network of networks) {
+    for (let number = 1; number <= NODES; number += 1) await removeLeftovers(foldersOf(network, directory, number));
+    await removeClusterNetwork(network);
+  }
+  return networks.length;
+}
+
+function foldersOf(cluster: ClusterNetwork, directory: string, number: number): NodeFolders {
+  const node = planNode(cluster, number);
+  return { node, directory: join(directory, node.name), runDirectory: `/run/${node.namespace}` };
+}
+
+export interface RealNodesOptions {
+  readonly count: number;
+  readonly directory: string;
+  readonly network: RealNetwork;
+  readonly kubernetes: KubernetesCluster;
+  readonly client: KubeClient;
+  obtain(set: string, signal: AbortSignal): Promise<BuiltSet>;
+  readonly say: (text: string) => void;
+  readonly endsWithUs: boolean;
+}
+
+/** The nodes of a cluster, with what pods find in every cluster: names, volumes. */
+export interface RealNodes {
+  readonly nodes: readonly RealNode[];
+  readonly images: ImageBuilder;
+  /** Gives every node an image. */
+  addImage(image: LocalImage, signal: AbortSignal): Promise<void>;
+  stop(): Promise<void>;
+}
+
+type Makes = Pick<RealNodesOptions, "obtain" | "say">;
+
+/**
+ * Makes what real nodes need before one is started: Debian packages, programs, images. Where this machine cannot run one, says why and
+ * does nothing.
+ */
+export async function prepareRealNodes(makes: Makes, signal: AbortSignal): Promise<void> {
+  try {
+    await provideForRealNode(makes.say, signal);
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return makes.say(`${error.message}. ${error.remedy}`);
+  }
+  const images = imageBuilder(makes);
+  await buildNodes(images, signal);
+  await redisImage(images, signal);
+}
+
+function imageBuilder({ obtain, say }: Makes): ImageBuilder {
+  return {
+    cache: join(cacheDirectory(), "images"),
+    obtain,
+    step: async (what, work) => {
+      say(what);
+      return work();
+    },
+  };
+}
+
+/** The programs of nodes and the images that each of them has. */
+async function buildNodes(images: ImageBuilder, signal: AbortSignal) {
+  const programs = await images.obtain("kubernetes-node", signal);
+  return { programs, pause: await pauseImage(images, signal), nameServer: await nameServerImage(images, signal) };
+}
+
+/** Starts the nodes. After a failure none of them is left. */
+export async function startRealNodes(options: RealNodesOptions, signal: AbortSignal): Promise<RealNodes> {
+  const { kubernetes, client } = options;
+  const images = imageBuilder(options);
+  const { programs, pause, nameServer } = await buildNodes(images, signal);
+  const nodes: RealNode[] = [];
+  const stop = async (): Promise<void> => void (await Promise.all(nodes.map((node) => node.stop())));
+  try {
+    for (let number = 1; number <= options.count; number += 1) {
+      const node = await createRealNode({
+        ...{ cluster: options.network.plan, folders: foldersOf(options.network.plan, options.directory, number), client, programs, pause },
+        ...{ server: kubernetes.server, pki: kubernetes.pki, endsWithUs: options.endsWithUs },
+      });
+      nodes.push(node);
+    }
+    await Promise.all(nodes.map((node) => node.start(signal)));
+    await Promise.all(nodes.map((node) => node.addImage(nameServer, signal)));
+    await applyAll(client, [...renderNameServer(), STORAGE_CLASS], signal);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const addImage = async (image: LocalImage, abort: AbortSignal): Promise<void> =>
+    void (await Promise.all(nodes.map((node) => node.addImage(image, abort))));
+  return { nodes, images, addImage, stop };
+}
