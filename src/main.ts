@@ -37,7 +37,8 @@ import { createMonitoringListener } from "./telemetry/monitoring-listener.ts";
  */
 export async function serve(context: Context): Promise<void> {
   const { config, shutdown, log, clock, readiness } = context;
-  const hasStarted = readiness.register({ name: "start", check: () => ({ ok: false, detail: "the process is starting" }) });
+  let stage = "the process is starting";
+  const hasStarted = readiness.register({ name: "start", check: () => ({ ok: false, detail: stage }) });
   shutdown.signal.addEventListener("abort", () =>
     readiness.register({ name: "stop", check: () => ({ ok: false, detail: "the process is stopping" }) }),
   );
@@ -47,10 +48,12 @@ export async function serve(context: Context): Promise<void> {
 
   // What is wrong with them never passes by waiting, and is said before anything is waited for.
   const credentials = readApiCredentials(context);
+  stage = "the process is opening the database, and brings its schema up to date where that is for it to do";
   const store = await openStore(context);
   shutdown.add("store", () => store.close());
   const clusters = connectClusters(context, store, credentials);
   shutdown.add("clusters", () => clusters.close());
+  stage = "the process is asking whether the database is as new as what was written from it";
   await waitForNewDatabase(context, { store, api: clusters.api });
   const api = config.roles.includes("api") ? await openApi(context, store, clusters) : undefined;
 
@@ -76,6 +79,7 @@ export async function serve(context: Context): Promise<void> {
     check: () => ({ ok: store.changes.isConnected(), detail: store.changes.isConnected() ? "connected" : "does not answer" }),
   });
 
+  stage = "the process is starting its roles";
   startRoles({ context, store, clusters, membership });
   if (api !== undefined) log.info({ url: await api.listen(config.listen) }, "Listening");
   hasStarted();

@@ -51,12 +51,12 @@ export function readDatabaseUrl(
 }
 
 /**
- * Brings the schema up to date, or only looks whether this program works with it. Waits for a database that is away or refuses this user, until `waitMs`
+ * Brings the schema up to date, or only asks whether this program works with it. Waits for a database that is away or refuses this user, until `waitMs`
  * are over. Raises what `migrate` raises, and the signal's reason.
  */
 export async function runMigrate(request: MigrateRequest, signal: AbortSignal): Promise<SchemaReport> {
   const { url, isCheck, note } = request;
-  const log: Log = { ...silentLog, info: (fields, message) => note(told(fields, message)) };
+  const log: Log = { ...silentLog, info: (fields, message) => note(progressText(fields, message)) };
   const attempt = async (limited: AbortSignal): Promise<Migrated> =>
     isCheck ? { applied: [], fit: await readSchemaFit({ url }, limited) } : migrate({ url, log, signal: limited });
   return reportOf(await inTime(request, attempt, signal), request.version);
@@ -85,9 +85,8 @@ async function inTime<T>(
   );
 }
 
-function told(fields: Readonly<Record<string, unknown>>, message: string): string {
-  const { migration, seconds } = fields;
-  return migration === undefined ? message : `${String(migration)} was run in ${String(seconds)} s`;
+function progressText({ migration, seconds }: Readonly<Record<string, unknown>>, message: string): string {
+  return typeof migration === "string" && typeof seconds === "number" ? `${migration} was run in ${seconds} s` : message;
 }
 
 function reportOf({ applied, fit }: Migrated, version: string): SchemaReport {

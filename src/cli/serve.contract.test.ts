@@ -194,7 +194,7 @@ describe("a process without a database that it works with", () => {
     }
   });
 
-  it("leaves the schema to `argosy migrate` where it is told to, and goes on when that is done", async () => {
+  it("leaves the schema to `argosy migrate` where it is configured to, and goes on when that is done", async () => {
     const { url } = await server.createEmpty();
     const served = await serve(url, { database: { migrate: "by-command" } });
     try {

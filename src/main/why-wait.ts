@@ -27,7 +27,7 @@ export function whyWaitForNewDatabase(error: unknown): Reason | undefined {
 }
 
 /** What happened and what to do about it, as one sentence for people; with what lies beneath where the error is not about something people gave. */
-export function reasonOf(error: ArgosyError): Reason {
+function reasonOf(error: ArgosyError): Reason {
   const key = [error.code, ...causesOf(error).map(({ code, name }) => code ?? name)].join(" ");
   if (error instanceof InputError) return { key, sentence: `${error.message}. ${error.remedy}` };
   const beneath = causesOf(error).map(({ message, code }) => (message === "" ? code : message));

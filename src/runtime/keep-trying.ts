@@ -24,7 +24,7 @@ export interface KeepTryingOptions {
   readonly readiness: HealthRegistry;
 }
 
-/** Servers are back within seconds, and people look at a process again after some. */
+/** Servers are back within seconds; whoever mends one for minutes can wait for a quarter of one more. */
 const BACKOFF: BackoffRange = { minMs: 500, maxMs: 15_000 };
 
 /**

@@ -46,7 +46,7 @@ export type Need =
   | {
       readonly needs: number;
       readonly isSaid: boolean;
-      /** Why that is so although its statements look otherwise. */
+      /** Why that is so although its statements alone would say otherwise. */
       readonly because: string | undefined;
     }
   | { readonly wrong: string };
