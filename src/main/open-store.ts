@@ -12,7 +12,7 @@ import { createPostgresStore } from "../store/adapters/postgres/postgres-store.t
 import type { KeyRing } from "../store/credential/port.ts";
 import type { Store } from "../store/port.ts";
 import type { Context } from "./context.ts";
-import { whyWaitForDatabase } from "./why-wait.ts";
+import { waitingForDatabase } from "./why-wait.ts";
 
 /**
  * The database: that of the configuration, else an embedded server in the state directory; brought to the present schema first, unless that is left to
@@ -28,7 +28,7 @@ export async function openStore(context: Context): Promise<Store> {
     if (fit?.code === "fits-newer") log.info({ newer: fit.about }, "Serving on a database that a newer version has added to");
     return createPostgresStore({ ...context, url, keyRing, poolSize: config.limits.databaseConnections });
   };
-  return keepTrying(open, { ...context, name: "database", whyWait: whyWaitForDatabase }, shutdown.signal);
+  return keepTrying(open, { ...context, name: "database", whyWait: waitingForDatabase(context.clock) }, shutdown.signal);
 }
 
 async function startDatabase({ config, log, shutdown }: Context): Promise<string> {

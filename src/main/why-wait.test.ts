@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { DefectError, InputError, RefusedError, UnavailableError } from "../domain/errors.ts";
-import { whyWaitForDatabase, whyWaitForNewDatabase } from "./why-wait.ts";
+import { createVirtualClock } from "../runtime/testing/virtual-clock.ts";
+import { waitingForDatabase, whyWaitForDatabase, whyWaitForNewDatabase } from "./why-wait.ts";
 
 const input = (code: string): InputError =>
   new InputError("using a database that has no schema yet", { code, path: "database.url", remedy: "Run `argosy migrate`" });
@@ -38,6 +39,30 @@ describe("a database that cannot be used", () => {
     for (const code of ["store.url", "config.key", "main.old-database"]) expect(whyWaitForDatabase(input(code))).toBeUndefined();
     expect(whyWaitForDatabase(new DefectError("running a statement", { code: "store.statement" }))).toBeUndefined();
     expect(whyWaitForDatabase(new Error("oops"))).toBeUndefined();
+  });
+});
+
+describe("a process that waits for a database", () => {
+  const away = new UnavailableError("asking", { code: "store.unavailable" });
+
+  it("ends when its user was refused for ten minutes on end: the password that it was started with may be an old one", async () => {
+    const clock = createVirtualClock();
+    const whyWait = waitingForDatabase(clock);
+    expect(whyWait(input("store.refused"))).toBeDefined();
+    await clock.advance(599_999);
+    expect(whyWait(input("store.refused"))).toBeDefined();
+    await clock.advance(1);
+    expect(whyWait(input("store.refused"))).toBeUndefined();
+  });
+
+  it("waits for anything else for ever, and counts anew after that", async () => {
+    const clock = createVirtualClock();
+    const whyWait = waitingForDatabase(clock);
+    for (const error of [away, input("store.schema"), input("store.refused"), away, input("store.refused")]) {
+      expect(whyWait(error)).toBeDefined();
+      await clock.advance(500_000);
+    }
+    expect(whyWait(input("config.key"))).toBeUndefined();
   });
 });
 

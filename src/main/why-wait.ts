@@ -1,3 +1,4 @@
+import type { Clock } from "../domain/clock.ts";
 import { type ArgosyError, InputError, RefusedError, UnavailableError } from "../domain/errors.ts";
 import type { Reason } from "../runtime/keep-trying.ts";
 
@@ -18,6 +19,23 @@ const RECOVERY: ReadonlySet<string> = new Set(["main.old-database", "main.unfini
 export function whyWaitForDatabase(error: unknown): Reason | undefined {
   if (error instanceof UnavailableError) return reasonOf(error);
   return error instanceof InputError && MENDED_BY_OTHERS.has(error.code) ? reasonOf(error) : undefined;
+}
+
+/**
+ * A process reads the address once. Where it comes from a variable that was changed since, as a rotated password does, only a process that is started
+ * again has the new one: who is refused for this long ends, so that whatever keeps it running starts it. In ms.
+ */
+const REFUSED_MS = 10 * 60_000;
+
+/** The same for one process, which waits for ten minutes at most while the database refuses its user. */
+export function waitingForDatabase(clock: Clock): (error: unknown) => Reason | undefined {
+  let refusedAtMs: number | undefined;
+  return (error) => {
+    const isRefused = error instanceof InputError && error.code === "store.refused";
+    refusedAtMs = isRefused ? (refusedAtMs ?? clock.monotonicMs()) : undefined;
+    if (refusedAtMs !== undefined && clock.monotonicMs() - refusedAtMs >= REFUSED_MS) return undefined;
+    return whyWaitForDatabase(error);
+  };
 }
 
 /** The same of the question whether the database is as new as what stands, which the API cluster is asked too. */
