@@ -52,8 +52,8 @@ export function parseConfig(input: unknown, env: Env): ConfigResult {
 }
 
 /**
- * The `database` section alone, from a configuration whose other sections may be wrong or name keys that are not here: enough to change the schema. DATABASE_URL
- * wins over `database.url`, as in `parseConfig`.
+ * The `database` section alone, from a configuration whose other sections may be wrong or name keys that are not here: enough to change the
+ * schema. DATABASE_URL wins over `database.url`, as in `parseConfig`.
  */
 export function parseDatabase(
   input: unknown,

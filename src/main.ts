@@ -30,10 +30,10 @@ import { createRetention } from "./store/retention/controller.ts";
 import { createMonitoringListener } from "./telemetry/monitoring-listener.ts";
 
 /**
- * Starts the roles the configuration names, each with its adapters, and returns once they run and the API listens. Probes are answered from the first
- * moment on, also while it waits for the database or the API cluster; what can never pass by waiting is thrown.
- * Everything started is handed to the shutdown, newest first: nothing loses what it stands on while it stops. The API is the exception: it is the last to
- * begin, and goes on taking requests while the roles stop.
+ * Starts the roles the configuration names, each with its adapters, and returns once they run and the API listens. Probes are answered from
+ * the first moment on, also while it waits for the database or the API cluster; what can never pass by waiting is thrown. Everything
+ * started is handed to the shutdown, newest first: nothing loses what it stands on while it stops. The API is the exception: it is the last
+ * to begin, and goes on taking requests while the roles stop.
  */
 export async function serve(context: Context): Promise<void> {
   const { config, shutdown, log, clock, readiness } = context;

@@ -35,8 +35,8 @@ export interface Api {
   document(): Promise<unknown>;
   isListening(): boolean;
   /**
-   * Takes no new connections, refuses new requests on those that are there (503), and resolves when the requests under way have been answered. When
-   * `limit` aborts, and at once without one, what is left is cut off.
+   * Takes no new connections, refuses new requests on those that are there (503), and resolves when the requests under way have been
+   * answered. When `limit` aborts, and at once without one, what is left is cut off.
    */
   close(limit?: AbortSignal): Promise<void>;
 }

@@ -20,7 +20,10 @@ export interface SchemaReport {
   readonly remedy: string;
   /** `newest`: the last migration that this program knows. */
   readonly program: { readonly version: string; readonly newest: string };
-  /** `newest`: the last one that was run; `needs`: number of the one that a program has to know to work with the schema. Null: there is no schema. */
+  /**
+   * `newest`: the last one that was run; `needs`: number of the one that a program has to know to work with the schema. Null: there is no
+   * schema.
+   */
   readonly database: { readonly newest: string | null; readonly needs: string | null };
   /** What is still to be run. */
   readonly pending: readonly string[];
@@ -51,8 +54,8 @@ export function readDatabaseUrl(
 }
 
 /**
- * Brings the schema up to date, or only asks whether this program works with it. Waits for a database that is away or refuses this user, until `waitMs`
- * are over. Raises what `migrate` raises, and the signal's reason.
+ * Brings the schema up to date, or only asks whether this program works with it. Waits for a database that is away or refuses this user,
+ * until `waitMs` are over. Raises what `migrate` raises, and the signal's reason.
  */
 export async function runMigrate(request: MigrateRequest, signal: AbortSignal): Promise<SchemaReport> {
   const { url, isCheck, note } = request;

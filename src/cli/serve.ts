@@ -25,8 +25,8 @@ export interface ServeOptions {
 }
 
 /**
- * `argosy serve`: runs until SIGTERM or SIGINT. Everything wrong with the configuration is said before anything starts. What somebody else can mend, such
- * as a database that is away, is waited for.
+ * `argosy serve`: runs until SIGTERM or SIGINT. Everything wrong with the configuration is said before anything starts. What somebody else
+ * can mend, such as a database that is away, is waited for.
  */
 export async function runServe(options: ServeOptions, terminal: Terminal): Promise<void> {
   const config = readConfig(options, terminal.env);

@@ -15,8 +15,9 @@ import type { Context } from "./context.ts";
 import { waitingForDatabase } from "./why-wait.ts";
 
 /**
- * The database: that of the configuration, else an embedded server in the state directory; brought to the present schema first, unless that is left to
- * `argosy migrate`. Waits for one that cannot be reached, refuses this user, or has a schema that this version does not work with.
+ * The database: that of the configuration, else an embedded server in the state directory; brought to the present schema first, unless that
+ * is left to `argosy migrate`. Waits for one that cannot be reached, refuses this user, or has a schema that this version does not work
+ * with.
  */
 export async function openStore(context: Context): Promise<Store> {
   const { config, shutdown, log } = context;

@@ -60,8 +60,8 @@ export async function refuseOldDatabase(
 }
 
 /**
- * Waits, where the database is older than what was written from it or is just being recovered, until it is as new; and until the database and the API
- * cluster answer the question. Raises what never passes by waiting.
+ * Waits, where the database is older than what was written from it or is just being recovered, until it is as new; and until the database
+ * and the API cluster answer the question. Raises what never passes by waiting.
  */
 export function waitForNewDatabase(
   context: Context,

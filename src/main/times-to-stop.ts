@@ -2,8 +2,8 @@
 const LEAVING_MS = 3_000;
 
 /**
- * When a process that was asked to stop `goneMs` ago closes its API and cuts off requests that are still under way, each from now on, in ms. It takes
- * requests for `delayMs`, and ends all of them early enough to leave within `graceMs`; of a short grace they get half.
+ * When a process that was asked to stop `goneMs` ago closes its API and cuts off requests that are still under way, each from now on, in
+ * ms. It takes requests for `delayMs`, and ends all of them early enough to leave within `graceMs`; of a short grace they get half.
  */
 export function timesToStop(
   { delayMs, graceMs }: { readonly delayMs: number; readonly graceMs: number },

@@ -22,8 +22,8 @@ export function whyWaitForDatabase(error: unknown): Reason | undefined {
 }
 
 /**
- * A process reads the address once. Where it comes from a variable that was changed since, as a rotated password does, only a process that is started
- * again has the new one: who is refused for this long ends, so that whatever keeps it running starts it. In ms.
+ * A process reads the address once. Where it comes from a variable that was changed since, as a rotated password does, only a process that
+ * is started again has the new one: who is refused for this long ends, so that whatever keeps it running starts it. In ms.
  */
 const REFUSED_MS = 10 * 60_000;
 
@@ -44,7 +44,10 @@ export function whyWaitForNewDatabase(error: unknown): Reason | undefined {
   return whyWaitForDatabase(error);
 }
 
-/** What happened and what to do about it, as one sentence for people; with what lies beneath where the error is not about something people gave. */
+/**
+ * What happened and what to do about it, as one sentence for people; with what lies beneath where the error is not about something people
+ * gave.
+ */
 function reasonOf(error: ArgosyError): Reason {
   const key = [error.code, ...causesOf(error).map(({ code, name }) => code ?? name)].join(" ");
   if (error instanceof InputError) return { key, sentence: `${error.message}. ${error.remedy}` };

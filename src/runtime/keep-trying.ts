@@ -28,8 +28,9 @@ export interface KeepTryingOptions {
 const BACKOFF: BackoffRange = { minMs: 500, maxMs: 15_000 };
 
 /**
- * Does something until it succeeds, with growing pauses in between, and returns what it returned. While it fails the process is not ready and says
- * why; the log has each reason once, until there is another one. Throws what never passes by waiting, and the signal's reason as soon as that aborts.
+ * Does something until it succeeds, with growing pauses in between, and returns what it returned. While it fails the process is not ready
+ * and says why; the log has each reason once, until there is another one. Throws what never passes by waiting, and the signal's reason as
+ * soon as that aborts.
  */
 export async function keepTrying<T>(
   attempt: (signal: AbortSignal) => Promise<T>,

@@ -13,7 +13,10 @@ export interface RecordedMigration {
   readonly name: string;
   /** Null in a database that was made before migrations were files. */
   readonly hash: string | null;
-  /** Number of a migration: a program that knows it still works with the schema. Null: recorded before that was, and only who knows this one works. */
+  /**
+   * Number of a migration: a program that knows it still works with the schema. Null: recorded before that was, and only who knows this one
+   * works.
+   */
   readonly needs: number | null;
 }
 
@@ -21,8 +24,8 @@ export interface RecordedMigration {
  * How a program and a database fit.
  *
  * fits: the schema is this program's. fits-newer: a newer program has added to it, and this one still works with it. empty: there is no
- * schema. older: migrations are still to be run. newer: a newer program has changed it so that this one no longer works. other: files made it that
- * this program does not have. cut-off: it is from before the first file, and no file leads on from there.
+ * schema. older: migrations are still to be run. newer: a newer program has changed it so that this one no longer works. other: files made
+ * it that this program does not have. cut-off: it is from before the first file, and no file leads on from there.
  */
 export type SchemaCode = "fits" | "fits-newer" | "empty" | "older" | "newer" | "other" | "cut-off";
 

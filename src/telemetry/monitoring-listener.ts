@@ -5,7 +5,9 @@ import type { HealthRegistry } from "./health.ts";
 import type { ReadableMetrics } from "./prom-metrics.ts";
 
 export interface MonitoringListener {
-  /** Starts listening; resolves with the URL in use. Port 0 takes a free one. Throws `UnavailableError` naming the port when it is taken. */
+  /**
+   * Starts listening; resolves with the URL in use. Port 0 takes a free one. Throws `UnavailableError` naming the port when it is taken.
+   */
   listen(at: { readonly host: string; readonly port: number }): Promise<string>;
   /** Ends every connection. */
   close(): Promise<void>;
@@ -22,8 +24,9 @@ const JSON_TYPE = "application/json; charset=utf-8";
 const REQUEST_MS = 10_000;
 
 /**
- * What probes and Prometheus ask of any process, whatever it does: `/livez` (its event loop answers), `/readyz` (whether it may be sent work, and what it
- * waits for, a sentence for each check; 503 while it waits) and `/metrics`. It needs no token, and nothing that the process waits for.
+ * What probes and Prometheus ask of any process, whatever it does: `/livez` (its event loop answers), `/readyz` (whether it may be sent
+ * work, and what it waits for, a sentence for each check; 503 while it waits) and `/metrics`. It needs no token, and nothing that the
+ * process waits for.
  */
 export function createMonitoringListener({
   readiness,

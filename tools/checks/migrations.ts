@@ -6,7 +6,9 @@ import { partsOf, statementsOf } from "./sql-statements.ts";
 /** These were there before files said which program they need. Who does not know all of them is refused. */
 const LAST_SILENT = 7;
 
-/** Each file of migrations/ says which program still works after it, and its statements look like it as far as that can be told from them. */
+/**
+ * Each file of migrations/ says which program still works after it, and its statements look like it as far as that can be told from them.
+ */
 export const migrations: OwnCheck = {
   name: "migrations",
   mend: "write `-- needs program: NNNN` into the file as migrations/README.md says",
@@ -38,9 +40,9 @@ function whyNotNeed(name: string, sql: string): string | undefined {
 }
 
 /**
- * The statements that do more than add something which programs of before neither read nor write. When in doubt a statement is one of them. What only adds:
- * a new table, and anything about it; a new index that is not unique; a new sequence, type or comment; a column that may be null or has a default and holds
- * nothing to anything else; filling such columns.
+ * The statements that do more than add something which programs of before neither read nor write. When in doubt a statement is one of them.
+ * What only adds: a new table, and anything about it; a new index that is not unique; a new sequence, type or comment; a column that may be
+ * null or has a default and holds nothing to anything else; filling such columns.
  */
 export function changesOf(sql: string): readonly string[] {
   const made = { tables: new Set<string>(), columns: new Set<string>() };

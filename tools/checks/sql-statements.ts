@@ -1,6 +1,6 @@
 /**
- * The statements of an SQL text: without comments, with what is between quotation marks left out (`''`, `$$`), in lower case outside of quoted names, with
- * single spaces. Enough to see what a statement does to tables, not to run it.
+ * The statements of an SQL text: without comments, with what is between quotation marks left out (`''`, `$$`), in lower case outside of
+ * quoted names, with single spaces. Enough to see what a statement does to tables, not to run it.
  */
 export function statementsOf(sql: string): readonly string[] {
   const statements: string[] = [];

@@ -164,7 +164,10 @@ async function runMigrations(
   return applied;
 }
 
-/** knex makes its table when it reads it first; the columns are ours. They may be null: an older version, which does not know them, may go on. */
+/**
+ * knex makes its table when it reads it first; the columns are ours. They may be null: an older version, which does not know them, may go
+ * on.
+ */
 async function prepareTable(database: Knex): Promise<void> {
   await database.migrate.currentVersion();
   for (const [column, type] of [

@@ -54,8 +54,8 @@ export type Need =
 const NEED = /^-- needs program: (\d{4})(?:, because (\S.*))?$/;
 
 /**
- * Reads the line `-- needs program: 0007`, or `-- needs program: 0007, because …`. A file without one needs a program that has it: whoever says
- * nothing lets nobody in who could do harm.
+ * Reads the line `-- needs program: 0007`, or `-- needs program: 0007, because …`. A file without one needs a program that has it: whoever
+ * says nothing lets nobody in who could do harm.
  */
 export function parseNeed(name: string, sql: string): Need {
   const own = numberOf(name);
