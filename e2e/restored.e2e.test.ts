@@ -59,7 +59,13 @@ it.runIf(IS_LONG)(
     );
 
     await withoutArgosy(world, () => onServer(harness.databaseUrl, `drop database ${name}`, `alter database ${BACKUP} rename to ${name}`));
-    await expect(callHarness(harness, "startArgosy", { index: 0 })).rejects.toThrow("main.old-database");
+    const waiting = callHarness(harness, "startArgosy", { index: 0 });
+    waiting.catch(() => {});
+    await until(
+      "a control plane says why it waits",
+      () => callHarness(harness, "saidByArgosy", { containing: "main.old-database" }),
+      (lines) => (lines as readonly string[]).length > 0,
+    );
     const config = (await callHarness(harness, "configOf", { index: 0 })) as string;
     const recover = (...args: readonly string[]) =>
       until(
@@ -71,6 +77,8 @@ it.runIf(IS_LONG)(
     expect(dry.out).toMatch(/^restored .* MOVED$/m);
     expect((await recover()).err).toContain("Control planes may be started");
 
+    // It goes on by itself.
+    await waiting;
     await startAll(world);
     expect(await ownerOf()).toBe(to);
     const revision = await git.commit("restored", { "dev/config.yaml": configMapFile("restored", { step: "two" }) });

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ConfigComplaint } from "./config/complaint.ts";
-import { argosyVersion, type Config, parseConfig } from "./config.ts";
+import { argosyVersion, type Config, parseConfig, parseDatabase } from "./config.ts";
 
 const KEY = Buffer.alloc(32, 7).toString("base64");
 
@@ -36,6 +36,21 @@ describe("configuration", () => {
       "postgres://env/x",
     );
     expect(accept({ encryption, database: { url: "postgres://file/x" } }, { DATABASE_URL: "" }).database.url).toBe("postgres://file/x");
+  });
+
+  it("leaves the schema to a command only where there is a database that the command can reach", () => {
+    const encryption = { keys: [{ id: "a", file: "/key" }] };
+    const database = { migrate: "by-command" };
+    expect(paths(complain({ database }))).toEqual(["database.migrate"]);
+    expect(accept({ encryption, database }, { DATABASE_URL: "postgres://env/x" }).database.migrate).toBe("by-command");
+    expect(accept({}).database.migrate).toBe("at-start");
+    expect(paths(complain({ database: { migrate: "never" } }))).toEqual(["database.migrate"]);
+  });
+
+  it("wants time to leave after the last request", () => {
+    expect(paths(complain({ shutdown: { delayMs: 21_000 } }))).toEqual(["shutdown.delayMs"]);
+    expect(accept({ shutdown: { delayMs: 20_000 } }).shutdown).toEqual({ delayMs: 20_000, graceMs: 25_000 });
+    expect(accept({ shutdown: { graceMs: 1_000 } }).shutdown.delayMs).toBe(0);
   });
 
   it("names roles once and in one order", () => {
@@ -169,4 +184,26 @@ describe("encryption keys in the configuration", () => {
 it("has the version of the package", () => {
   const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { readonly version: string };
   expect(argosyVersion).toBe(manifest.version);
+});
+
+describe("the database's section alone", () => {
+  it("is read whatever is wrong elsewhere, and DATABASE_URL wins", () => {
+    const document = { encryption: { keys: [{ id: "a", env: "NOT_HERE" }] }, listen: 1, database: { url: "postgres://file/x" } };
+    expect(parseDatabase(document, {})).toMatchObject({ ok: true, database: { url: "postgres://file/x", migrate: "at-start" } });
+    expect(parseDatabase(document, { DATABASE_URL: "postgres://env/x" })).toMatchObject({ database: { url: "postgres://env/x" } });
+  });
+
+  it.each([[undefined], [null], [[]], ["text"]])("names no address in a document that is %j", (input) => {
+    expect(parseDatabase(input, {})).toMatchObject({ ok: true, database: { migrate: "at-start" } });
+  });
+
+  it("is complained about as in the whole", () => {
+    const problems = (input: unknown, env = {}) => {
+      const result = parseDatabase(input, env);
+      return result.ok ? [] : paths(result.complaints);
+    };
+    expect(problems({ database: { url: "x", migrat: 1 } })).toEqual(["database.url", "database.migrat"]);
+    expect(problems({}, { DATABASE_URL: "x" })).toEqual(["DATABASE_URL"]);
+    expect(problems({ database: 3 })).toEqual(["database"]);
+  });
 });

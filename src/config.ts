@@ -51,6 +51,21 @@ export function parseConfig(input: unknown, env: Env): ConfigResult {
   return { ok: false, complaints: complaints.sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0)) };
 }
 
+/**
+ * The `database` section alone, from a configuration whose other sections may be wrong or name keys that are not here: enough to change the
+ * schema. DATABASE_URL wins over `database.url`, as in `parseConfig`.
+ */
+export function parseDatabase(
+  input: unknown,
+  env: Env,
+): { readonly ok: true; readonly database: Config["database"] } | { readonly ok: false; readonly complaints: readonly ConfigComplaint[] } {
+  const isMapping = typeof input === "object" && input !== null && !Array.isArray(input);
+  const { document, complaints } = withEnvironment(isMapping ? { database: (input as { readonly database?: unknown }).database } : {}, env);
+  const parsed = configSchema.safeParse(document, { reportInput: true });
+  if (parsed.success && complaints.length === 0) return { ok: true, database: parsed.data.database };
+  return { ok: false, complaints: [...complaints, ...(parsed.success ? [] : parsed.error.issues.flatMap(complaintsOf))] };
+}
+
 function withEnvironment(
   document: Readonly<Record<string, unknown>>,
   env: Env,

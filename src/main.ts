@@ -5,15 +5,18 @@ import { parseFleetDocument } from "./instance-provisioner/fleet-schema/parse-fl
 import { renderFleetDocument } from "./instance-provisioner/fleet-schema/render-fleet.ts";
 import { createUsageReader } from "./instance-provisioner/read-usage.ts";
 import { clusterUid } from "./main/adoption.ts";
-import { connectClusters } from "./main/clusters.ts";
+import { connectClusters, readApiCredentials } from "./main/clusters.ts";
 import type { Context } from "./main/context.ts";
 import { insideAddressesOf } from "./main/inside-addresses-of.ts";
 import { openStore } from "./main/open-store.ts";
-import { refuseOldDatabase } from "./main/recovery.ts";
+import { waitForNewDatabase } from "./main/recovery.ts";
 import { createRequestPorts } from "./main/request-ports.ts";
 import { startRoles } from "./main/roles.ts";
+import { timesToStop } from "./main/times-to-stop.ts";
 import { usageSourceOf } from "./main/usage-sources.ts";
 import { createRolloutRequests } from "./rollout/request-rollouts.ts";
+import { sleep } from "./runtime/clock.ts";
+import { limitTime } from "./runtime/kube/time-limit.ts";
 import { calibrate } from "./scheduler/calibration/calibrate.ts";
 import { explainUnit } from "./scheduler/explain.ts";
 import { explainInstance } from "./scheduler/explain-instance.ts";
@@ -24,18 +27,35 @@ import { reviewDecision, reviewPlan } from "./scheduler/review.ts";
 import { exportWorkspace } from "./shard/export-workspace.ts";
 import { createMembership } from "./store/member/keep-membership.ts";
 import { createRetention } from "./store/retention/controller.ts";
+import { createMonitoringListener } from "./telemetry/monitoring-listener.ts";
 
 /**
- * Starts the roles the configuration names, each with its adapters, and returns once they run and the API listens.
- * Everything started is handed to the shutdown, newest first: nothing loses what it stands on while it stops.
+ * Starts the roles the configuration names, each with its adapters, and returns once they run and the API listens. Probes are answered from
+ * the first moment on, also while it waits for the database or the API cluster; what can never pass by waiting is thrown. Everything
+ * started is handed to the shutdown, newest first: nothing loses what it stands on while it stops. The API is the exception: it is the last
+ * to begin, and goes on taking requests while the roles stop.
  */
 export async function serve(context: Context): Promise<void> {
-  const { config, shutdown, log, clock } = context;
+  const { config, shutdown, log, clock, readiness } = context;
+  let stage = "the process is starting";
+  const hasStarted = readiness.register({ name: "start", check: () => ({ ok: false, detail: stage }) });
+  shutdown.signal.addEventListener("abort", () =>
+    readiness.register({ name: "stop", check: () => ({ ok: false, detail: "the process is stopping" }) }),
+  );
+  const monitoring = createMonitoringListener(context);
+  shutdown.add("monitoring", () => monitoring.close());
+  log.info({ url: await monitoring.listen(config.monitoring) }, "Answering probes");
+
+  // What is wrong with them never passes by waiting, and is said before anything is waited for.
+  const credentials = readApiCredentials(context);
+  stage = "the process is opening the database, and brings its schema up to date where that is for it to do";
   const store = await openStore(context);
   shutdown.add("store", () => store.close());
-  const clusters = connectClusters(context, store);
+  const clusters = connectClusters(context, store, credentials);
   shutdown.add("clusters", () => clusters.close());
-  await refuseOldDatabase({ store, api: clusters.api, log }, shutdown.signal);
+  stage = "the process is asking whether the database is as new as what was written from it";
+  await waitForNewDatabase(context, { store, api: clusters.api });
+  const api = config.roles.includes("api") ? await openApi(context, store, clusters) : undefined;
 
   const membership = createMembership({
     store: store.members,
@@ -54,26 +74,42 @@ export async function serve(context: Context): Promise<void> {
   // Roles that act on changes subscribe themselves; one that does not (api) needs the connection to say whether the database is there.
   const unfollow = store.changes.subscribe(() => undefined);
   shutdown.add("changes", async () => unfollow());
-  context.readiness.register({
+  readiness.register({
     name: "database",
     check: () => ({ ok: store.changes.isConnected(), detail: store.changes.isConnected() ? "connected" : "does not answer" }),
   });
 
+  stage = "the process is starting its roles";
   startRoles({ context, store, clusters, membership });
-  if (config.roles.includes("api")) await startApi(context, store, clusters);
+  if (api !== undefined) log.info({ url: await api.listen(config.listen) }, "Listening");
+  hasStarted();
   log.info({ roles: config.roles, member: context.memberId }, "Serving");
 }
 
 type Store = Awaited<ReturnType<typeof openStore>>;
 type Clusters = ReturnType<typeof connectClusters>;
 
-async function startApi(
-  { config, shutdown, log, clock, ids, metrics, readiness, version }: Context,
-  store: Store,
-  clusters: Clusters,
-): Promise<void> {
+/** The API, which does not listen yet. When the process stops it takes requests for a while, and then ends those under way. */
+async function openApi(context: Context, store: Store, clusters: Clusters): Promise<Api> {
+  const { config, shutdown, clock } = context;
+  const api = await makeApi(context, store, clusters);
+  let stopsAtMs: number | undefined;
+  shutdown.signal.addEventListener("abort", () => {
+    stopsAtMs = clock.monotonicMs();
+  });
+  shutdown.add("api", async (late) => {
+    const goneMs = clock.monotonicMs() - (stopsAtMs ?? clock.monotonicMs());
+    const { closeInMs, cutInMs } = timesToStop(config.shutdown, goneMs);
+    if (api.isListening()) await sleep(clock, closeInMs, late).catch(() => {});
+    const limit = limitTime({ clock, doing: "ending requests", timeoutMs: cutInMs - closeInMs }, late);
+    await api.close(limit.signal).finally(limit.release);
+  });
+  return api;
+}
+
+async function makeApi({ config, log, clock, ids, metrics, readiness, version }: Context, store: Store, clusters: Clusters): Promise<Api> {
   const { moving, planning, draining } = createRequestPorts({ store, clock, ids, log, config });
-  const api: Api = await createApi({
+  return createApi({
     ...{ store, log, clock, metrics, version },
     parseFleet: parseFleetDocument,
     renderFleet: (spec) => ({ ...renderFleetDocument(spec) }),
@@ -110,7 +146,4 @@ async function startApi(
     metricsText: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
     readiness: async () => readiness.report(),
   });
-  shutdown.add("api", () => api.close());
-  const url = await api.listen(config.listen);
-  log.info({ url }, "Listening");
 }

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { FleetSpec } from "../domain/fleet.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
@@ -189,3 +189,46 @@ describe("the REST API", () => {
     await other.close();
   });
 });
+
+describe("the REST API that closes", () => {
+  /** An API whose readiness is answered when the test says so. */
+  async function aSlowApi() {
+    const store = createMemoryStore({ clock: systemClock });
+    const answering = Promise.withResolvers<Awaited<ReturnType<ApiDeps["readiness"]>>>();
+    const asked = Promise.withResolvers<void>();
+    const api = await createApi({
+      ...idleDeps(store),
+      readiness: () => {
+        asked.resolve();
+        return answering.promise;
+      },
+    });
+    const url = await api.listen({ host: "127.0.0.1", port: 0 });
+    const running = fetch(`${url}/readyz`).then(({ status }) => status);
+    running.catch(() => {});
+    await asked.promise;
+    return { api, url, running, store, answer: () => answering.resolve({ ok: true, checks: [] }) };
+  }
+
+  it("answers what is under way, takes nothing new, and ends then", async () => {
+    const { api, url, running, store, answer } = await aSlowApi();
+    const closed = api.close(signal);
+    await vi.waitFor(async () => expect((await fetch(`${url}/healthz`).catch(() => "refused")) === "refused").toBe(true), WAIT);
+    answer();
+    expect(await running).toBe(200);
+    await closed;
+    await store.close();
+  });
+
+  it("cuts off what takes longer than it may", async () => {
+    const { api, running, store } = await aSlowApi();
+    const limit = new AbortController();
+    const closed = api.close(limit.signal);
+    limit.abort();
+    await expect(running).rejects.toThrow();
+    await closed;
+    await store.close();
+  });
+});
+
+const WAIT = { timeout: 30_000, interval: 10 };

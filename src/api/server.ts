@@ -33,12 +33,17 @@ export interface Api {
   listen(at: { readonly host: string; readonly port: number }): Promise<string>;
   /** The OpenAPI 3.1 document of what is served. */
   document(): Promise<unknown>;
-  close(): Promise<void>;
+  isListening(): boolean;
+  /**
+   * Takes no new connections, refuses new requests on those that are there (503), and resolves when the requests under way have been
+   * answered. When `limit` aborts, and at once without one, what is left is cut off.
+   */
+  close(limit?: AbortSignal): Promise<void>;
 }
 
 /** REST for SREs and services. Every route but health, metrics and the document itself needs a token with the route's role. */
 export async function createApi(deps: ApiDeps): Promise<Api> {
-  const app = fastify({ bodyLimit: BODY_LIMIT_BYTES, forceCloseConnections: true });
+  const app = fastify({ bodyLimit: BODY_LIMIT_BYTES, forceCloseConnections: "idle" });
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
   app.setErrorHandler((error, _request, reply) => {
@@ -62,6 +67,11 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
       throw new InputError("has a character U+0000", { code: "api.bad-character", path: "the address", remedy: "Leave it out" });
   });
   measureRequests(app, deps.metrics);
+  let isClosing = false;
+  app.addHook("onSend", async (_request, reply) => {
+    // A connection that is kept after its answer would be waited for until it was idle for too long.
+    if (isClosing) reply.header("connection", "close");
+  });
   await app.register(fastifySwagger, openApiOptions(deps.version));
   addRoutes(app, deps);
   return {
@@ -70,7 +80,11 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
       await app.ready();
       return app.swagger();
     },
-    close: () => app.close(),
+    isListening: () => app.server.listening,
+    close(limit = AbortSignal.abort()) {
+      isClosing = true;
+      return close(app, limit);
+    },
   };
 }
 
@@ -142,6 +156,19 @@ async function listen(app: FastifyInstance, at: { readonly host: string; readonl
       context: { ...at },
     });
   }
+}
+
+async function close(app: FastifyInstance, limit: AbortSignal): Promise<void> {
+  const { server } = app;
+  const cut = (): void => {
+    // A connection may arrive until the server has closed its socket.
+    server.on("connection", (socket) => socket.destroy());
+    server.closeAllConnections();
+  };
+  const closed = app.close();
+  if (limit.aborted) cut();
+  else limit.addEventListener("abort", cut, { once: true });
+  await closed;
 }
 
 declare module "fastify" {

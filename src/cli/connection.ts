@@ -43,7 +43,7 @@ export function findDatabase(options: { readonly database?: string; readonly sta
   const typed = options.state === undefined ? {} : readEnvFile(options.state, true);
   const url = options.database ?? typed["ARGOSY_DATABASE_URL"] ?? env["DATABASE_URL"] ?? usualState(env)["ARGOSY_DATABASE_URL"];
   if (url !== undefined) return url;
-  throw new InputError("no database that tokens are kept in", {
+  throw new InputError("no database is named", {
     code: "cli.no-database",
     path: "--database",
     remedy: "Give --database, name the directory of a running `npm run up` with --state, or set DATABASE_URL",

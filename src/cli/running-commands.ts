@@ -1,8 +1,43 @@
 import { type Command, Option } from "commander";
+import { systemClock } from "../runtime/clock.ts";
+import { systemRng } from "../runtime/rng.ts";
+import { findDatabase } from "./connection.ts";
+import { secondsOf } from "./duration.ts";
 import { readText } from "./input-file.ts";
 import { type InstallPart, renderInstall } from "./install/render.ts";
+import { readDatabaseUrl, runMigrate, schemaLines } from "./migrate.ts";
+import { type OutputFormat, renderOne } from "./output.ts";
+import { addStateOption } from "./remote.ts";
 import { runServe } from "./serve.ts";
 import type { Terminal } from "./terminal.ts";
+
+interface MigrateOptions {
+  readonly check?: true;
+  readonly config?: string;
+  readonly database?: string;
+  readonly state?: string;
+  readonly wait?: string;
+  readonly output: OutputFormat;
+}
+
+async function migrateBy({ check, config, wait, output, ...where }: MigrateOptions, terminal: Terminal): Promise<void> {
+  const named =
+    config === undefined || where.database !== undefined ? undefined : readDatabaseUrl({ text: readText(config), config }, terminal.env);
+  const request = {
+    url: named ?? findDatabase(where, terminal.env),
+    isCheck: check === true,
+    waitMs: wait === undefined ? 0 : secondsOf(wait, "--wait") * 1000,
+    version: terminal.version,
+    clock: systemClock,
+    rng: systemRng,
+    note: terminal.note,
+  };
+  const report = await runMigrate(request, terminal.interrupted());
+  terminal.write(output === "table" ? schemaLines(report) : renderOne({ ...report }, output));
+  if (report.fits) return;
+  if (report.remedy !== "") terminal.note(report.remedy);
+  terminal.setExitCode(1);
+}
 
 /** Commands that run the control plane, or prepare a cluster for it. */
 export function addRunningCommands(program: Command, terminal: Terminal): void {
@@ -14,6 +49,16 @@ export function addRunningCommands(program: Command, terminal: Terminal): void {
     .action((options: { readonly config: string; readonly roles?: string }) =>
       runServe({ ...options, text: readText(options.config) }, terminal),
     );
+  addStateOption(program.command("migrate"))
+    .description(
+      "bring the database's schema up to date, and say what was done; several at once take turns. Exit code 1 if this program does not work with it then",
+    )
+    .option("--check", "write nothing, only say whether this program works with the database")
+    .option("-c, --config <file>", "the servers' configuration file; only its `database` section is read")
+    .option("--database <url>", "connection string (default: DATABASE_URL, or the file's)")
+    .option("--wait <time>", "how long to wait for a database that cannot be used yet, such as 5m (default: not at all)")
+    .addOption(new Option("-o, --output <format>", "how to show it").choices(["table", "json", "yaml"]).default("table"))
+    .action((options: MigrateOptions) => migrateBy(options, terminal));
   program
     .command("simulate")
     .description(

@@ -7,7 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { stringify } from "yaml";
+import { migrate } from "../store/adapters/postgres/migrate.ts";
+import { migration, readMigrations } from "../store/adapters/postgres/migration-files.ts";
 import { startTestServer, type TestServer } from "../store/testing/test-server.ts";
+import { soon } from "../store/testing/world.ts";
+import { silentLog } from "../telemetry/log.ts";
 
 let server: TestServer;
 let directory: string;
@@ -29,6 +33,8 @@ const KUBECONFIG = {
   contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
   "current-context": "x",
 };
+const WAIT = { timeout: 60_000, interval: 50 };
+const NOWHERE = "postgres://u:p@127.0.0.1:1/x";
 
 async function freePort(): Promise<number> {
   const listener = createServer().listen(0, "127.0.0.1");
@@ -38,39 +44,191 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-async function serveApi(): Promise<{ readonly url: string; stop(): Promise<number | null> }> {
-  const [database, port] = [await server.createEmpty(), await freePort()];
-  await writeFile(join(directory, "kubeconfig"), stringify(KUBECONFIG));
+interface Served {
+  /** Of the API. */
+  readonly url: string;
+  /** Of probes and metrics. */
+  readonly monitoring: string;
+  log(): readonly Readonly<Record<string, unknown>>[];
+  readonly exited: Promise<number | null>;
+  signal(name: NodeJS.Signals): void;
+  stop(): Promise<number | null>;
+}
+
+let count = 0;
+
+async function serve(databaseUrl: string, more: Readonly<Record<string, unknown>> = {}): Promise<Served> {
+  const [port, monitoringPort] = [await freePort(), await freePort()];
+  count += 1;
+  const file = (name: string): string => join(directory, `${count}-${name}`);
+  await writeFile(file("kubeconfig"), stringify(KUBECONFIG));
   const config = {
     roles: ["api"],
-    stateDir: join(directory, "state"),
-    apiCluster: { name: "api", kubeconfig: join(directory, "kubeconfig") },
+    stateDir: file("state"),
+    apiCluster: { name: "api", kubeconfig: file("kubeconfig") },
     listen: { host: "127.0.0.1", port },
+    monitoring: { port: monitoringPort },
     encryption: { keys: [{ id: "first", env: "TEST_KEY" }] },
+    ...more,
   };
-  await writeFile(join(directory, "argosy.yaml"), stringify(config));
-  const child = spawn(process.execPath, ["src/cli/argosy.ts", "serve", "--config", join(directory, "argosy.yaml")], {
-    env: { ...process.env, DATABASE_URL: database.url, TEST_KEY: randomBytes(32).toString("base64") },
-    stdio: "ignore",
+  await writeFile(file("argosy.yaml"), stringify(config));
+  const child = spawn(process.execPath, ["src/cli/argosy.ts", "serve", "--config", file("argosy.yaml")], {
+    env: { ...process.env, DATABASE_URL: databaseUrl, TEST_KEY: randomBytes(32).toString("base64") },
+    stdio: ["ignore", "pipe", "ignore"],
   });
-  const ended = once(child, "exit");
+  let said = "";
+  child.stdout.on("data", (chunk: Buffer) => {
+    said += chunk.toString();
+  });
+  const exited = once(child, "close").then(([status]) => status as number | null);
   return {
     url: `http://127.0.0.1:${port}`,
-    async stop() {
+    monitoring: `http://127.0.0.1:${monitoringPort}`,
+    log: () =>
+      said
+        .split("\n")
+        .filter((line) => line.startsWith("{") && line.endsWith("}"))
+        .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>),
+    exited,
+    signal: (name) => void child.kill(name),
+    stop() {
       child.kill("SIGTERM");
-      const [status] = (await ended) as [number | null];
-      return status;
+      return exited;
     },
   };
 }
 
+interface Readiness {
+  readonly status: number;
+  readonly checks: readonly { readonly name: string; readonly detail: string }[];
+}
+
+async function readinessOf({ monitoring }: Served): Promise<Readiness> {
+  const response = await fetch(`${monitoring}/readyz`);
+  const { checks } = (await response.json()) as Pick<Readiness, "checks">;
+  return { status: response.status, checks };
+}
+
+const ready = (process: Served): Promise<void> => vi.waitFor(async () => expect((await readinessOf(process)).status).toBe(200), WAIT);
+const waitsFor = (process: Served, name: string, detail: RegExp): Promise<void> =>
+  vi.waitFor(
+    async () => expect((await readinessOf(process)).checks).toContainEqual({ name, ok: false, detail: expect.stringMatching(detail) }),
+    WAIT,
+  );
+
 describe("a process that serves the API alone", () => {
   it("is ready although nobody in it acts on changes, and ends cleanly", async () => {
-    const api = await serveApi();
+    const { url: database } = await server.createEmpty();
+    const api = await serve(database);
     try {
-      await vi.waitFor(async () => expect((await fetch(`${api.url}/readyz`)).status).toBe(200), { timeout: 60_000, interval: 100 });
+      await vi.waitFor(async () => expect((await fetch(`${api.url}/readyz`)).status).toBe(200), WAIT);
     } finally {
       expect(await api.stop()).toBe(0);
     }
+  });
+
+  it("is not ready at once when it is asked to stop, and takes requests until that was seen", async () => {
+    const { url: database } = await server.createEmpty();
+    const api = await serve(database, { shutdown: { delayMs: 5_000 } });
+    try {
+      await ready(api);
+      api.signal("SIGTERM");
+      await waitsFor(api, "stop", /is stopping/);
+      expect((await fetch(`${api.url}/v1/version`)).status).toBe(200);
+      expect((await fetch(`${api.url}/readyz`)).status).toBe(503);
+    } finally {
+      expect(await api.exited).toBe(0);
+    }
+    // Others need not wait until its silence is noticed.
+    expect(await server.query("select from member", database)).toEqual([]);
+  });
+});
+
+describe("a process of any role", () => {
+  it("answers probes and Prometheus, and serves no API where it is not to", async () => {
+    const { url: database } = await server.createEmpty();
+    const scheduler = await serve(database, { roles: ["scheduler"] });
+    try {
+      await ready(scheduler);
+      expect((await fetch(`${scheduler.monitoring}/livez`)).status).toBe(200);
+      expect(await (await fetch(`${scheduler.monitoring}/metrics`)).text()).toContain("argosy_store_statements_total");
+      await expect(fetch(`${scheduler.url}/healthz`)).rejects.toThrow();
+    } finally {
+      expect(await scheduler.stop()).toBe(0);
+    }
+  });
+
+  it("listens at a free port where none is configured, and logs it", async () => {
+    const { url: database } = await server.createEmpty();
+    const served = await serve(database, { monitoring: {} });
+    try {
+      const listening = () => served.log().find(({ message }) => message === "Answering probes");
+      await vi.waitFor(() => expect(listening()).toBeDefined(), WAIT);
+      const url = String(listening()?.["url"]);
+      expect((await fetch(`${url}/livez`)).status).toBe(200);
+    } finally {
+      expect(await served.stop()).toBe(0);
+    }
+  });
+});
+
+describe("a process without a database that it works with", () => {
+  it("lives, says why it is not ready, logs that once, and ends at once when it is asked to", async () => {
+    const served = await serve(NOWHERE);
+    await waitsFor(served, "database", /connecting to the database: connect ECONNREFUSED 127.0.0.1:1/);
+    expect((await fetch(`${served.monitoring}/livez`)).status).toBe(200);
+    expect(await served.stop()).toBe(0);
+    expect(served.log().filter(({ waitsFor: what }) => what === "database")).toHaveLength(1);
+  });
+
+  it("goes on by itself when the database that it was given is made", async () => {
+    const name = `late_${Date.now()}`;
+    const url = Object.assign(new URL(server.url), { pathname: `/${name}` }).href;
+    const served = await serve(url);
+    try {
+      await waitsFor(served, "database", /refuses this user, password or database name\. Correct DATABASE_URL/);
+      await server.query(`create database ${name}`);
+      await ready(served);
+    } finally {
+      expect(await served.stop()).toBe(0);
+    }
+  });
+
+  it("leaves the schema to `argosy migrate` where it is configured to, and goes on when that is done", async () => {
+    const { url } = await server.createEmpty();
+    const served = await serve(url, { database: { migrate: "by-command" } });
+    try {
+      await waitsFor(served, "database", /has no schema yet\. Run `argosy migrate`/);
+      expect(await server.query("select from pg_class where relname = 'schema_migration'", url)).toEqual([]);
+      await migrate({ url, log: silentLog, signal: soon() });
+      await ready(served);
+    } finally {
+      expect(await served.stop()).toBe(0);
+    }
+  });
+
+  it("waits beside one that needs a newer program, and serves beside one that was only added to", async () => {
+    const { url } = await server.createEmpty();
+    const known = await readMigrations();
+    const last = known.at(-1)?.name.slice(0, 4) ?? "";
+    const added = migration("9001-added", `-- needs program: ${last}\ncreate table added (id text)`);
+    const taken = migration("9002-taken", "drop table added");
+    await migrate({ url, log: silentLog, signal: soon(), migrations: [...known, added] });
+    const beside = await serve(url);
+    await ready(beside);
+    expect(await beside.stop()).toBe(0);
+    await migrate({ url, log: silentLog, signal: soon(), migrations: [...known, added, taken] });
+    const waiting = await serve(url);
+    try {
+      await waitsFor(waiting, "database", /has to know migration 9002.*Start the version that made the schema/);
+    } finally {
+      expect(await waiting.stop()).toBe(0);
+    }
+  });
+
+  it("ends where waiting would mend nothing, and does not wait for anything before", async () => {
+    const served = await serve(NOWHERE, { apiCluster: { name: "api", kubeconfig: join(directory, "not-there") } });
+    expect(await served.exited).toBe(1);
+    expect(JSON.stringify(served.log())).toContain("not-there");
   });
 });

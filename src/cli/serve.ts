@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import process from "node:process";
 import { parse } from "yaml";
+import type { ConfigComplaint } from "../config/complaint.ts";
 import { argosyVersion, type Config, parseConfig } from "../config.ts";
 import { InputError } from "../domain/errors.ts";
 import type { MemberId } from "../domain/ids.ts";
@@ -23,14 +24,17 @@ export interface ServeOptions {
   readonly roles?: string;
 }
 
-/** `argosy serve`: runs until SIGTERM or SIGINT. Everything wrong with the configuration is said before anything starts. */
+/**
+ * `argosy serve`: runs until SIGTERM or SIGINT. Everything wrong with the configuration is said before anything starts. What somebody else
+ * can mend, such as a database that is away, is waited for.
+ */
 export async function runServe(options: ServeOptions, terminal: Terminal): Promise<void> {
   const config = readConfig(options, terminal.env);
   const memberId = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}` as MemberId;
   const log = createLog({ level: config.log.level, format: config.log.format, fields: { member: memberId } });
   const metrics = createPromMetrics();
   const clock = systemClock;
-  const shutdown = installShutdown({ events: process, clock, log, metrics });
+  const shutdown = installShutdown({ events: process, clock, log, metrics, deadlineMs: config.shutdown.graceMs });
   try {
     await serve({
       config,
@@ -58,15 +62,20 @@ export function readConfig({ text, config: file, roles }: ServeOptions, env: Ter
   const merged = roles === undefined ? document : { ...(document as object), roles: roles === "all" ? "all" : roles.split(",") };
   const parsed = parseConfig(merged, env);
   if (parsed.ok) return parsed.config;
-  const lines = parsed.complaints.map(({ path, message, remedy }) => `\n  ${path}: ${message}. ${remedy}`);
-  throw new InputError(`${parsed.complaints.length} things are wrong:${lines.join("")}`, {
+  throw invalid(parsed.complaints, file);
+}
+
+/** Everything that is wrong with a configuration, as one error. */
+export function invalid(complaints: readonly ConfigComplaint[], file: string): InputError {
+  const lines = complaints.map(({ path, message, remedy }) => `\n  ${path}: ${message}. ${remedy}`);
+  return new InputError(`${complaints.length} things are wrong:${lines.join("")}`, {
     code: "config.invalid",
     path: file,
     remedy: "docs/configuration.md lists every field",
   });
 }
 
-function parseYaml(text: string, file: string): unknown {
+export function parseYaml(text: string, file: string): unknown {
   try {
     return parse(text);
   } catch (cause) {

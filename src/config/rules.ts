@@ -6,7 +6,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /** What must hold between fields. Sections that did not parse are absent, and what depends on them is not judged. */
 export function checkRules(config: Partial<ParsedConfig>, env: Env): readonly ConfigComplaint[] {
-  return [...leases(config), ...encryption(config, env)];
+  return [...database(config), ...leases(config), ...shutdown(config), ...encryption(config, env)];
 }
 
 /** A key that Argosy made for itself would be lost with the process's disk, and with it every credential in the database. */
@@ -16,6 +16,31 @@ const KEY_MISSING: ConfigComplaint = {
   remedy:
     "Make one with `head -c 32 /dev/urandom | base64`, keep it in a file or a Secret, and name it: encryption: { keys: [{ id: first, file: /path }] }",
 };
+
+function database({ database: section }: Partial<ParsedConfig>): readonly ConfigComplaint[] {
+  if (section?.migrate !== "by-command" || section.url !== undefined) return [];
+  return [
+    {
+      path: "database.migrate",
+      message: "leaves the embedded database without a schema: nobody else can reach it",
+      remedy: "Give at-start, or a database of your own with database.url or DATABASE_URL",
+    },
+  ];
+}
+
+/** What a process needs after its last request to leave in order. In ms. */
+const LEAVING_MS = 5_000;
+
+function shutdown({ shutdown: section }: Partial<ParsedConfig>): readonly ConfigComplaint[] {
+  if (section === undefined || section.delayMs === 0 || section.delayMs + LEAVING_MS <= section.graceMs) return [];
+  return [
+    {
+      path: "shutdown.delayMs",
+      message: "leaves no time to end what is under way",
+      remedy: `Give at least ${LEAVING_MS} less than shutdown.graceMs, which is ${section.graceMs}, or 0`,
+    },
+  ];
+}
 
 function leases({ leases: section }: Partial<ParsedConfig>): readonly ConfigComplaint[] {
   if (section === undefined || section.renewMs * 2 <= section.ttlMs) return [];

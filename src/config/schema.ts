@@ -69,6 +69,12 @@ export const sections = {
         .describe(
           "PostgreSQL 15 to 18, as postgres://user:password@host:port/name; the server itself, not a pooler like PgBouncer in transaction mode (see below). The environment variable DATABASE_URL wins over it. Without either an embedded server is started: one node, for evaluation only.",
         ),
+      migrate: z
+        .enum(["at-start", "by-command"])
+        .default("at-start")
+        .describe(
+          "Who brings the database's schema up to date. at-start: each process, before it serves; several take turns. by-command: `argosy migrate` alone; processes wait until the schema is one that they work with.",
+        ),
     })
     .prefault({}),
   roles: z
@@ -100,6 +106,23 @@ export const sections = {
     .strictObject({
       host: hostName.default("127.0.0.1").describe("Address to listen on; 0.0.0.0 or :: for all."),
       port: port.default(8080).describe("Port of the REST API, health and metrics."),
+    })
+    .prefault({}),
+  monitoring: z
+    .strictObject({
+      host: hostName
+        .default("127.0.0.1")
+        .describe(
+          "Address that `/livez`, `/readyz` and `/metrics` of every process are served on, whatever its roles; 0.0.0.0 or :: for all.",
+        ),
+      port: z
+        .int()
+        .min(0)
+        .max(65_535)
+        .default(0)
+        .describe(
+          "Port of these; they are served before anything else is started, and need no token. 0: any free port, which the log names.",
+        ),
     })
     .prefault({}),
   encryption: z
@@ -268,6 +291,20 @@ export const sections = {
       renewMs: milliseconds(200, 300_000)
         .default(5_000)
         .describe("How often a process says that it lives, in ms; at most half of `ttlMs`."),
+    })
+    .prefault({}),
+  shutdown: z
+    .strictObject({
+      graceMs: milliseconds(1_000, 3_600_000)
+        .default(25_000)
+        .describe(
+          "How long a process that is asked to stop (SIGTERM) may take for all of it, in ms; then it leaves with exit code 1. Give less than what stops it waits before it kills: Kubernetes waits 30 s by default.",
+        ),
+      delayMs: milliseconds(0, 600_000)
+        .default(0)
+        .describe(
+          "How long the REST API goes on taking requests once the process is asked to stop and no longer ready, in ms: whoever sends it requests needs that long to learn of it. A few seconds behind a Service of Kubernetes. At least 5000 less than `graceMs`, or 0.",
+        ),
     })
     .prefault({}),
   retention: z

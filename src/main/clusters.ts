@@ -21,10 +21,15 @@ export interface Clusters {
 
 const SECRET: ResourceType = { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true };
 
-export function connectClusters(context: Context, store: Pick<Store, "fleet">): Clusters {
+/** How to reach the API cluster. Raises `InputError` where that is not said, or the file that says it is not there. */
+export function readApiCredentials({ config }: Context): KubeCredentials {
+  const { kubeconfig, context: contextName } = config.apiCluster;
+  return loadKubeconfig(kubeconfig === undefined ? { inCluster: true } : { file: kubeconfig }, contextName);
+}
+
+export function connectClusters(context: Context, store: Pick<Store, "fleet">, credentials: KubeCredentials): Clusters {
   const { config, shutdown } = context;
-  const { kubeconfig, context: contextName, instanceServer, instanceCa, name } = config.apiCluster;
-  const credentials = loadKubeconfig(kubeconfig === undefined ? { inCluster: true } : { file: kubeconfig }, contextName);
+  const { instanceServer, instanceCa, name } = config.apiCluster;
   const open = (cluster: string, from: KubeCredentials): KubeClient =>
     createKubeClient({
       ...context,

@@ -5,19 +5,31 @@ import { decodeEncryptionKey } from "../config/encryption-key.ts";
 import type { Encryption } from "../config.ts";
 import { InputError } from "../domain/errors.ts";
 import { startEmbeddedPostgres } from "../runtime/embedded-postgres/embedded-postgres.ts";
+import { keepTrying } from "../runtime/keep-trying.ts";
 import { createKeyRing } from "../store/adapters/postgres/credentials/envelope.ts";
 import { migrate } from "../store/adapters/postgres/migrate.ts";
 import { createPostgresStore } from "../store/adapters/postgres/postgres-store.ts";
 import type { KeyRing } from "../store/credential/port.ts";
 import type { Store } from "../store/port.ts";
 import type { Context } from "./context.ts";
+import { waitingForDatabase } from "./why-wait.ts";
 
-/** The database: that of the configuration, else an embedded server in the state directory; brought to the present schema. */
+/**
+ * The database: that of the configuration, else an embedded server in the state directory; brought to the present schema first, unless that
+ * is left to `argosy migrate`. Waits for one that cannot be reached, refuses this user, or has a schema that this version does not work
+ * with.
+ */
 export async function openStore(context: Context): Promise<Store> {
-  const { config, log, shutdown } = context;
+  const { config, shutdown, log } = context;
+  // Before anything is waited for: keys that are wrong do not pass by waiting.
+  const keyRing = openKeyRing(context);
   const url = config.database.url ?? (await startDatabase(context));
-  await migrate({ url, log, signal: shutdown.signal });
-  return createPostgresStore({ ...context, url, keyRing: openKeyRing(context), poolSize: config.limits.databaseConnections });
+  const open = async (signal: AbortSignal): Promise<Store> => {
+    const { fit } = config.database.migrate === "at-start" ? await migrate({ url, log, signal }) : { fit: undefined };
+    if (fit?.code === "fits-newer") log.info({ newer: fit.about }, "Serving on a database that a newer version has added to");
+    return createPostgresStore({ ...context, url, keyRing, poolSize: config.limits.databaseConnections });
+  };
+  return keepTrying(open, { ...context, name: "database", whyWait: waitingForDatabase(context.clock) }, shutdown.signal);
 }
 
 async function startDatabase({ config, log, shutdown }: Context): Promise<string> {

@@ -8,6 +8,7 @@ import { fenceTimeMs } from "../mover/proof.ts";
 import { isOlder } from "../mover/recovery/judge-owner.ts";
 import { isRecovering, processesOf, type RecoveryDeps } from "../mover/recovery/recover-epochs.ts";
 import { systemClock } from "../runtime/clock.ts";
+import { keepTrying } from "../runtime/keep-trying.ts";
 import { loadKubeconfig } from "../runtime/kube/auth.ts";
 import type { KubeClient } from "../runtime/kube/client.ts";
 import { createKubeClient } from "../runtime/kube/http.ts";
@@ -16,8 +17,11 @@ import { createPostgresStore } from "../store/adapters/postgres/postgres-store.t
 import type { Store } from "../store/port.ts";
 import { type Log, silentLog } from "../telemetry/log.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
+import type { Context } from "./context.ts";
+import { whyWaitForNewDatabase } from "./why-wait.ts";
 
-const REMEDY = "Stop every control plane, run `argosy recover-epochs` with the servers' configuration, and start again (docs/instances.md)";
+const REMEDY =
+  "Stop every control plane that serves, and run `argosy recover-epochs` with the servers' configuration (docs/instances.md): those that wait go on by themselves";
 /** Longer than a process that hangs goes on unseen. In ms. */
 const ALONE_MS = 15 * 60_000;
 /** An API server that takes longer to start with keeps nobody waiting. In ms. */
@@ -53,6 +57,19 @@ export async function refuseOldDatabase(
     path: "database.url",
     remedy: REMEDY,
   });
+}
+
+/**
+ * Waits, where the database is older than what was written from it or is just being recovered, until it is as new; and until the database
+ * and the API cluster answer the question. Raises what never passes by waiting.
+ */
+export function waitForNewDatabase(
+  context: Context,
+  { store, api }: { readonly store: Pick<Store, "recovery" | "members">; readonly api: KubeClient },
+): Promise<void> {
+  const { log, shutdown } = context;
+  const ask = (signal: AbortSignal): Promise<void> => refuseOldDatabase({ store, api, log }, signal);
+  return keepTrying(ask, { ...context, name: "recovery", whyWait: whyWaitForNewDatabase }, shutdown.signal);
 }
 
 /** Opens what a recovery needs, while no control plane is alive. Throws `InputError` while one is. */

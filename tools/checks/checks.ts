@@ -4,6 +4,7 @@ import { dependencies } from "./dependencies.ts";
 import { errorCodes } from "./error-codes.ts";
 import { invariants } from "./invariants.ts";
 import { lockfile } from "./lockfile.ts";
+import { migrations } from "./migrations.ts";
 import { oldFaults } from "./old-faults.ts";
 import type { OwnCheck } from "./own-check.ts";
 import { type Project, readProject } from "./project.ts";
@@ -44,7 +45,7 @@ const TOOLS: readonly Check[] = [
   ),
 ];
 
-const OWN: readonly OwnCheck[] = [errorCodes, corePurity, invariants, oldFaults, words, sleeps, dependencies, lockfile];
+const OWN: readonly OwnCheck[] = [errorCodes, corePurity, invariants, oldFaults, migrations, words, sleeps, dependencies, lockfile];
 
 /** All checks, the slow ones first. */
 export function allChecks(): readonly Check[] {

@@ -9,8 +9,8 @@ import { silentLog } from "../../../telemetry/log.ts";
 import { noMetrics } from "../../../telemetry/metrics.ts";
 import { startTestServer, type TestDatabase, type TestServer } from "../../testing/test-server.ts";
 import { eventually, soon } from "../../testing/world.ts";
-import { migrate } from "./migrate.ts";
-import { migration, readMigrations } from "./migration-files.ts";
+import { migrate, readSchemaFit } from "./migrate.ts";
+import { type Migration, migration, readMigrations } from "./migration-files.ts";
 import { createPostgresStore } from "./postgres-store.ts";
 
 let server: TestServer;
@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-const run = (over: Partial<Parameters<typeof migrate>[0]> = {}): Promise<void> =>
+const run = (over: Partial<Parameters<typeof migrate>[0]> = {}): ReturnType<typeof migrate> =>
   migrate({ url: database.url, log: silentLog, signal: soon(), ...over });
 const done = async (): Promise<readonly string[]> => {
   const rows = await server.query<{ readonly name: string }>("select name from schema_migration order by id", database.url);
@@ -181,6 +181,118 @@ describe("bringing the schema up to date", () => {
   });
 });
 
+describe("a program beside a database that a newer one has migrated", () => {
+  /** Added to this version's files: one that only adds, and one that needs a program which knows the former. */
+  const EXPAND = migration("9001-expand", `-- needs program: ${(ALL.at(-1) ?? "").slice(0, 4)}\ncreate table more (id text)`);
+  const CONTRACT = migration("9002-contract", "-- needs program: 9001, because it drops what only older ones use\ndrop table more");
+  const [NEXT, LATER] = [
+    [...MIGRATIONS, EXPAND],
+    [...MIGRATIONS, EXPAND, CONTRACT],
+  ];
+  const open = (migrations?: readonly Migration[]) =>
+    createPostgresStore({
+      ...{ url: database.url, clock: systemClock, log: silentLog, metrics: noMetrics, poolSize: 2 },
+      ...(migrations === undefined ? {} : { migrations }),
+    });
+  const served = async (migrations?: readonly Migration[]): Promise<string> => {
+    try {
+      await run(migrations === undefined ? {} : { migrations });
+      const store = await open(migrations);
+      await store.close();
+      return "served";
+    } catch (error) {
+      return (error as InputError).code;
+    }
+  };
+
+  it("starts again on it as long as files only add, and changes nothing", async () => {
+    await run({ migrations: NEXT });
+    expect(await served()).toBe("served");
+    expect(await run()).toMatchObject({ applied: [], fit: { code: "fits-newer", about: EXPAND.name } });
+    expect(await done()).toEqual([...ALL, EXPAND.name]);
+  });
+
+  it("is refused once a file needs one that is newer, whereas the one before that file is served", async () => {
+    await run({ migrations: LATER });
+    expect(await served()).toBe("store.schema-newer");
+    await expect(open()).rejects.toMatchObject({ code: "store.schema-newer", context: { unknown: `${EXPAND.name}, ${CONTRACT.name}` } });
+    expect(await served(NEXT)).toBe("served");
+  });
+
+  it("is served again when the program is rolled back, and when it is rolled forward after that", async () => {
+    for (const [migrations, code] of [
+      [MIGRATIONS, "fits"],
+      [NEXT, "fits"],
+      [MIGRATIONS, "fits-newer"],
+      [NEXT, "fits"],
+      [LATER, "fits"],
+      [NEXT, "fits-newer"],
+    ] as const) {
+      expect((await run({ migrations })).fit.code).toBe(code);
+      const store = await open(migrations);
+      await store.close();
+    }
+    await expect(run()).rejects.toMatchObject({ code: "store.schema-newer" });
+  });
+
+  it("does not trust a newer file where one of its own is missing or was another one", async () => {
+    await run({ migrations: [...MIGRATIONS, EXPAND] });
+    const ours = [...MIGRATIONS, migration("9000-ours", "create table ours (id text)")];
+    expect(await served(ours)).toBe("store.schema-changed");
+    await server.query(`update schema_migration set hash = 'other' where name = '${ALL[0]}'`, database.url);
+    expect(await served()).toBe("store.schema-changed");
+    expect(await done()).toEqual([...ALL, EXPAND.name]);
+  });
+
+  it("trusts nothing that a newer file did not say", async () => {
+    await run({ migrations: [...MIGRATIONS, migration("9001-silent", "create table more (id text)")] });
+    expect(await served()).toBe("store.schema-newer");
+    await server.query("update schema_migration set needs = null where name = '9001-silent'", database.url);
+    expect(await served()).toBe("store.schema-newer");
+  });
+});
+
+describe("what each file needs", () => {
+  const needs = () =>
+    server.query<{ readonly name: string; readonly needs: number | null }>(
+      "select name, needs from schema_migration order by id",
+      database.url,
+    );
+
+  it("is recorded with it, in a database of before too, which an older program goes on with", async () => {
+    await run();
+    const recordedNeeds = MIGRATIONS.map(({ name, needs: said }) => ({ name, needs: said }));
+    expect(await needs()).toEqual(recordedNeeds);
+    await server.query("alter table schema_migration drop column needs", database.url);
+    expect((await readSchemaFit({ url: database.url }, soon())).code).toBe("fits");
+    await Promise.all(Array.from({ length: 3 }, () => run()));
+    expect(await needs()).toEqual(recordedNeeds);
+    // As an older program records one: by name and hash.
+    await server.query("insert into schema_migration (name, batch, migration_time, hash) values ('9000-old', 1, now(), 'h')", database.url);
+    await server.query("delete from schema_migration where name = '9000-old'", database.url);
+  });
+
+  it("stays as it was recorded: whoever rolls back does not say it anew", async () => {
+    await run({ migrations: TWO });
+    await server.query(`update schema_migration set needs = 3 where name = '${FURTHER.name}'`, database.url);
+    await run({ migrations: TWO });
+    expect((await needs()).at(-1)).toEqual({ name: FURTHER.name, needs: 3 });
+  });
+
+  it("is told with the files that were run, and how long each took", async () => {
+    const { applied, fit } = await run();
+    expect(applied).toEqual(ALL.map((name) => ({ name, seconds: expect.any(Number) })));
+    expect(fit).toMatchObject({ code: "fits", pending: [], newest: ALL.at(-1), needs: Number((ALL.at(-1) ?? "").slice(0, 4)) });
+    expect((await run()).applied).toEqual([]);
+  });
+
+  it("is asked without writing anything, also of an empty database", async () => {
+    expect((await readSchemaFit({ url: database.url }, soon())).code).toBe("empty");
+    expect(await server.query("select from pg_class where relname = 'schema_migration'", database.url)).toEqual([]);
+    await expect(readSchemaFit({ url: urlWith({ port: "1" }) }, soon())).rejects.toBeInstanceOf(UnavailableError);
+  });
+});
+
 /** The steps that the first file sums up, as they have recorded themselves; all but the last are known by their number alone. */
 const STEPS = [...Array.from({ length: 28 }, (_, index) => `${String(index + 1).padStart(3, "0")}-step`), "035-repositories-by-hash"];
 
@@ -277,9 +389,9 @@ describe("refusing to start", () => {
 
   it("on a schema that is not there or not that of this version", async () => {
     const open = () => createPostgresStore({ url: database.url, clock: systemClock, log: silentLog, metrics: noMetrics, poolSize: 2 });
-    await expect(open()).rejects.toMatchObject({ name: "InputError", code: "store.schema", context: { schema: 0 } });
+    await expect(open()).rejects.toMatchObject({ name: "InputError", code: "store.schema", context: { pending: ALL.join(", ") } });
     await run({ migrations: TWO });
-    await expect(open()).rejects.toMatchObject({ name: "InputError", code: "store.schema", context: { schema: TWO.length } });
+    await expect(open()).rejects.toMatchObject({ name: "InputError", code: "store.schema-newer", context: { unknown: FURTHER.name } });
   });
 
   it("with an address that is none, a wrong password or no such database, and names the field", async () => {

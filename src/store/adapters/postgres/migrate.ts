@@ -3,9 +3,10 @@ import pg from "pg";
 import { InputError, UnavailableError } from "../../../domain/errors.ts";
 import { sleep, systemClock } from "../../../runtime/clock.ts";
 import type { Log } from "../../../telemetry/log.ts";
+import { judgeSchema, type SchemaFit, whyNotServe } from "../../schema-fit.ts";
 import { connectionSettings } from "./connection-settings.ts";
 import { LIMIT_WAITING, type Migration, migrationSource, readMigrations } from "./migration-files.ts";
-import { checkSchema, checkServer, MIGRATION_TABLE, type SchemaState } from "./schema-checks.ts";
+import { checkServer, MIGRATION_TABLE, readRecorded } from "./schema-checks.ts";
 import { isDriverError, sqlState, translate } from "./sql-state.ts";
 
 export interface MigrateOptions {
@@ -18,6 +19,14 @@ export interface MigrateOptions {
   readonly onlyEmpty?: boolean;
 }
 
+/** What bringing a schema up to date came to. */
+export interface Migrated {
+  /** Each file that was run, in order, with the seconds it took. */
+  readonly applied: readonly { readonly name: string; readonly seconds: number }[];
+  /** How program and database fit now. */
+  readonly fit: SchemaFit;
+}
+
 /** Arbitrary, and the same in every version: who holds this advisory lock may change the schema. */
 const LOCK = 7_243_091_553;
 const LOCK_POLL_MS = 250;
@@ -26,29 +35,58 @@ const LOCK_POLL_MS = 250;
  * Brings the schema to this version by the files of `migrations/`, one transaction a file. Any number of replicas may do this at once:
  * they take turns under a lock that goes with the connection of whoever holds it, so that one killed half-way leaves nothing to clean
  * up. The lock is polled: a statement that waited inside the database would hold up `create index concurrently`, which waits for it.
+ * A schema that a newer version has only added to is left as it is.
  *
- * Raises InputError when the server is older than PostgreSQL 15, when the schema is newer than this version or was made by other files
+ * Raises InputError when the server is older than PostgreSQL 15, when the schema needs a newer version or was made by other files
  * or when the address, the user or the database is wrong, UnavailableError when the server is away, the signal's reason when that aborts.
  */
-export async function migrate(options: MigrateOptions): Promise<void> {
-  const { url, signal } = options;
-  signal.throwIfAborted();
-  const client = new pg.Client({ ...connectionSettings(url), application_name: "argosy-migrate", statement_timeout: 0, query_timeout: 0 });
+export async function migrate(options: MigrateOptions): Promise<Migrated> {
+  const { signal } = options;
   const isOver = new AbortController();
   const over = AbortSignal.any([signal, isOver.signal]);
-  // Without its connection the lock is somebody else's.
-  client.on("error", (error) => isOver.abort(error));
+  return connected(
+    options,
+    async (client) => {
+      // Without its connection the lock is somebody else's.
+      client.on("error", (error) => isOver.abort(error));
+      await acquire(client, options, over);
+      return migrateLocked(options, client, over);
+    },
+    signal,
+  );
+}
+
+/** How this program and a database fit. Writes nothing and waits for no lock. Raises what `migrate` raises about server and address. */
+export async function readSchemaFit(
+  { url, migrations }: Pick<MigrateOptions, "url" | "migrations">,
+  signal: AbortSignal,
+): Promise<SchemaFit> {
+  return connected(
+    { url },
+    async (client) => judgeSchema(await readRecorded(asking(client)), migrations ?? (await readMigrations())),
+    signal,
+  );
+}
+
+async function connected<T>({ url }: Pick<MigrateOptions, "url">, use: (client: pg.Client) => Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const client = new pg.Client({ ...connectionSettings(url), application_name: "argosy-migrate", statement_timeout: 0, query_timeout: 0 });
+  client.on("error", () => {});
   try {
     await client.connect();
     await checkServer(client);
-    await acquire(client, options, over);
-    await migrateLocked(options, client, over);
+    return await use(client);
   } catch (error) {
     throw signal.aborted ? signal.reason : explain(error);
   } finally {
     await client.end().catch(() => {});
   }
 }
+
+const asking =
+  (client: pg.Client): Parameters<typeof readRecorded>[0] =>
+  async (text) =>
+    (await client.query(text)).rows;
 
 async function acquire(client: pg.Client, { log }: MigrateOptions, over: AbortSignal): Promise<void> {
   for (let count = 0; ; count += 1) {
@@ -59,17 +97,22 @@ async function acquire(client: pg.Client, { log }: MigrateOptions, over: AbortSi
   }
 }
 
-async function migrateLocked(options: MigrateOptions, client: pg.Client, over: AbortSignal): Promise<void> {
+async function migrateLocked(options: MigrateOptions, client: pg.Client, over: AbortSignal): Promise<Migrated> {
   const { log, migrations = await readMigrations(), onlyEmpty = false } = options;
-  const state = await checkSchema(client, migrations);
-  const isEmpty = state.pending.length === migrations.length;
-  const isUpToDate = state.pending.length === 0 && !state.isFromSteps;
-  if (isUpToDate || (onlyEmpty && !isEmpty)) return;
-  if (state.pending.length > 0) log.info({ migrations: state.pending }, "Bringing the database's schema up to date");
-  if (state.isFromSteps) log.info({}, "Recording that the database's schema is as the first migration makes it");
+  const before = await readRecorded(asking(client));
+  const fit = judgeSchema(before, migrations);
+  if (fit.code !== "empty" && fit.code !== "older") {
+    const why = whyNotServe(fit);
+    if (why !== undefined) throw why;
+  }
+  const isUpToDate = fit.pending.length === 0 && !fit.isFromSteps && before.every(({ needs }) => needs !== null);
+  if (isUpToDate || (onlyEmpty && fit.code !== "empty")) return { applied: [], fit };
+  if (fit.pending.length > 0) log.info({ migrations: fit.pending }, "Bringing the database's schema up to date");
+  if (fit.isFromSteps) log.info({}, "Recording that the database's schema is as the first migration makes it");
   const database = openKnex(options, migrations, over);
   try {
-    await runMigrations(database, migrations, state);
+    const applied = await runMigrations(database, migrations, { ...fit, log });
+    return { applied, fit: judgeSchema(await readRecorded(asking(client)), migrations) };
   } catch (error) {
     throw over.aborted ? over.reason : error;
   } finally {
@@ -101,36 +144,61 @@ function openKnex({ url, log }: MigrateOptions, migrations: readonly Migration[]
  * knex's own lock is a row that a killed process leaves behind; ours is held, so nobody else's is in force. One file after the other:
  * `latest` would run all of them in a single transaction.
  */
-async function runMigrations(database: Knex, migrations: readonly Migration[], { pending, isFromSteps }: SchemaState): Promise<void> {
+async function runMigrations(
+  database: Knex,
+  migrations: readonly Migration[],
+  { pending, isFromSteps, log }: Pick<SchemaFit, "pending" | "isFromSteps"> & { readonly log: Log },
+): Promise<Migrated["applied"]> {
   await database.migrate.forceFreeMigrationsLock();
   await prepareTable(database);
   if (isFromSteps) await replaceSteps(database, migrations);
-  for (let count = 0; count < pending.length; count += 1) {
-    await database.migrate.up({ afterAll: (transaction, done) => recordHashes(transaction, done as Migration[]) });
+  await recordNeeds(database, migrations);
+  const applied: Migrated["applied"][number][] = [];
+  for (const name of pending) {
+    const startMs = systemClock.monotonicMs();
+    await database.migrate.up({ afterAll: (transaction, done) => recordFacts(transaction, done as Migration[]) });
+    const seconds = Math.round(systemClock.monotonicMs() - startMs) / 1000;
+    log.info({ migration: name, seconds }, "Having run a migration");
+    applied.push({ name, seconds });
+  }
+  return applied;
+}
+
+/**
+ * knex makes its table when it reads it first; the columns are ours. They may be null: an older version, which does not know them, may go
+ * on.
+ */
+async function prepareTable(database: Knex): Promise<void> {
+  await database.migrate.currentVersion();
+  for (const [column, type] of [
+    ["hash", "text"],
+    ["needs", "integer"],
+  ] as const) {
+    if (await database.schema.hasColumn(MIGRATION_TABLE, column)) continue;
+    await database.transaction(async (transaction) => {
+      await transaction.raw(LIMIT_WAITING);
+      await transaction.schema.alterTable(MIGRATION_TABLE, (table) => void table.specificType(column, type));
+    });
   }
 }
 
-/** knex makes its table when it reads it first; the column for hashes is ours. */
-async function prepareTable(database: Knex): Promise<void> {
-  await database.migrate.currentVersion();
-  if (await database.schema.hasColumn(MIGRATION_TABLE, "hash")) return;
-  await database.transaction(async (transaction) => {
-    await transaction.raw(LIMIT_WAITING);
-    await transaction.schema.alterTable(MIGRATION_TABLE, (table) => void table.text("hash"));
-  });
+/** In the transaction of the file that was just run: its row and what is known of it are there together, or neither. */
+async function recordFacts(transaction: Knex, done: readonly Migration[]): Promise<void> {
+  for (const { name, hash, needs } of done) await transaction(MIGRATION_TABLE).where({ name }).update({ hash, needs });
 }
 
-/** In the transaction of the file that was just run: its row and its hash are there together, or neither. */
-async function recordHashes(transaction: Knex, done: readonly Migration[]): Promise<void> {
-  for (const { name, hash } of done) await transaction(MIGRATION_TABLE).where({ name }).update({ hash });
+/** Of files that an older version has run, which recorded no need: this version knows them, and what they need. */
+async function recordNeeds(database: Knex, migrations: readonly Migration[]): Promise<void> {
+  for (const { name, needs } of migrations) await database(MIGRATION_TABLE).where({ name, needs: null }).update({ needs });
 }
 
 /** The first file makes this schema, and it stays as it is: only the record of how it came to be is written anew. */
 async function replaceSteps(database: Knex, [baseline]: readonly Migration[]): Promise<void> {
   if (baseline === undefined) return;
+  const { name, hash, needs } = baseline;
   await database.transaction(async (transaction) => {
     await transaction(MIGRATION_TABLE).del();
-    await transaction(MIGRATION_TABLE).insert({ name: baseline.name, hash: baseline.hash, batch: 1, migration_time: transaction.fn.now() });
+    await transaction(MIGRATION_TABLE).insert({ name, hash, needs, batch: 1, migration_time: transaction.fn.now() });
   });
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { migration, misplaced, readMigrations } from "./migration-files.ts";
-import { BASELINE_HASH } from "./schema-checks.ts";
+import { BASELINE_HASH } from "../../schema-fit.ts";
+import { migration, misplaced, parseNeed, readMigrations } from "./migration-files.ts";
 
 const MIGRATIONS = await readMigrations();
 
@@ -50,5 +50,39 @@ describe("the hash of a file", () => {
 
   it("is another one for other statements", () => {
     expect(migration("0001-a", "create table a (\n  id text not null\n);\n").hash).not.toBe(hash);
+  });
+});
+
+describe("the program that a file needs", () => {
+  const add = "create table a (id text);";
+
+  it("is one that knows the file itself, where that says nothing", () => {
+    expect(parseNeed("0012-a", add)).toEqual({ needs: 12, isSaid: false, because: undefined });
+    expect(migration("0012-a", add).needs).toBe(12);
+  });
+
+  it("is read from a line of its own, and is no part of the hash", () => {
+    const said = migration("0012-a", `-- What a is.\n-- needs program: 0009\n${add}`);
+    expect([said.needs, said.hash]).toEqual([9, migration("0012-a", add).hash]);
+  });
+
+  it("may come with why that is so", () => {
+    expect(parseNeed("0012-a", `-- needs program: 0012, because 0011 counts what is no longer there\n${add}`)).toEqual({
+      ...{ needs: 12, isSaid: true, because: "0011 counts what is no longer there" },
+    });
+  });
+
+  it.each([
+    ["-- needs program: 9"],
+    ["-- Needs program 0009"],
+    ["-- needs program: 0009 and more"],
+    ["-- needs program: 0000"],
+    ["-- needs program: 0013"],
+    ["-- needs program: 0009\n-- needs program: 0010"],
+    ["-- needs program:"],
+    ["--needs program: 0009"],
+  ])("is refused where it is said in another way: %j", (line) => {
+    expect(parseNeed("0012-a", `${line}\n${add}`)).toHaveProperty("wrong");
+    expect(() => migration("0012-a", `${line}\n${add}`)).toThrow("0012-a.sql");
   });
 });

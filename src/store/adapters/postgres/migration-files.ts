@@ -2,14 +2,13 @@ import { readdir, readFile } from "node:fs/promises";
 import type { Knex } from "knex";
 import { DefectError } from "../../../domain/errors.ts";
 import { sha256 } from "../../../domain/hash.ts";
+import { type KnownMigration, numberOf } from "../../schema-fit.ts";
 
 /** One file of the schema's history. Files are only ever added at the end, and never changed once they were released. */
-export interface Migration {
-  /** The file's name without `.sql`. */
-  readonly name: string;
+export interface Migration extends KnownMigration {
   readonly sql: string;
-  /** Of its statements: another one means that another file of this name made the schema. */
-  readonly hash: string;
+  /** Number of a migration: a program that knows it, or a later one, still works with the schema once this file has run. */
+  readonly needs: number;
 }
 
 /** Beside `src/`, wherever the checkout stands. */
@@ -35,8 +34,40 @@ export function misplaced(files: readonly string[]): string | undefined {
   return files.find((file, index) => !FILE.test(file) || Number(file.slice(0, 4)) !== index + 1);
 }
 
+/** Raises `DefectError` when the file says in a wrong way which program it needs. */
 export function migration(name: string, sql: string): Migration {
-  return { name, sql, hash: sha256(statementsOf(sql)) };
+  const need = parseNeed(name, sql);
+  if ("wrong" in need) throw new DefectError(`reading migrations/${name}.sql: ${need.wrong}`, { code: "store.migration-files" });
+  return { name, sql, hash: sha256(statementsOf(sql)), needs: need.needs };
+}
+
+/** What a file says of the programs that still work after it. */
+export type Need =
+  | {
+      readonly needs: number;
+      readonly isSaid: boolean;
+      /** Why that is so although its statements alone would say otherwise. */
+      readonly because: string | undefined;
+    }
+  | { readonly wrong: string };
+
+const NEED = /^-- needs program: (\d{4})(?:, because (\S.*))?$/;
+
+/**
+ * Reads the line `-- needs program: 0007`, or `-- needs program: 0007, because …`. A file without one needs a program that has it: whoever
+ * says nothing lets nobody in who could do harm.
+ */
+export function parseNeed(name: string, sql: string): Need {
+  const own = numberOf(name);
+  const lines = sql.split("\n").filter((line) => /^\s*--\s*needs\s+program\b/i.test(line));
+  const [line] = lines;
+  if (line === undefined) return { needs: own, isSaid: false, because: undefined };
+  const [, number = "", because] = NEED.exec(line.trimEnd()) ?? [];
+  if (lines.length > 1) return { wrong: "it says more than once which program it needs" };
+  if (number === "") return { wrong: `\`${line.trim()}\` is not written as \`-- needs program: 0007\`` };
+  if (Number(number) < 1 || Number(number) > own)
+    return { wrong: `it needs a program that knows ${number}, which is no file before it nor itself` };
+  return { needs: Number(number), isSaid: true, because };
 }
 
 /** Without lines that hold nothing but a comment, and without what stands at the ends of lines: explanations may be improved. */

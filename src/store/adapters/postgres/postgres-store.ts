@@ -1,5 +1,4 @@
 import type { Clock } from "../../../domain/clock.ts";
-import { InputError } from "../../../domain/errors.ts";
 import type { Ids } from "../../../domain/ids.ts";
 import { createUuidIds } from "../../../runtime/ids.ts";
 import type { Log } from "../../../telemetry/log.ts";
@@ -8,6 +7,7 @@ import type { KeyRing } from "../../credential/port.ts";
 import type { IntentStore } from "../../intent/port.ts";
 import type { PlacementStore } from "../../placement/port.ts";
 import type { Store } from "../../port.ts";
+import { judgeSchema, whyNotServe } from "../../schema-fit.ts";
 import type { ShardStore } from "../../shard/port.ts";
 import type { SyncRunStore } from "../../sync-run/port.ts";
 import { createChangeFeed } from "./change-feed.ts";
@@ -28,7 +28,7 @@ import { recordDeployments } from "./intents/record-deployments.ts";
 import { recordWorkspaceEnds } from "./intents/record-workspace-ends.ts";
 import { createLoadStore } from "./loads/loads.ts";
 import { createMemberStore } from "./members.ts";
-import { readMigrations } from "./migration-files.ts";
+import { type Migration, readMigrations } from "./migration-files.ts";
 import { createMoveStore } from "./moves/moves.ts";
 import { createOperationStore } from "./operations.ts";
 import { createOwnershipStore } from "./ownership.ts";
@@ -43,7 +43,7 @@ import { createRepositoryCredentialStore } from "./repository-credentials/reposi
 import { createReservedServerStore } from "./reserved-servers.ts";
 import { createRetentionStore } from "./retention.ts";
 import { createRolloutStore } from "./rollouts.ts";
-import { MIGRATION_TABLE } from "./schema-checks.ts";
+import { type Ask, MIGRATION_TABLE, readRecorded } from "./schema-checks.ts";
 import { acknowledge } from "./shards/acknowledge.ts";
 import { forgetApplications } from "./shards/forget-applications.ts";
 import { forgetObjects } from "./shards/forget-objects.ts";
@@ -53,7 +53,6 @@ import { readApplications } from "./shards/read-applications.ts";
 import { readUnit } from "./shards/read-unit.ts";
 import { recordProgress } from "./shards/record-progress.ts";
 import { createSplitStore } from "./splits/splits.ts";
-import { sqlState } from "./sql-state.ts";
 import { listBusyApplications, listKnownRuns, readRunViews, readSyncQueues } from "./sync-runs/read-runs.ts";
 import { recordPublishedRuns, recordRunReports } from "./sync-runs/record-reports.ts";
 import { cancelRuns, forgetRuns, giveUpRuns, recordRuns } from "./sync-runs/record-runs.ts";
@@ -70,6 +69,8 @@ export interface PostgresStoreOptions {
   readonly metrics: Metrics;
   /** Connections at most; one more is for notifications as soon as somebody subscribes. */
   readonly poolSize: number;
+  /** The schema's history as this program knows it; this version's own by default. */
+  readonly migrations?: readonly Migration[];
 }
 
 const PING: Statement = {
@@ -82,8 +83,8 @@ const SEND: Statement = { name: "send_notification", text: "select pg_notify('ar
 const FIRST_ANSWER_MS = 15_000;
 
 /**
- * The store on PostgreSQL. Raises InputError when the schema is not this version's (`migrate` brings it there) or the address
- * is none, UnavailableError when the database does not answer.
+ * The store on PostgreSQL. Raises InputError when this version does not work with the schema (`migrate` brings an older one there) or the
+ * address is none, UnavailableError when the database does not answer.
  */
 export async function createPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { url, clock, log } = options;
@@ -93,7 +94,7 @@ export async function createPostgresStore(options: PostgresStoreOptions): Promis
     return row ?? { version: "", schema: 0, isDirect: false };
   };
   try {
-    await checkVersion(ping);
+    await checkSchema(database, options.migrations ?? (await readMigrations()));
   } catch (error) {
     await database.close();
     throw error;
@@ -111,22 +112,10 @@ export async function createPostgresStore(options: PostgresStoreOptions): Promis
   };
 }
 
-/** PostgreSQL's "undefined table": nothing was ever migrated. */
-const NO_TABLE = "42P01";
-
-async function checkVersion(ping: Store["ping"]): Promise<void> {
-  const { schema } = await ping(AbortSignal.timeout(FIRST_ANSWER_MS)).catch((error: unknown) => {
-    if (sqlState((error as Error).cause) === NO_TABLE) return { schema: 0 };
-    throw error;
-  });
-  const { length: known } = await readMigrations();
-  if (schema === known) return;
-  throw new InputError(`using a database with schema ${schema}, this version's is ${known}`, {
-    code: "store.schema",
-    path: "database.url",
-    remedy: "Start the version that made the schema, or let `argosy serve` bring it up to date",
-    context: { schema, known },
-  });
+async function checkSchema(database: Database, migrations: readonly Migration[]): Promise<void> {
+  const ask: Ask = (text) => database.run({ name: "read_schema", text, isPrepared: false }, [], AbortSignal.timeout(FIRST_ANSWER_MS));
+  const why = whyNotServe(judgeSchema(await readRecorded(ask), migrations));
+  if (why !== undefined) throw why;
 }
 
 function storesOn(
