@@ -50,6 +50,8 @@ export interface PolicyEnforcerOptions {
   readonly podRanges: readonly string[];
   /** Addresses and CIDRs that may connect to pods as the node itself may. */
   readonly trustedSources?: readonly string[];
+  /** How often to see whether somebody has removed the rules, in ms; default 10,000. */
+  readonly recheckMs?: number;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Log;
@@ -58,7 +60,6 @@ export interface PolicyEnforcerOptions {
 
 /** At least so long between the beginnings of two loads, in ms. A change after a quiet time is loaded at once. */
 const LOAD_INTERVAL_MS = 250;
-/** How often to see whether somebody has removed the rules, in ms. */
 const RECHECK_MS = 10_000;
 const BACKOFF = { minMs: 500, maxMs: 10_000 };
 const KEY = "rules";
@@ -91,7 +92,7 @@ export function createPolicyEnforcer(options: PolicyEnforcerOptions): PolicyEnfo
         lastError = { at: clock.now(), message: error instanceof Error ? error.message : String(error) };
         throw error;
       }
-      return { requeueAfterMs: RECHECK_MS };
+      return { requeueAfterMs: options.recheckMs ?? RECHECK_MS };
     },
   });
 
