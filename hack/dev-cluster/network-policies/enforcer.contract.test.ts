@@ -17,14 +17,17 @@ const generous = { timeout: 20_000, interval: 10 };
 
 /** A kernel's table in memory, with a history. */
 function aTable(content?: string) {
-  const state = { content, loads: [] as string[], refusal: undefined as string | undefined };
+  const state = { content, loads: [] as string[], checks: 0, refusal: undefined as string | undefined };
   const table: PolicyTable = {
     async load(script) {
       if (state.refusal !== undefined) throw new UnavailableError(state.refusal, { code: "dev.nft" });
       state.content = script;
       state.loads.push(script);
     },
-    isLoaded: async () => state.content !== undefined,
+    async isLoaded() {
+      state.checks++;
+      return state.content !== undefined;
+    },
   };
   return { state, table };
 }
@@ -92,9 +95,11 @@ describe("the enforcer of network policies", () => {
     await createPolicy("closed");
     await reach(() => expect(state.content).toContain('comment "shop/closed"'));
     expect(enforcer?.status()).toMatchObject({ isCurrent: true, policies: 1 });
-    const loads = state.loads.length;
+    const { checks, loads } = { checks: state.checks, loads: state.loads.length };
     // A pod's status changes often, and seldom what policies judge it by.
     await server.client().mergePatch(podType, { namespace: "shop", name: "web" }, { metadata: { annotations: { seen: "yes" } } }, signal);
+    await reach(() => expect(state.checks).toBeGreaterThan(checks));
+    expect(state.loads).toHaveLength(loads);
     await server.client().delete(policyType, { namespace: "shop", name: "closed" }, {}, signal);
     await reach(() => expect(state.content).not.toContain("shop/closed"));
     expect(state.loads).toHaveLength(loads + 1);

@@ -234,13 +234,16 @@ describe.skipIf(missing !== undefined).each<Topology>(["bridge", "ptp"])(
     it("need both ends to allow a connection", async () => {
       await enforce({
         "shop/web": { podSelector: web, ingress: [{}] },
-        "shop/client": { podSelector: client, policyTypes: ["Egress"], egress: [{ to: [{ podSelector: web }], ports: [{ port: 8080 }] }] },
+        "shop/other": { podSelector: { matchLabels: { app: "other" } }, ingress: [{ ports: [{ port: 9090 }] }] },
+        "shop/client": { podSelector: client, policyTypes: ["Egress"], egress: [{ to: [{ podSelector: {} }], ports: [{ port: 8080 }] }] },
       });
       await open(hosts.client, at(hosts.web));
-      await open(hosts.other, at(hosts.web, 9090));
+      await open(hosts.far, at(hosts.other, 9090));
       await Promise.all([
-        closed(hosts.client, at(hosts.web, 9090)),
+        // What egress allows and ingress does not, and the other way round.
         closed(hosts.client, at(hosts.other)),
+        closed(hosts.client, at(hosts.web, 9090)),
+        closed(hosts.client, at(hosts.other, 9090)),
         closed(hosts.client, at(lab.outside)),
       ]);
     });
