@@ -109,9 +109,9 @@ function join(parts: readonly number[], bits: bigint): bigint {
 
 /** The eight groups of a valid IPv6 address, whose end may be written as an IPv4 address. */
 function groupsOf(text: string): readonly number[] {
-  const [head = "", tail] = text.split("::").map(groupsBetween);
-  if (tail === undefined) return [...head].map(Number);
-  return [...head, ...Array<number>(8 - head.length - tail.length).fill(0), ...tail].map(Number);
+  const [head = [], tail] = text.split("::").map(groupsBetween);
+  if (tail === undefined) return head;
+  return [...head, ...Array<number>(8 - head.length - tail.length).fill(0), ...tail];
 }
 
 function groupsBetween(text: string): readonly number[] {

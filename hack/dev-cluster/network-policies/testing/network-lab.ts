@@ -22,21 +22,21 @@ export function whyNoLab(): string | undefined {
     ["nsenter", ["--version"]],
     ["nft", ["--version"]],
   ] as const) {
-    if (spawnSync(program, args).status !== 0) return `${program} is not installed`;
+    if (tryToRun([program, ...args]).status !== 0) return `${program} is not installed`;
   }
   const name = nameOf("probe");
   try {
-    const made = spawnSync("ip", ["netns", "add", name]);
+    const made = tryToRun(["ip", "netns", "add", name]);
     if (made.status !== 0) return `network namespaces cannot be made here: ${made.stderr.toString().trim()}`;
     const script = "add table inet probe { chain c { type filter hook forward priority filter; ct state established accept; }; }";
-    const loaded = spawnSync("nsenter", [`--net=/run/netns/${name}`, "nft", script]);
+    const loaded = tryToRun(inNamespace(name, "nft", script));
     if (loaded.status !== 0) return `the kernel has no nftables with conntrack: ${loaded.stderr.toString().trim().split("\n")[0]}`;
-    const calls = spawnSync("nsenter", [`--net=/run/netns/${name}`, "cat", "/proc/sys/net/bridge/bridge-nf-call-iptables"]);
+    const calls = tryToRun(inNamespace(name, "cat", "/proc/sys/net/bridge/bridge-nf-call-iptables"));
     if (calls.stdout.toString().trim() !== "1")
       return "bridged packets do not pass netfilter here: load br_netfilter, set net.bridge.bridge-nf-call-iptables=1";
     return undefined;
   } finally {
-    spawnSync("ip", ["netns", "delete", name]);
+    tryToRun(["ip", "netns", "delete", name]);
   }
 }
 
@@ -105,7 +105,7 @@ export async function startLab(topology: Topology): Promise<Lab> {
     const outside = await addNamespace("outside");
     await connectOutside(node, outside);
     return {
-      prefix: ["nsenter", `--net=/run/netns/${node}`],
+      prefix: inNamespace(node),
       node: addHost("node", node, { ip: GATEWAY, ip6: GATEWAY6 }),
       outside: addHost("outside", outside, { ip: "203.0.113.10", ip6: "" }),
       async addPod(name, last) {
@@ -181,16 +181,27 @@ async function connectByLink(pod: PodLink): Promise<void> {
 }
 
 async function ip(...args: readonly string[]): Promise<string> {
-  return (await execute("ip", [...args])).stdout;
+  return await runToEnd(["ip", ...args]);
 }
 
-async function enter(namespace: string, command: readonly string[]): Promise<string> {
-  return (await execute("nsenter", [`--net=/run/netns/${namespace}`, ...command])).stdout;
+const enter = (namespace: string, command: readonly string[]): Promise<string> => runToEnd(inNamespace(namespace, ...command));
+
+function inNamespace(namespace: string, ...command: readonly string[]): readonly string[] {
+  return ["nsenter", `--net=/run/netns/${namespace}`, ...command];
+}
+
+async function runToEnd([program = "", ...args]: readonly string[]): Promise<string> {
+  return (await execute(program, args)).stdout;
+}
+
+function tryToRun([program = "", ...args]: readonly string[]) {
+  return spawnSync(program, args);
 }
 
 /** Starts the program of a host. Its answers are matched to what was asked by number. */
 function startAgent(namespace: string, name: string) {
-  const child = spawn("nsenter", [`--net=/run/netns/${namespace}`, process.execPath, AGENT, name], { stdio: ["pipe", "pipe", "inherit"] });
+  const [program = "", ...args] = inNamespace(namespace, process.execPath, AGENT, name);
+  const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
   const waiting = new Map<number, PromiseWithResolvers<string | undefined>>();
   let asked = 0;
   createInterface({ input: child.stdout }).on("line", (line) => {
@@ -231,6 +242,6 @@ async function ended(child: ChildProcess): Promise<void> {
 function removeLeftovers(): void {
   for (const name of readdirSync("/run/netns")) {
     const [, pid] = new RegExp(`^${PREFIX}(\\d+)-`).exec(name) ?? [];
-    if (pid !== undefined && !existsSync(`/proc/${pid}`)) spawnSync("ip", ["netns", "delete", name]);
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) tryToRun(["ip", "netns", "delete", name]);
   }
 }
