@@ -165,7 +165,10 @@ async function startApi(parts: ApiParts, signal: AbortSignal): Promise<DevApi & 
     await controllersRun(client, signal);
     await node?.start(signal);
     if (network !== undefined)
-      realNodes = await startRealNodes({ ...parts, count, directory, network, kubernetes, client, endsWithUs }, signal);
+      realNodes = await startRealNodes(
+        { ...parts, count, directory, network, kubernetes, client, endsWithUs, log: parts.options.log ?? silentLog },
+        signal,
+      );
   } catch (error) {
     await stop();
     throw error;

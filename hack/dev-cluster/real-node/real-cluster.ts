@@ -2,10 +2,11 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { InputError } from "../../../src/domain/errors.ts";
 import type { KubeClient } from "../../../src/runtime/kube/client.ts";
+import type { Log } from "../../../src/telemetry/log.ts";
 import { applyAll } from "../apply.ts";
 import { type BuiltSet, cacheDirectory } from "../build.ts";
 import type { KubernetesCluster } from "../kubernetes.ts";
-import { type ImageBuilder, type LocalImage, nameServerImage, pauseImage, redisImage } from "./images.ts";
+import { type ImageBuilder, type LocalImage, nameServerImage, pauseImage } from "./images.ts";
 import { type NodeFolders, removeLeftovers } from "./leftovers.ts";
 import { renderNameServer, STORAGE_CLASS } from "./name-server.ts";
 import { createClusterNetwork, networksOf, removeClusterNetwork } from "./network.ts";
@@ -57,6 +58,7 @@ export interface RealNodesOptions {
   obtain(set: string, signal: AbortSignal): Promise<BuiltSet>;
   readonly say: (text: string) => void;
   readonly endsWithUs: boolean;
+  readonly log: Log;
 }
 
 /** The nodes of a cluster, with what pods find in every cluster: names, volumes. */
@@ -71,7 +73,7 @@ export interface RealNodes {
 type Makes = Pick<RealNodesOptions, "obtain" | "say">;
 
 /**
- * Makes what real nodes need before one is started: Debian packages, programs, images. Where this machine cannot run one, says why and
+ * Makes what every real node needs before one is started: Debian packages, programs, images. Where this machine cannot run one, says why and
  * does nothing.
  */
 export async function prepareRealNodes(makes: Makes, signal: AbortSignal): Promise<void> {
@@ -81,9 +83,7 @@ export async function prepareRealNodes(makes: Makes, signal: AbortSignal): Promi
     if (!(error instanceof InputError)) throw error;
     return makes.say(`${error.message}. ${error.remedy}`);
   }
-  const images = imageBuilder(makes);
-  await buildNodes(images, signal);
-  await redisImage(images, signal);
+  await buildNodes(imageBuilder(makes), signal);
 }
 
 function imageBuilder({ obtain, say }: Makes): ImageBuilder {
@@ -114,7 +114,7 @@ export async function startRealNodes(options: RealNodesOptions, signal: AbortSig
     for (let number = 1; number <= options.count; number += 1) {
       const node = await createRealNode({
         ...{ cluster: options.network.plan, folders: foldersOf(options.network.plan, options.directory, number), client, programs, pause },
-        ...{ server: kubernetes.server, pki: kubernetes.pki, endsWithUs: options.endsWithUs },
+        ...{ server: kubernetes.server, pki: kubernetes.pki, endsWithUs: options.endsWithUs, log: options.log },
       });
       nodes.push(node);
     }

@@ -76,12 +76,35 @@ const SCENE = [
   },
 ];
 
+const NOBODY = "nobody answers";
+/** Asks the name server of the cluster for the API server's Service, once. */
+const ASK = `const { Resolver } = require("node:dns/promises"); const resolver = new Resolver({ timeout: 500, tries: 1 });
+  resolver.setServers(["10.96.0.10"]);
+  resolver.resolve4("kubernetes.default.svc.cluster.local").then((found) => console.log(found.join()), () => console.log("${NOBODY}"));`;
+
+/** Nobody outside kube-system may ask the name server. */
+const POLICY = {
+  apiVersion: "networking.k8s.io/v1",
+  kind: "NetworkPolicy",
+  metadata: { name: "only-here", namespace: "kube-system" },
+  spec: { podSelector: { matchLabels: { "k8s-app": "kube-dns" } }, policyTypes: ["Ingress"], ingress: [{ from: [{ podSelector: {} }] }] },
+};
+
 async function listPodNetworks(): Promise<readonly string[]> {
   const { stdout } = await run("ip", ["netns", "list"]);
   return stdout
     .split("\n")
     .filter((line) => line.startsWith("cni-"))
     .map((line) => line.split(" ")[0] ?? "");
+}
+
+/** The network namespace of the pod with this address. */
+async function networkOf(address: string): Promise<string> {
+  for (const name of await listPodNetworks()) {
+    const { stdout } = await run("nsenter", [`--net=/run/netns/${name}`, "ip", "-4", "-o", "address", "show", "eth0"]);
+    if (stdout.includes(` ${address}/`)) return name;
+  }
+  throw new Error(`no pod has the address ${address}`);
 }
 
 describe.skipIf(missing !== undefined)("a real node", () => {
@@ -145,16 +168,27 @@ describe.skipIf(missing !== undefined)("a real node", () => {
   it("leads its pods to Services by name and address", async () => {
     await running("kube-system", "coredns");
     const inNode = (...words: readonly string[]) => run("nsenter", [`--net=/run/netns/${planNode(network(), 1).namespace}`, ...words]);
-    const ask = `const { Resolver } = require("node:dns/promises"); const resolver = new Resolver(); resolver.setServers(["10.96.0.10"]);
-      resolver.resolve4("kubernetes.default.svc.cluster.local").then((found) => console.log(found.join()), () => console.log("nobody answers"));`;
     const answered = await until(
       "an answer of the name server",
-      async () => (await inNode(process.execPath, "-e", ask)).stdout.trim(),
-      (text) => text !== "nobody answers",
+      async () => (await inNode(process.execPath, "-e", ASK)).stdout.trim(),
+      (text) => text !== NOBODY,
     );
     expect(answered).toBe(API_SERVICE);
     const connect = `require("node:net").connect(443, "${API_SERVICE}").on("connect", () => { console.log("connected"); process.exit() });`;
     expect((await inNode(process.execPath, "-e", connect)).stdout.trim()).toBe("connected");
+  });
+
+  it("holds NetworkPolicies for its pods, and for no longer than they are there", async () => {
+    await running("kube-system", "coredns");
+    const pod = await running("shop", "till");
+    const network = await networkOf(pod?.status?.podIP ?? "");
+    const ask = async () => (await run("nsenter", [`--net=/run/netns/${network}`, process.execPath, "-e", ASK])).stdout.trim();
+    const answers = () => until("an answer", ask, (text) => text === API_SERVICE);
+    await answers();
+    await applyAll(client, [POLICY], signal);
+    await until("no answer", ask, (text) => text === NOBODY);
+    await client.delete(typeOf(POLICY as unknown as KubeObject), { namespace: "kube-system", name: POLICY.metadata.name }, {}, signal);
+    await answers();
   });
 
   it("gives the API server the logs of its pods", async () => {

@@ -2,9 +2,15 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { InputError, UnavailableError } from "../../../src/domain/errors.ts";
+import { systemClock } from "../../../src/runtime/clock.ts";
 import type { KubeClient } from "../../../src/runtime/kube/client.ts";
 import type { KubeObject } from "../../../src/runtime/kube/resource.ts";
+import { systemRng } from "../../../src/runtime/rng.ts";
+import type { Log } from "../../../src/telemetry/log.ts";
+import { noMetrics } from "../../../src/telemetry/metrics.ts";
 import type { BuiltSet } from "../build.ts";
+import { createPolicyEnforcer, type PolicyEnforcer } from "../network-policies/enforcer.ts";
+import { createPolicyTable } from "../network-policies/nft.ts";
 import type { Pki } from "../pki.ts";
 import { nodeType } from "../process-node/pod.ts";
 import { type DevProcess, findProcess, type ProcessSpec, startProcess, stopProcess } from "../processes/process.ts";
@@ -12,13 +18,16 @@ import { createControlGroup } from "./control-groups.ts";
 import { type LocalImage, PAUSE_IMAGE } from "./images.ts";
 import { type NodeFolders, removeLeftovers } from "./leftovers.ts";
 import { createNodeNetwork, netns } from "./network.ts";
-import type { ClusterNetwork, NodeNetwork } from "./network-plan.ts";
+import { type ClusterNetwork, type NodeNetwork, podRange } from "./network-plan.ts";
 import { controlGroupOf, type NodeSetting, renderNodeFiles, socketOf } from "./node-files.ts";
 import { run } from "./run.ts";
 
 export type NodeComponent = "containerd" | "kubelet" | "kube-proxy";
 
-/** A Kubernetes node in a network namespace of this machine: containerd, kubelet and kube-proxy. Its pods are containers. */
+/**
+ * A Kubernetes node in a network namespace of this machine: containerd, kubelet and kube-proxy. Its pods are containers, and
+ * NetworkPolicies hold for them.
+ */
 export interface RealNode {
   readonly network: NodeNetwork;
   readonly components: readonly NodeComponent[];
@@ -47,6 +56,7 @@ export interface RealNodeOptions {
   readonly pause: LocalImage;
   /** Whether the processes end with this one. */
   readonly endsWithUs: boolean;
+  readonly log: Log;
 }
 
 const COMPONENTS: readonly NodeComponent[] = ["containerd", "kubelet", "kube-proxy"];
@@ -73,7 +83,7 @@ export async function createRealNode(options: RealNodeOptions): Promise<RealNode
   const running = new Map<NodeComponent, DevProcess>();
   await endProcesses(setting);
   await removeLeftovers(folders);
-  let isPrepared = false;
+  let enforcer: PolicyEnforcer | undefined;
   return {
     network: setting.node,
     components: COMPONENTS,
@@ -81,8 +91,12 @@ export async function createRealNode(options: RealNodeOptions): Promise<RealNode
     logFile: (component) => logFileOf(directory, component),
     inNetwork: ["nsenter", netns(setting.node)],
     async start(signal) {
-      if (!isPrepared) await prepare(options, setting, signal);
-      isPrepared = true;
+      if (enforcer === undefined) {
+        await prepare(options, setting, signal);
+        enforcer = enforcerOf(options, setting);
+        // Before the first pod: so none of them is ever open.
+        await enforcer.start(signal);
+      }
       for (const component of COMPONENTS) {
         if (running.get(component)?.isAlive()) continue;
         running.set(component, await startProcess(specOf(options, setting, component)));
@@ -95,6 +109,7 @@ export async function createRealNode(options: RealNodeOptions): Promise<RealNode
     addImage: (image, signal) => importImage(setting, image, signal),
     async stop() {
       running.clear();
+      await enforcer?.stop();
       await endProcesses(setting);
       await removeLeftovers(folders);
     },
@@ -115,6 +130,19 @@ async function prepare({ cluster }: RealNodeOptions, setting: NodeSetting, signa
   }
   createControlGroup(controlGroupOf(setting));
   await createNodeNetwork(cluster, node, signal);
+}
+
+/**
+ * This machine may connect to pods as a node may: the API server and, where it is no pod itself, Argosy are here.
+ */
+function enforcerOf({ cluster, client, log }: RealNodeOptions, { node }: NodeSetting): PolicyEnforcer {
+  return createPolicyEnforcer({
+    client,
+    table: createPolicyTable(["nsenter", netns(node)]),
+    podRanges: [podRange(cluster)],
+    trustedSources: [cluster.host],
+    ...{ clock: systemClock, rng: systemRng, log, metrics: noMetrics },
+  });
 }
 
 /** Pods go before what holds them. */
