@@ -17,6 +17,10 @@ export const FEW_PARTS: Readonly<Record<string, readonly string[]>> = {
   "hack/dev-cluster/build.contract.test.ts": [],
   "hack/dev-cluster/build.test.ts": [],
   "hack/dev-cluster/main.ts": [],
+  // Asks where the cache is.
+  "tools/release/main.ts": [],
+  // Starts a Git server that speaks SSH.
+  "tools/release/image.contract.test.ts": ["tools"],
 };
 
 /** The parts that test files and setups have to find built, by what they lead to, in the order of ALL_PARTS. */
