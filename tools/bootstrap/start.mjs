@@ -22,6 +22,7 @@ const PROGRAMS = {
   measure: { program: "tools/measure.ts" },
   bench: { program: "bench/main.ts" },
   simulate: { program: "src/simulation/main.ts" },
+  release: { program: "tools/release/main.ts", endsWithNpm: true },
 };
 
 /**

@@ -31,7 +31,7 @@ export const dependencies: OwnCheck = {
         ...[...listed.keys()]
           .filter((name) => !all.some(([known]) => known === name))
           .map((name) => `${LIST} lists ${name}, which package.json has not`),
-        ...addressProblems(Object.keys(manifest.dependencies ?? {})),
+        ...addressProblems(manifest),
       ],
     };
   },
@@ -41,10 +41,13 @@ function listedVersions(project: Project): ReadonlyMap<string, string> {
   return new Map(tableRows(fileAt(project, LIST)?.text ?? "").map(([name = "", version = ""]) => [name.replaceAll("`", ""), version]));
 }
 
-function addressProblems(names: readonly string[]): readonly string[] {
-  const homeless = names.filter((name) => ADDRESSES[name] === undefined).map((name) => `tools/layers/addresses.ts: ${name} has no address`);
+/** Production has a package of development where that is installed, and does without it elsewhere: it may have an address, and need not. */
+function addressProblems({ dependencies: production = {}, devDependencies = {} }: Manifest): readonly string[] {
+  const homeless = Object.keys(production)
+    .filter((name) => ADDRESSES[name] === undefined)
+    .map((name) => `tools/layers/addresses.ts: ${name} has no address`);
   const gone = Object.keys(ADDRESSES)
-    .filter((name) => !names.includes(name))
+    .filter((name) => production[name] === undefined && devDependencies[name] === undefined)
     .map((name) => `tools/layers/addresses.ts: ${name} is no dependency any more`);
   return [...homeless, ...gone];
 }

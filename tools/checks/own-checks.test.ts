@@ -194,6 +194,14 @@ describe("dependencies", () => {
     ]);
     expect(found).toContain("tools/layers/addresses.ts: pg is no dependency any more");
   });
+
+  it("lets production code load a package of development where it is installed", () => {
+    const files = {
+      "package.json": JSON.stringify({ devDependencies: { pg: "1.0.0" } }),
+      "docs/dependencies.md": "| p | v |\n|---|---|\n| pg | 1.0.0 |\n",
+    };
+    expect(problems(dependencies, files).filter((problem) => / pg /.test(problem))).toEqual([]);
+  });
 });
 
 describe("lockfile", () => {

@@ -17,6 +17,10 @@ export const FEW_PARTS: Readonly<Record<string, readonly string[]>> = {
   "hack/dev-cluster/build.contract.test.ts": [],
   "hack/dev-cluster/build.test.ts": [],
   "hack/dev-cluster/main.ts": [],
+  // Asks where the cache is.
+  "tools/release/main.ts": [],
+  // Starts a Git server that speaks SSH.
+  "tools/release/image.contract.test.ts": ["tools"],
 };
 
 /** What tests on a real node run besides; made for no others, because much leads to its code without starting one. */

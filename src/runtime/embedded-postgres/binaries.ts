@@ -15,7 +15,7 @@ export interface Binaries {
 
 /**
  * Finds the PostgreSQL programs of the npm package for this machine and proves that the server's user can run them, else
- * copies them below `root`, which it can reach. Raises InputError when the package or a library of it is missing.
+ * copies them below `root`, which it can reach. Raises InputError when the package is missing, as in the image, or a library of it.
  */
 export async function provideBinaries(root: string, runAs: RunAs | undefined, signal: AbortSignal): Promise<Binaries> {
   const packaged = await locate();
@@ -39,10 +39,10 @@ async function locate(): Promise<{ readonly initdb: string; readonly postgres: s
   try {
     found = await import(name);
   } catch (cause) {
-    throw new InputError(`loading ${name}, the PostgreSQL programs for this machine`, {
+    throw new InputError("this build has no embedded PostgreSQL for this machine", {
       code: "postgres.platform",
       path: "database.url",
-      remedy: "Install the optional packages (npm ci --include=optional), or set DATABASE_URL to a PostgreSQL server of your own",
+      remedy: "Set database.url or DATABASE_URL to a PostgreSQL server. In a checkout of the sources `npm ci` installs the embedded one",
       context: { package: name },
       cause,
     });
