@@ -8,6 +8,7 @@ import { isImageInput } from "./build-image.ts";
 import { mountsBelow } from "./builder.ts";
 import { parseChecksums, renderChecksums } from "./checksums.ts";
 import { withoutCredentials } from "./commit.ts";
+import { mirrorsOf, renderSources } from "./image/apt.ts";
 import { parseDebianPackages, readDebianPackages } from "./image/debian-packages.ts";
 import { readElfNeeds } from "./image/elf.ts";
 import { UNREAD_FILE } from "./image/kept-files.ts";
@@ -93,23 +94,38 @@ describe("the list of Debian packages", () => {
     const text = readFileSync(path, "utf8");
     expect(() => parseDebianPackages("{", path)).toThrow("has no list of packages for amd64");
     expect(() => parseDebianPackages(text.replace(/"sha256": "./, '"sha256": "'), path)).toThrow("has an entry for amd64 that is none");
-    expect(() => parseDebianPackages(text.replace('"pool/', '"../pool/'), path)).toThrow("has an entry for amd64 that is none");
+    expect(() => parseDebianPackages(text.replace(/"version": "/, '"version": "--'), path)).toThrow("has an entry for amd64 that is none");
     expect(() => parseDebianPackages(text.replaceAll('"name": "git"', '"name": "hg"'), path)).toThrow("does not name the packages");
   });
 
   it("is read from what apt prints", () => {
-    const mirrors = { debian: "http://m.example/debian", "debian-security": "http://m.example/debian-security" };
     const line = `'http://m.example/debian-security/pool/updates/main/g/git/git_2.39.5_amd64.deb' git_1%3a2.39.5_amd64.deb 123 SHA256:${"a".repeat(64)}\n`;
-    expect(parseUris(`Reading…\n${line}`, mirrors)).toEqual([
+    expect(parseUris(`Reading…\n${line}`)).toEqual([
       {
         name: "git",
         version: "1:2.39.5",
-        archive: "debian-security",
-        path: "pool/updates/main/g/git/git_2.39.5_amd64.deb",
         sha256: "a".repeat(64),
       },
     ]);
-    expect(() => parseUris(line.replace("m.example", "evil.example"), mirrors)).toThrow("reading the packages that apt names");
+    expect(() => parseUris(line.replace("SHA256", "MD5Sum"))).toThrow("reading the packages that apt names");
+  });
+});
+
+describe("the archives that packages come from", () => {
+  it("are those that are named; of one alone the other is derived, and none leaves it to apt", () => {
+    expect(mirrorsOf("http://a.example/debian", "http://b.example/s")).toEqual({
+      debian: "http://a.example/debian",
+      security: "http://b.example/s",
+    });
+    const both = { debian: "http://a.example/debian", security: "http://a.example/debian-security" };
+    expect(mirrorsOf("http://a.example/debian")).toEqual(both);
+    expect(mirrorsOf("", "http://a.example/debian-security")).toEqual(both);
+    expect([mirrorsOf(), mirrorsOf("", "")]).toEqual([undefined, undefined]);
+    expect(renderSources(both).match(/http\S+ \S+/g)).toEqual([
+      "http://a.example/debian bookworm",
+      "http://a.example/debian bookworm-updates",
+      "http://a.example/debian-security bookworm-security",
+    ]);
   });
 });
 

@@ -9,7 +9,7 @@ import { withFileLock } from "../../hack/dev-cluster/file-lock.ts";
 import { InputError } from "../../src/domain/errors.ts";
 import { openBuilder } from "./builder.ts";
 import type { Commit } from "./commit.ts";
-import type { Mirrors } from "./image/debian-packages.ts";
+import type { Mirrors } from "./image/apt.ts";
 import type { Architecture } from "./image/kept-files.ts";
 import { provideLocalBase } from "./local-base.ts";
 import { type PackedLayer, packLayer } from "./oci/image-archive.ts";
@@ -25,7 +25,8 @@ export interface BuildImageOptions {
   readonly architecture: Architecture;
   /** Reference of the base image, or `local` for one made on this machine. */
   readonly base: string;
-  readonly mirrors: Mirrors;
+  /** Where Debian packages come from; `undefined`: from the sources that apt is set up with here. */
+  readonly mirrors: Mirrors | undefined;
   readonly project: string;
   /** Folder that keeps what was built. */
   readonly cache: string;
@@ -94,16 +95,15 @@ async function contentAddress({ commit, architecture, base }: BuildImageOptions)
 async function build(options: BuildImageOptions, parent: string, signal: AbortSignal): Promise<BuiltImage> {
   if (process.getuid?.() !== 0) throw notRoot();
   const builder = await openBuilder(join(parent, "buildah"), signal);
-  const base =
-    options.base === LOCAL_BASE ? await provideLocalBase({ ...options, builder, mirror: options.mirrors.debian }, signal) : options.base;
+  const base = options.base === LOCAL_BASE ? await provideLocalBase({ ...options, builder }, signal) : options.base;
   const work = await mkdtemp(join(parent, "draft-"));
   const name = "localhost/argosy-build:draft";
   try {
     const context = await writeContext(options.commit, work, signal);
     const secrets = await writeSecrets(work, signal);
     const { mirrors } = options;
-    const args = { BASE: base, ARCHITECTURE: options.architecture, DEBIAN_MIRROR: mirrors.debian };
-    const given = Object.entries({ ...args, DEBIAN_SECURITY_MIRROR: mirrors["debian-security"] });
+    const from = mirrors === undefined ? {} : { DEBIAN_MIRROR: mirrors.debian, DEBIAN_SECURITY_MIRROR: mirrors.security };
+    const given = Object.entries({ BASE: base, ARCHITECTURE: options.architecture, ...from });
     const buildArgs = given.flatMap(([key, value]) => ["--build-arg", `${key}=${value}`]);
     // The builder's own platform is not changed: its first stage runs here, and what it makes is for ARCHITECTURE.
     const always = ["--quiet", "--layers=false", "--no-cache", "--timestamp", "0", "--tag", name];

@@ -24,7 +24,7 @@ const { signal } = new AbortController();
 const commit = await readCommit(process.cwd(), "HEAD", signal).catch(() => undefined);
 const options = (over: Partial<BuildImageOptions> = {}): BuildImageOptions => ({
   ...{ commit: commit as Commit, architecture: process.arch === "arm64" ? "arm64" : "amd64", base: LOCAL_BASE, rebuild: false },
-  mirrors: { debian: "http://deb.debian.org/debian", "debian-security": "http://deb.debian.org/debian-security" },
+  mirrors: undefined,
   ...{ project: process.cwd(), cache: cacheDirectory(), progress: createProgress(() => undefined) },
   ...over,
 });

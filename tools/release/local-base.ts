@@ -6,11 +6,11 @@ import { join } from "node:path";
 import process from "node:process";
 import { InputError } from "../../src/domain/errors.ts";
 import type { Builder } from "./builder.ts";
+import { type Mirrors, renderSources, SUITE } from "./image/apt.ts";
 import { type NpmPackage, unpackNpmPackage } from "./npm-package.ts";
 import type { Progress } from "./progress.ts";
 import { runProgram } from "./run-program.ts";
 
-const SUITE = "bookworm";
 /** Any npm that knows `--cpu` will do: packages come from the lockfile. */
 const NPM: NpmPackage = {
   name: "npm",
@@ -18,13 +18,13 @@ const NPM: NpmPackage = {
   integrity: "sha512-7HPApk+AflMUavSseL1Pm6CnYqMIHk53x+KmuhqmTDqPkjPMgxIpTPcTqsE91EKNw4gFBJV9fnXiSdGm1DXq9A==",
 };
 /** Raised when what is done below changes. */
-const RECIPE = 1;
+const RECIPE = 2;
 
 export interface LocalBaseOptions {
   readonly builder: Builder;
   /** The checkout, whose tools/node names the Node.js. */
   readonly project: string;
-  readonly mirror: string;
+  readonly mirrors: Mirrors | undefined;
   readonly progress: Progress;
 }
 
@@ -32,31 +32,37 @@ export interface LocalBaseOptions {
  * Makes the base that the Containerfile builds on, where no registry has to be reached: Debian from `debootstrap` with the Node.js of tools/node
  * and npm, laid out as in the published base. It is kept in the builder's storage under a name that changes with what it is made of. Answers that name.
  */
-export async function provideLocalBase({ builder, project, mirror, progress }: LocalBaseOptions, signal: AbortSignal): Promise<string> {
+export async function provideLocalBase({ builder, project, mirrors, progress }: LocalBaseOptions, signal: AbortSignal): Promise<string> {
   const node = await pinnedNode(project);
   const key = createHash("sha256")
-    .update(JSON.stringify([RECIPE, SUITE, process.arch, node, NPM]))
+    .update(JSON.stringify([RECIPE, SUITE, process.arch, node, NPM, mirrors ?? "own"]))
     .digest("hex")
     .slice(0, 16);
   const name = `localhost/argosy-base:${key}`;
   const known = await builder.run(["images", "--format", "{{.Name}}:{{.Tag}}"], signal);
   if (known.split("\n").includes(name)) return name;
-  return progress("making a base from Debian's packages", () => makeBase({ name, node, builder, mirror }, signal));
+  return progress("making a base from Debian's packages", () => makeBase({ name, node, builder, mirrors }, signal));
 }
 
 interface Recipe {
   readonly name: string;
   readonly node: NpmPackage;
   readonly builder: Builder;
-  readonly mirror: string;
+  readonly mirrors: Mirrors | undefined;
 }
 
-async function makeBase({ name, node, builder, mirror }: Recipe, signal: AbortSignal): Promise<string> {
+async function makeBase({ name, node, builder, mirrors }: Recipe, signal: AbortSignal): Promise<string> {
   const work = await mkdtemp(join(tmpdir(), "argosy-base-"));
   try {
     const container = await builder.run(["from", "scratch"], signal);
     const root = await builder.run(["mount", container], signal);
-    await runProgram("debootstrap", ["--variant=minbase", "--include=ca-certificates", SUITE, root, mirror], {}, signal);
+    await runProgram(
+      "debootstrap",
+      ["--variant=minbase", "--include=ca-certificates", SUITE, root, ...(mirrors === undefined ? [] : [mirrors.debian])],
+      {},
+      signal,
+    );
+    await setUpApt(root, mirrors, signal);
     await unpackNpmPackage(node, { work: join(work, "node"), to: join(work, "node/unpacked") }, signal);
     await runProgram("install", ["-D", join(work, "node/unpacked/bin/node"), join(root, "usr/local/bin/node")], {}, signal);
     const npm = "lib/node_modules/npm";
@@ -69,6 +75,19 @@ async function makeBase({ name, node, builder, mirror }: Recipe, signal: AbortSi
   } finally {
     await rm(work, { recursive: true, force: true });
   }
+}
+
+/** Its apt finds packages as that of this machine does, which may need settings to do so; or in the mirrors that are named. */
+async function setUpApt(root: string, mirrors: Mirrors | undefined, signal: AbortSignal): Promise<void> {
+  if (mirrors !== undefined) return writeFile(join(root, "etc/apt/sources.list"), renderSources(mirrors));
+  const release = await readFile("/etc/os-release", "utf8").catch(() => "");
+  if (!release.includes(`VERSION_CODENAME=${SUITE}`))
+    throw new InputError(`this machine's sources of packages are not those of Debian ${SUITE}`, {
+      code: "release.no-sources",
+      path: "--mirror",
+      remedy: "Name Debian's archive with --mirror URL",
+    });
+  await runProgram("cp", ["--archive", "--no-target-directory", "/etc/apt", join(root, "etc/apt")], {}, signal);
 }
 
 /** Takes out what tells one run from another: logs, caches, and what debootstrap copied from the machine. */

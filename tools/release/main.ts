@@ -55,9 +55,9 @@ async function verify({ directory, publicKey, output }: Verifying, signal: Abort
   return verdict.problems.length === 0 ? 0 : 1;
 }
 
-async function update({ mirror, securityMirror }: ReleaseOptions, output: Output, signal: AbortSignal): Promise<number> {
+async function update({ mirrors }: ReleaseOptions, output: Output, signal: AbortSignal): Promise<number> {
   const file = join(PROJECT, "tools/release/image/debian-packages.json");
-  const packages = await updatePackages(file, { debian: mirror, "debian-security": securityMirror }, signal);
+  const packages = await updatePackages(file, mirrors, signal);
   const counts = Object.entries(packages).map(([architecture, list]) => `${list.length} for ${architecture}`);
   print(output === "json" ? JSON.stringify(packages, undefined, 2) : `wrote the packages to ${file}: ${counts.join(", ")}`);
   return 0;

@@ -21,7 +21,12 @@ describe("the options of npm run release", () => {
 
   it("take a platform once, and mirrors without a slash at the end", () => {
     const wanted = parseReleaseOptions(["--platform", "linux/arm64,linux/arm64", "--mirror", "http://mirror.example/debian/"]);
-    expect(wanted).toMatchObject({ options: { architectures: ["arm64"], mirror: "http://mirror.example/debian" } });
+    expect(wanted).toMatchObject({
+      options: {
+        architectures: ["arm64"],
+        mirrors: { debian: "http://mirror.example/debian", security: "http://mirror.example/debian-security" },
+      },
+    });
   });
 
   it.each([

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { InputError } from "../../src/domain/errors.ts";
 import { LOCAL_BASE } from "./build-image.ts";
+import { type Mirrors, mirrorsOf } from "./image/apt.ts";
 import { ARCHITECTURES, type Architecture } from "./image/kept-files.ts";
 
 export interface ReleaseOptions {
@@ -14,8 +15,7 @@ export interface ReleaseOptions {
   readonly snapshot: boolean;
   readonly rebuild: boolean;
   readonly builder: string;
-  readonly mirror: string;
-  readonly securityMirror: string;
+  readonly mirrors: Mirrors | undefined;
 }
 
 export type Wanted =
@@ -34,8 +34,6 @@ const DEFAULTS = {
   image: "localhost/argosy",
   out: "dist/release",
   builder: "urn:argosy:builder:local",
-  mirror: "http://deb.debian.org/debian",
-  "security-mirror": "http://deb.debian.org/debian-security",
 } as const;
 
 export const RELEASE_HELP = `Usage: npm run release -- [options]
@@ -53,8 +51,8 @@ them signed where a key is given. The same commit gives the same bytes. docs/rel
   --snapshot             releases what the changelog calls Unreleased, under a version made of the commit
   --rebuild              builds the image even if the cache has it
   --builder URI          who builds, for the provenance (default: ${DEFAULTS.builder})
-  --mirror URL           Debian's archive (default: ${DEFAULTS.mirror})
-  --security-mirror URL  that of its security updates (default: ${DEFAULTS["security-mirror"]})
+  --mirror URL           Debian's archive (default: the sources that apt is set up with on this machine)
+  --security-mirror URL  that of its security updates (default: beside --mirror, as debian-security is beside debian)
   -o json                prints what was made, or found, as JSON
   --help                 this text
 
@@ -74,7 +72,14 @@ export function parseReleaseOptions(args: readonly string[]): Wanted {
   const texts = Object.fromEntries(Object.entries(DEFAULTS).map(([name, value]) => [name, { type: "string", default: value } as const]));
   const options = {
     ...(texts as Record<keyof typeof DEFAULTS, { type: "string"; default: string }>),
-    ...{ key: TEXT, verify: TEXT, "public-key": TEXT, output: { type: "string", short: "o", default: "text" } as const },
+    ...{
+      mirror: TEXT,
+      "security-mirror": TEXT,
+      key: TEXT,
+      verify: TEXT,
+      "public-key": TEXT,
+      output: { type: "string", short: "o", default: "text" } as const,
+    },
     ...{ snapshot: FLAG, rebuild: FLAG, "update-packages": FLAG, help: { type: "boolean", short: "h", default: false } as const },
   } as const;
   const values = parsed(() => parseArgs({ args: [...args], options }).values);
@@ -84,11 +89,11 @@ export function parseReleaseOptions(args: readonly string[]): Wanted {
   if (output === undefined) throw refusal(`-o ${values.output}: it is json or text`);
   if (values.verify !== undefined) return { what: "verify", directory: values.verify, publicKey: values["public-key"], output };
   if (values["public-key"] !== undefined) throw refusal("--public-key goes with --verify");
-  const { commit, base, image, out, key, snapshot, rebuild, builder, mirror } = values;
+  const { commit, base, image, out, key, snapshot, rebuild, builder } = values;
   if (!isImageName(image)) throw refusal(`--image ${image}: it is a name as registries have them, in lower case and without a tag`);
   if (!URL.canParse(builder)) throw refusal(`--builder ${builder}: it is a URI`);
-  const rest = { mirror: mirrorOf("mirror", mirror), securityMirror: mirrorOf("security-mirror", values["security-mirror"]) };
-  const release = { commit, architectures: architecturesOf(values.platform), base, image, out, key, snapshot, rebuild, builder, ...rest };
+  const mirrors = mirrorsOf(...(["mirror", "security-mirror"] as const).map((option) => mirrorOf(option, values[option])));
+  const release = { commit, architectures: architecturesOf(values.platform), base, image, out, key, snapshot, rebuild, builder, mirrors };
   return { what: values["update-packages"] ? "update-packages" : "release", options: release, output };
 }
 
@@ -107,7 +112,8 @@ function isImageName(name: string): boolean {
   );
 }
 
-function mirrorOf(option: string, address: string): string {
+function mirrorOf(option: string, address: string | undefined): string | undefined {
+  if (address === undefined) return undefined;
   if (!/^https?:/.test(address) || !URL.canParse(address)) throw refusal(`--${option} ${address}: it is an address that begins with http`);
   return address.replace(/\/+$/, "");
 }

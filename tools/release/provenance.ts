@@ -52,7 +52,7 @@ export function renderProvenance(input: ProvenanceInput): Provenance {
     { uri: "package-lock.json", digest: { sha256: lockfileSha256 } },
     baseMaterial(base),
     ...debian.map((each) => ({
-      uri: `pkg:deb/debian/${each.name}@${encodeURIComponent(each.version)}#${each.path}`,
+      uri: `pkg:deb/debian/${each.name}@${encodeURIComponent(each.version)}`,
       digest: { sha256: each.sha256 },
     })),
   ];

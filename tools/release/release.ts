@@ -74,7 +74,7 @@ async function makeFiles({ commit, version, options, place }: Making, signal: Ab
   for (const architecture of options.architectures) {
     const build: BuildImageOptions = {
       ...{ commit, architecture, base: options.base, rebuild: options.rebuild, cache: place.cache, project: place.project },
-      mirrors: { debian: options.mirror, "debian-security": options.securityMirror },
+      mirrors: options.mirrors,
       progress: place.progress,
     };
     built.push({ architecture, ...(await buildImage(build, signal)) });

@@ -3,7 +3,8 @@ import { existsSync, globSync } from "node:fs";
 import { chmod, copyFile, lstat, mkdir, readdir, readFile, readlink, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
 import { DefectError, InputError } from "../../../src/domain/errors.ts";
-import { type Mirrors, readDebianPackages, type UnpackedPackage, unpackDebianPackages } from "./debian-packages.ts";
+import type { Mirrors } from "./apt.ts";
+import { readDebianPackages, type UnpackedPackage, unpackDebianPackages } from "./debian-packages.ts";
 import { readElfNeeds } from "./elf.ts";
 import { type Architecture, AUTHORITIES, KEPT_FILES, MACHINES, TRIPLETS, UNREAD_FILE } from "./kept-files.ts";
 import { isProductionSource, stripSource } from "./strip-source.ts";
@@ -16,7 +17,8 @@ export interface Assembly {
   readonly node: string;
   /** An empty folder for what is needed on the way. */
   readonly work: string;
-  readonly mirrors: Mirrors;
+  /** Where Debian packages come from; `undefined`: from the sources that apt is set up with. */
+  readonly mirrors: Mirrors | undefined;
   /** Becomes the root of the image. */
   readonly root: string;
 }
@@ -27,7 +29,7 @@ const STATUS = "var/lib/dpkg/status.d";
 export async function assemble(assembly: Assembly): Promise<void> {
   const { architecture, project, root, mirrors, work } = assembly;
   const lock = await readDebianPackages(join(project, "tools/release/image/debian-packages.json"));
-  const packages = await unpackDebianPackages(lock[architecture], { mirrors, work });
+  const packages = await unpackDebianPackages(lock[architecture], { architecture, mirrors, work });
   for (const { directory } of packages) await mergeUsr(directory);
   await makeRoot(root);
   await addNode(assembly);

@@ -1,9 +1,11 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import process from "node:process";
 import { promisify } from "node:util";
 import { DefectError, InputError, UnavailableError } from "../../../src/domain/errors.ts";
+import { type AptOptions, prepareApt } from "./apt.ts";
 import { ARCHITECTURES, type Architecture, KEPT_FILES, LIBRARY_PACKAGES } from "./kept-files.ts";
 
 const run = promisify(execFile);
@@ -12,16 +14,10 @@ const run = promisify(execFile);
 export interface DebianPackage {
   readonly name: string;
   readonly version: string;
-  /** Which of the two archives holds it, and where. */
-  readonly archive: "debian" | "debian-security";
-  readonly path: string;
   readonly sha256: string;
 }
 
 export type DebianPackages = Readonly<Record<Architecture, readonly DebianPackage[]>>;
-
-/** The addresses of the archives, without a slash at the end. A snapshot of an earlier day will do as well. */
-export type Mirrors = Readonly<Record<DebianPackage["archive"], string>>;
 
 /** The names of all packages that the image takes something from, sorted. */
 export const PACKAGE_NAMES: readonly string[] = [...new Set([...Object.keys(KEPT_FILES), ...LIBRARY_PACKAGES])].sort();
@@ -52,11 +48,7 @@ function parseJson(text: string): unknown {
 
 function isPackage(each: Partial<DebianPackage>): boolean {
   return (
-    /^[a-z0-9][a-z0-9.+-]+$/.test(each.name ?? "") &&
-    /^[\w.+:~-]+$/.test(each.version ?? "") &&
-    (each.archive === "debian" || each.archive === "debian-security") &&
-    /^pool\/[\w./+~%-]+\.deb$/.test(each.path ?? "") &&
-    /^[0-9a-f]{64}$/.test(each.sha256 ?? "")
+    /^[a-z0-9][a-z0-9.+-]+$/.test(each.name ?? "") && /^\w[\w.+:~-]*$/.test(each.version ?? "") && /^[0-9a-f]{64}$/.test(each.sha256 ?? "")
   );
 }
 
@@ -67,56 +59,61 @@ export interface UnpackedPackage extends DebianPackage {
 }
 
 /**
- * Fetches packages and unpacks them below `work`, without running anything of them. Raises UnavailableError when a mirror does not have one
- * any more, DefectError when it gave other bytes than were asked for.
+ * Downloads packages with apt-get and unpacks them below `work`, without running anything of them. Raises UnavailableError when apt does not
+ * find one, or not in that version any more, DefectError when it gave other bytes than were asked for.
  */
 export async function unpackDebianPackages(
   packages: readonly DebianPackage[],
-  { mirrors, work }: { readonly mirrors: Mirrors; readonly work: string },
+  { architecture, mirrors, work }: { readonly work: string } & Omit<AptOptions, "place">,
 ): Promise<readonly UnpackedPackage[]> {
+  const place = join(work, "apt");
+  const settings = await prepareApt({ architecture, mirrors, place });
+  await aptGet(["update", ...settings], place);
+  await aptGet(["download", ...settings, ...packages.map(({ name, version }) => `${name}=${version}`)], place);
+  const files = await readdir(place);
   const unpacked: UnpackedPackage[] = [];
   for (const each of packages) {
-    const file = join(work, `${each.name}.deb`);
+    const file = join(place, files.find((name) => name.startsWith(fileName(each))) ?? `${fileName(each)}.deb`);
+    await check(each, file);
     const directory = join(work, each.name);
     await mkdir(directory, { recursive: true });
-    await writeFile(file, await fetchPackage(each, mirrors));
     await run("dpkg-deb", ["--extract", file, directory]);
     unpacked.push({ ...each, directory, control: (await run("dpkg-deb", ["--field", file])).stdout });
   }
   return unpacked;
 }
 
-const ATTEMPTS = 3;
+/** The beginning of the name that apt-get gives a file. */
+function fileName({ name, version }: DebianPackage): string {
+  return `${name}_${version.replaceAll(":", "%3a")}_`;
+}
 
-async function fetchPackage(each: DebianPackage, mirrors: Mirrors): Promise<Buffer> {
-  const url = `${mirrors[each.archive]}/${each.path}`;
-  const doing = `fetching ${each.name} ${each.version} from ${url}`;
-  let cause: unknown;
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    try {
-      const response = await fetch(url, { signal: AbortSignal.timeout(120_000) });
-      if (response.status === 404) throw gone(doing);
-      if (!response.ok) throw new Error(`it answered ${response.status}`);
-      return checked(Buffer.from(await response.arrayBuffer()), each.sha256, doing);
-    } catch (error) {
-      if (error instanceof UnavailableError || error instanceof DefectError) throw error;
-      cause = error;
-    }
+/** What apt-get says of a version that the sources have no more. */
+const GONE = /Version '[^']*' for '[^']*' was not found/;
+
+async function aptGet(args: readonly string[], cwd: string): Promise<void> {
+  try {
+    await run("apt-get", ["--quiet", ...args], { cwd, env: { ...process.env, LC_ALL: "C" } });
+  } catch (error) {
+    const { stderr = "", message } = error as Error & { readonly stderr?: string };
+    const said = stderr.trim() || message;
+    const doing = `getting Debian packages: apt-get ${args[0]}`;
+    const gone = GONE.exec(said)?.[0];
+    if (gone === undefined)
+      throw new UnavailableError(doing, { code: "release.debian-mirror", cause: new Error(said.slice(-LONGEST_COMPLAINT)) });
+    const cause = new Error(`${gone}: run \`npm run release -- --update-packages\`, or name a mirror that keeps old versions`);
+    throw new UnavailableError(doing, { code: "release.debian-gone", cause });
   }
-  throw new UnavailableError(doing, { code: "release.debian-mirror", cause });
 }
 
-function gone(doing: string): UnavailableError {
-  const cause = new Error(
-    "the mirror has it no more: run `npm run release -- --update-packages`, or name a mirror that keeps old versions",
-  );
-  return new UnavailableError(doing, { code: "release.debian-gone", cause });
-}
+const LONGEST_COMPLAINT = 1_000;
 
-function checked(bytes: Buffer, sha256: string, doing: string): Buffer {
-  const found = createHash("sha256").update(bytes).digest("hex");
-  if (found === sha256) return bytes;
-  throw new DefectError(`${doing}: its SHA-256 is ${found}, not ${sha256}`, { code: "release.debian-digest" });
+async function check({ name, version, sha256 }: DebianPackage, file: string): Promise<void> {
+  const found = createHash("sha256")
+    .update(await readFile(file))
+    .digest("hex");
+  if (found === sha256) return;
+  throw new DefectError(`getting ${name} ${version}: its SHA-256 is ${found}, not ${sha256}`, { code: "release.debian-digest" });
 }
 
 export async function readDebianPackages(path: string): Promise<DebianPackages> {

@@ -1,6 +1,7 @@
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { errorText } from "../../../src/cli/error-text.ts";
+import { mirrorsOf } from "./apt.ts";
 import { assemble } from "./assemble.ts";
 import { ARCHITECTURES } from "./kept-files.ts";
 
@@ -15,7 +16,7 @@ try {
   const { project, node, work, root } = values;
   await assemble({
     ...{ architecture, project, node, work, root },
-    mirrors: { debian: values.mirror, "debian-security": values["security-mirror"] },
+    mirrors: mirrorsOf(values.mirror, values["security-mirror"]),
   });
 } catch (error) {
   process.stderr.write(`image: ${errorText(error)}\n`);

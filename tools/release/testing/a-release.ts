@@ -6,9 +6,7 @@ import { type Made, renderRelease } from "../render-release.ts";
 import { A_LOCKFILE, aRoot } from "./a-root.ts";
 
 const DEBIAN: DebianPackages = {
-  amd64: [
-    { name: "git", version: "1:2.39.5-0+deb12u3", archive: "debian", path: "pool/main/g/git/git_2.39.5.deb", sha256: "a".repeat(64) },
-  ],
+  amd64: [{ name: "git", version: "1:2.39.5-0+deb12u3", sha256: "a".repeat(64) }],
   arm64: [],
 };
 
