@@ -7,11 +7,11 @@ import { applyAll } from "../apply.ts";
 import { type BuiltSet, cacheDirectory } from "../build.ts";
 import type { KubernetesCluster } from "../kubernetes.ts";
 import { type ImageBuilder, type LocalImage, nameServerImage, pauseImage } from "./images.ts";
-import { type NodeFolders, removeLeftovers } from "./leftovers.ts";
 import { renderNameServer, STORAGE_CLASS } from "./name-server.ts";
 import { createClusterNetwork, networksOf, removeClusterNetwork } from "./network.ts";
 import { type ClusterNetwork, NODES, planNode } from "./network-plan.ts";
 import { createRealNode, type RealNode } from "./real-node.ts";
+import { type NodeFolders, removeNode } from "./remove-node.ts";
 import { provideForRealNode } from "./requirements.ts";
 
 /** The network of a cluster with real nodes, which is there before its API server. */
@@ -32,13 +32,13 @@ export async function createRealNetwork(directory: string, say: (text: string) =
 }
 
 /**
- * Removes what a killed cluster of `directory` left of its nodes and its network. Their programs have ended before, or are ended when
- * their node is made anew. Returns how many networks that were.
+ * Removes what a killed cluster of `directory` left of its nodes and its network, programs that still run included. Returns how many
+ * networks that were.
  */
 export async function removeRealLeftovers(directory: string): Promise<number> {
   const networks = networksOf(directory);
   for (const network of networks) {
-    for (let number = 1; number <= NODES; number += 1) await removeLeftovers(foldersOf(network, directory, number));
+    for (let number = 1; number <= NODES; number += 1) await removeNode(foldersOf(network, directory, number));
     await removeClusterNetwork(network);
   }
   return networks.length;
@@ -112,7 +112,7 @@ export async function startRealNodes(options: RealNodesOptions, signal: AbortSig
   const stop = async (): Promise<void> => void (await Promise.all(nodes.map((node) => node.stop())));
   try {
     for (let number = 1; number <= options.count; number += 1) {
-      const node = await createRealNode({
+      const node = createRealNode({
         ...{ cluster: options.network.plan, folders: foldersOf(options.network.plan, options.directory, number), client, programs, pause },
         ...{ server: kubernetes.server, pki: kubernetes.pki, endsWithUs: options.endsWithUs, log: options.log },
       });

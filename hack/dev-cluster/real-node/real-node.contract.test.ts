@@ -221,6 +221,11 @@ describe.skipIf(missing !== undefined)("a real node", () => {
     await running("shop", "till");
     expect((await traces()).length).toBeGreaterThan(0);
     await end("SIGKILL");
+    // The node's programs and pods go on, and a start with the same directory begins anew.
+    expect((await traces()).length).toBeGreaterThan(0);
+    await up();
+    await running("shop", "till");
+    await end("SIGKILL");
     expect((await traces()).length).toBeGreaterThan(0);
     await run(process.execPath, [main, "down", "--state", stateDir]);
     expect(await traces()).toEqual([]);

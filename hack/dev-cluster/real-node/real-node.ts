@@ -13,16 +13,14 @@ import { createPolicyEnforcer, type PolicyEnforcer } from "../network-policies/e
 import { createPolicyTable } from "../network-policies/nft.ts";
 import type { Pki } from "../pki.ts";
 import { nodeType } from "../process-node/pod.ts";
-import { type DevProcess, findProcess, type ProcessSpec, startProcess, stopProcess } from "../processes/process.ts";
+import { type DevProcess, type ProcessSpec, startProcess } from "../processes/process.ts";
 import { createControlGroup } from "./control-groups.ts";
 import { type LocalImage, PAUSE_IMAGE } from "./images.ts";
-import { type NodeFolders, removeLeftovers } from "./leftovers.ts";
 import { createNodeNetwork, netns } from "./network.ts";
 import { type ClusterNetwork, type NodeNetwork, podRange } from "./network-plan.ts";
 import { controlGroupOf, type NodeSetting, renderNodeFiles, socketOf } from "./node-files.ts";
+import { COMPONENTS, type NodeComponent, type NodeFolders, removeNode, runFolderOf } from "./remove-node.ts";
 import { run } from "./run.ts";
-
-export type NodeComponent = "containerd" | "kubelet" | "kube-proxy";
 
 /**
  * A Kubernetes node in a network namespace of this machine: containerd, kubelet and kube-proxy. Its pods are containers, and
@@ -59,18 +57,16 @@ export interface RealNodeOptions {
   readonly log: Log;
 }
 
-const COMPONENTS: readonly NodeComponent[] = ["containerd", "kubelet", "kube-proxy"];
-const GRACE_MS = 5_000;
 const POLL_MS = 50;
 const START_MS = 60_000;
 /** A path to a socket has 107 characters at most, and the kubelet's longest below this folder is `kubelet/device-plugins/kubelet.sock`. */
 const LONGEST_DIRECTORY = 107 - "/kubelet/pod-resources/kubelet.sock.xxxx".length;
 
 /**
- * Prepares a node; `start` starts it. What a killed predecessor left of it is removed first. Throws `InputError` when the path of the
- * folder is too long for sockets.
+ * A node that `start` starts. Nothing may be left of a predecessor in the same folders. Throws `InputError` when the path of the folder is
+ * too long for sockets.
  */
-export async function createRealNode(options: RealNodeOptions): Promise<RealNode> {
+export function createRealNode(options: RealNodeOptions): RealNode {
   const { folders } = options;
   const { directory } = folders;
   if (directory.length > LONGEST_DIRECTORY)
@@ -81,8 +77,6 @@ export async function createRealNode(options: RealNodeOptions): Promise<RealNode
     });
   const setting = settingOf(options);
   const running = new Map<NodeComponent, DevProcess>();
-  await endProcesses(setting);
-  await removeLeftovers(folders);
   let enforcer: PolicyEnforcer | undefined;
   return {
     network: setting.node,
@@ -110,8 +104,7 @@ export async function createRealNode(options: RealNodeOptions): Promise<RealNode
     async stop() {
       running.clear();
       await enforcer?.stop();
-      await endProcesses(setting);
-      await removeLeftovers(folders);
+      await removeNode(folders);
     },
   };
 }
@@ -145,14 +138,6 @@ function enforcerOf({ cluster, client, log }: RealNodeOptions, { node }: NodeSet
   });
 }
 
-/** Pods go before what holds them. */
-async function endProcesses({ directory }: NodeSetting): Promise<void> {
-  for (const component of [...COMPONENTS].reverse()) {
-    const process = findProcess(join(directory, "run", component));
-    if (process !== undefined) await stopProcess(process, GRACE_MS);
-  }
-}
-
 function specOf({ programs, endsWithUs }: RealNodeOptions, setting: NodeSetting, component: NodeComponent): ProcessSpec {
   const { directory, node } = setting;
   const etc = (file: string): string => join(directory, "etc", file);
@@ -166,7 +151,7 @@ function specOf({ programs, endsWithUs }: RealNodeOptions, setting: NodeSetting,
     "kube-proxy": ["--config", etc("kube-proxy.json")],
   };
   return {
-    directory: join(directory, "run", component),
+    directory: runFolderOf(directory, component),
     via: ["nsenter", netns(node)],
     command: component === "containerd" ? "containerd" : programs.program(component),
     args: args[component],
