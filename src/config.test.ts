@@ -47,6 +47,15 @@ describe("configuration", () => {
     expect(paths(complain({ database: { migrate: "never" } }))).toEqual(["database.migrate"]);
   });
 
+  it("takes both files of a certificate, or none", () => {
+    const tls = { certificateFile: "/tls/tls.crt", keyFile: "/tls/tls.key" };
+    expect(accept({ listen: { tls } }).listen).toEqual({ host: "127.0.0.1", port: 8080, tls });
+    expect(paths(complain({ listen: { tls: {} } }))).toEqual(["listen.tls.certificateFile", "listen.tls.keyFile"]);
+    expect(complain({ listen: { tls: { certificatFile: "/tls/tls.crt", keyFile: "" } } }).map(({ remedy }) => remedy)).toEqual(
+      expect.arrayContaining(["Did you mean listen.tls.certificateFile?"]),
+    );
+  });
+
   it("wants time to leave after the last request", () => {
     expect(paths(complain({ shutdown: { delayMs: 21_000 } }))).toEqual(["shutdown.delayMs"]);
     expect(accept({ shutdown: { delayMs: 20_000 } }).shutdown).toEqual({ delayMs: 20_000, graceMs: 25_000 });

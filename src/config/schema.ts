@@ -106,6 +106,15 @@ export const sections = {
     .strictObject({
       host: hostName.default("127.0.0.1").describe("Address to listen on; 0.0.0.0 or :: for all."),
       port: port.default(8080).describe("Port of the REST API, health and metrics."),
+      tls: z
+        .strictObject({
+          certificateFile: filePath.describe(
+            "Serves HTTPS, TLS 1.2 or later, instead of plain HTTP: file with the server's certificate in PEM, followed by those of the authorities between it and the one that clients trust. Both files are read again every 30 s; while they are broken or do not fit together, the former stay in use.",
+          ),
+          keyFile: filePath.describe("File with the certificate's private key in PEM, without a passphrase."),
+        })
+        .optional()
+        .describe("The certificate that the REST API is served with. Without it the API is plain HTTP."),
     })
     .prefault({}),
   monitoring: z
