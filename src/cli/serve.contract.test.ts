@@ -9,10 +9,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { stringify } from "yaml";
-import { aServerCertificate } from "../runtime/testing/certificates.ts";
+import { anAuthority, aServerCertificate } from "../runtime/testing/certificates.ts";
 import { migrate } from "../store/adapters/postgres/migrate.ts";
 import { migration, readMigrations } from "../store/adapters/postgres/migration-files.ts";
 import { startTestServer, type TestServer } from "../store/testing/test-server.ts";
+import { speakTls } from "../store/testing/tls-server.ts";
 import { soon } from "../store/testing/world.ts";
 import { silentLog } from "../telemetry/log.ts";
 
@@ -257,6 +258,27 @@ describe("a process without a database that it works with", () => {
       await waitsFor(waiting, "database", /has to know migration 9002.*Start the version that made the schema/);
     } finally {
       expect(await waiting.stop()).toBe(0);
+    }
+  });
+
+  it("sends nothing to a server that is not trusted, says why, and goes on when its certificate has been renewed", async () => {
+    const authority = anAuthority();
+    const tls = await speakTls(server, aServerCertificate(["localhost"], anAuthority("another authority")));
+    const ca = join(directory, "database-ca.crt");
+    await writeFile(ca, authority.cert);
+    const { url: plain } = await server.createMigrated();
+    const url = `${Object.assign(new URL(plain), { hostname: "localhost" }).href}?sslmode=verify-full&sslrootcert=${ca}`;
+    const processes = [
+      await serve(url, { database: { requireVerifiedTls: true } }),
+      await serve(url, { database: { requireVerifiedTls: true, migrate: "by-command" } }),
+    ];
+    try {
+      for (const each of processes)
+        await waitsFor(each, "database", /signed by no authority that is trusted here\. Name the file .* with sslrootcert=/);
+      await tls.useCertificate(aServerCertificate(["localhost"], authority));
+      for (const each of processes) await ready(each);
+    } finally {
+      for (const each of processes) expect(await each.stop()).toBe(0);
     }
   });
 

@@ -69,6 +69,12 @@ export const sections = {
         .describe(
           "PostgreSQL 15 to 18, as postgres://user:password@host:port/name; the server itself, not a pooler like PgBouncer in transaction mode (see below). The environment variable DATABASE_URL wins over it. Without either an embedded server is started: one node, for evaluation only.",
         ),
+      requireVerifiedTls: z
+        .boolean()
+        .default(false)
+        .describe(
+          "Whether a connection string is refused that would not verify the server's certificate, its authority and its host name, with every connection: true needs `sslmode=verify-full` in it (see below).",
+        ),
       migrate: z
         .enum(["at-start", "by-command"])
         .default("at-start")
