@@ -12,6 +12,8 @@ import { keepApiCertificate, readApiCertificate } from "./api-certificate.ts";
 
 const [first, second] = [aServerCertificate(["argosy.example"]), aServerCertificate(["argosy.example"])];
 
+const BROKEN = "-----BEGIN CERTIFICATE-----\nbm9uc2Vuc2U=\n-----END CERTIFICATE-----\n";
+
 let directory: string;
 let files: { readonly certificateFile: string; readonly keyFile: string };
 const write = (cert: string, key: string): void => {
@@ -38,6 +40,7 @@ describe("the certificate of the API", () => {
     ["an empty file", "certificateFile", () => write("", first.key), /does not begin with a certificate in PEM/],
     ["a file that is no key", "keyFile", () => write(first.cert, first.cert), /holds no private key in PEM/],
     ["the key of another certificate", "keyFile", () => write(first.cert, second.key), /is not that of the certificate in .*tls\.crt/],
+    ["a broken certificate after a good one", "certificateFile", () => write(first.cert + BROKEN, first.key), /cannot be used for TLS/],
     ["a file in which the authority comes first", "keyFile", () => write(second.cert + first.cert, first.key), /is not that of/],
   ])("is refused with the field and what to do: %s", (_, field, arrange, message) => {
     arrange();

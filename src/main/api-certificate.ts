@@ -1,5 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { createSecureContext } from "node:tls";
 import type { ServerCertificate } from "../api/server.ts";
 import type { Config } from "../config.ts";
 import type { Clock, Millis } from "../domain/clock.ts";
@@ -29,6 +30,7 @@ export function readApiCertificate({ certificateFile, keyFile }: TlsFiles): Serv
       remedy: "Name the two files that were made together; the server's certificate comes first in its file, and its authorities follow",
     });
   }
+  checkUse({ cert, key }, certificateFile);
   return { cert, key };
 }
 
@@ -105,6 +107,20 @@ function keyOf(text: string, file: string): KeyObject {
       code: "config.tls-file",
       path: "listen.tls.keyFile",
       remedy: "Give the certificate's private key in PEM without a passphrase",
+    });
+  }
+}
+
+/** What only TLS itself finds: a broken certificate after the first one, a key or signature too weak for it. */
+function checkUse(certificate: ServerCertificate, file: string): void {
+  try {
+    createSecureContext({ ...certificate });
+  } catch (cause) {
+    throw new InputError(`the certificates in ${file} cannot be used for TLS`, {
+      code: "config.tls-file",
+      path: "listen.tls.certificateFile",
+      remedy: "Give certificates in PEM only, with keys of 2048 bits or more for RSA and signatures of SHA-256 or better",
+      cause,
     });
   }
 }
