@@ -47,6 +47,63 @@ describe("configuration", () => {
     expect(paths(complain({ database: { migrate: "never" } }))).toEqual(["database.migrate"]);
   });
 
+  describe("with a database that has to be verified", () => {
+    const encryption = { keys: [{ id: "a", file: "/key" }] };
+    const database = (url: string) => ({ url, requireVerifiedTls: true });
+    const GOOD = "postgres://u:p@db.example/x?sslmode=verify-full&sslrootcert=/ca.crt";
+
+    it.each([GOOD, "postgresql://u:p@db.example:5432/x?sslmode=verify-full", "postgres://u@h/x?a=b&sslmode=verify-full"])(
+      "takes %s, for servers and for `argosy migrate` alike",
+      (url) => {
+        expect(accept({ encryption, database: database(url) }).database).toMatchObject({ url, requireVerifiedTls: true });
+        expect(accept({ encryption, database: { requireVerifiedTls: true } }, { DATABASE_URL: url }).database.url).toBe(url);
+        expect(parseDatabase({ database: database(url) }, {})).toMatchObject({ ok: true, database: { url } });
+      },
+    );
+
+    it.each([
+      ["", "has no sslmode"],
+      ["?ssl=true", "has no sslmode"],
+      ["?SSLMODE=verify-full", "has no sslmode"],
+      ["?sslmode=", "has another sslmode"],
+      ["?sslmode=disable", "has another sslmode"],
+      ["?sslmode=no-verify", "has another sslmode"],
+      ["?sslmode=prefer", "has another sslmode"],
+      ["?sslmode=require&sslrootcert=/ca.crt", "has another sslmode"],
+      ["?sslmode=verify-ca&sslrootcert=/ca.crt", "has another sslmode"],
+      ["?sslmode=verify-full&sslmode=no-verify", "has another sslmode"],
+      ["?sslmode=no-verify&sslmode=verify-full", "has another sslmode"],
+      ["?sslmode=verify-full&uselibpqcompat=true", "has the parameter uselibpqcompat"],
+      ["?sslmode=verify-full&ssl=no-verify", "has the parameter ssl"],
+    ])("refuses a connection string that ends with %s", (end, why) => {
+      const url = `postgres://u:geheim@db.example/x${end}`;
+      const complaint = {
+        path: "database.url",
+        message: `${why === "has another sslmode" ? `${why} than verify-full` : why}, and database.requireVerifiedTls asks for a server whose certificate is verified`,
+        remedy: expect.stringContaining("?sslmode=verify-full"),
+      };
+      expect(complain({ encryption, database: database(url) })).toEqual([complaint]);
+      expect(parseDatabase({ database: database(url) }, {})).toEqual({ ok: false, complaints: [complaint] });
+      const fromEnvironment = [{ ...complaint, path: "DATABASE_URL" }];
+      expect(complain({ encryption, database: database(GOOD) }, { DATABASE_URL: url })).toEqual(fromEnvironment);
+      expect(parseDatabase({ database: database(GOOD) }, { DATABASE_URL: url })).toEqual({ ok: false, complaints: fromEnvironment });
+      expect(accept({ encryption, database: { url } }).database.requireVerifiedTls).toBe(false);
+    });
+
+    it("refuses the embedded one", () => {
+      expect(paths(complain({ database: { requireVerifiedTls: true } }))).toEqual(["database.requireVerifiedTls"]);
+    });
+  });
+
+  it("takes both files of a certificate, or none", () => {
+    const tls = { certificateFile: "/tls/tls.crt", keyFile: "/tls/tls.key" };
+    expect(accept({ listen: { tls } }).listen).toEqual({ host: "127.0.0.1", port: 8080, tls });
+    expect(paths(complain({ listen: { tls: {} } }))).toEqual(["listen.tls.certificateFile", "listen.tls.keyFile"]);
+    expect(complain({ listen: { tls: { certificatFile: "/tls/tls.crt", keyFile: "" } } }).map(({ remedy }) => remedy)).toEqual(
+      expect.arrayContaining(["Did you mean listen.tls.certificateFile?"]),
+    );
+  });
+
   it("wants time to leave after the last request", () => {
     expect(paths(complain({ shutdown: { delayMs: 21_000 } }))).toEqual(["shutdown.delayMs"]);
     expect(accept({ shutdown: { delayMs: 20_000 } }).shutdown).toEqual({ delayMs: 20_000, graceMs: 25_000 });

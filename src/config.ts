@@ -1,6 +1,6 @@
 import manifest from "../package.json" with { type: "json" };
 import { type ConfigComplaint, complaintsOf } from "./config/complaint.ts";
-import { checkRules } from "./config/rules.ts";
+import { checkDatabase, checkRules } from "./config/rules.ts";
 import { configSchema, type ParsedConfig, ROLES, type Role, sections } from "./config/schema.ts";
 
 /** Version of this program. */
@@ -62,8 +62,9 @@ export function parseDatabase(
   const isMapping = typeof input === "object" && input !== null && !Array.isArray(input);
   const { document, complaints } = withEnvironment(isMapping ? { database: (input as { readonly database?: unknown }).database } : {}, env);
   const parsed = configSchema.safeParse(document, { reportInput: true });
-  if (parsed.success && complaints.length === 0) return { ok: true, database: parsed.data.database };
-  return { ok: false, complaints: [...complaints, ...(parsed.success ? [] : parsed.error.issues.flatMap(complaintsOf))] };
+  const broken = parsed.success ? checkDatabase(parsed.data.database, env) : parsed.error.issues.flatMap(complaintsOf);
+  if (parsed.success && complaints.length + broken.length === 0) return { ok: true, database: parsed.data.database };
+  return { ok: false, complaints: [...complaints, ...broken] };
 }
 
 function withEnvironment(

@@ -1,10 +1,12 @@
 import { examine } from "./api/doctor/examine.ts";
-import { type Api, createApi } from "./api/server.ts";
+import type { ApiDeps } from "./api/port.ts";
+import { type Api, createApi, type ServerCertificate } from "./api/server.ts";
 import { planFleet } from "./instance-provisioner/fleet-plan.ts";
 import { parseFleetDocument } from "./instance-provisioner/fleet-schema/parse-fleet.ts";
 import { renderFleetDocument } from "./instance-provisioner/fleet-schema/render-fleet.ts";
 import { createUsageReader } from "./instance-provisioner/read-usage.ts";
 import { clusterUid } from "./main/adoption.ts";
+import { keepApiCertificate, readApiCertificate } from "./main/api-certificate.ts";
 import { connectClusters, readApiCredentials } from "./main/clusters.ts";
 import type { Context } from "./main/context.ts";
 import { insideAddressesOf } from "./main/inside-addresses-of.ts";
@@ -48,6 +50,8 @@ export async function serve(context: Context): Promise<void> {
 
   // What is wrong with them never passes by waiting, and is said before anything is waited for.
   const credentials = readApiCredentials(context);
+  const { tls } = config.listen;
+  const certificate = tls === undefined || !config.roles.includes("api") ? undefined : readApiCertificate(tls);
   stage = "the process is opening the database, and brings its schema up to date where that is for it to do";
   const store = await openStore(context);
   shutdown.add("store", () => store.close());
@@ -55,7 +59,7 @@ export async function serve(context: Context): Promise<void> {
   shutdown.add("clusters", () => clusters.close());
   stage = "the process is asking whether the database is as new as what was written from it";
   await waitForNewDatabase(context, { store, api: clusters.api });
-  const api = config.roles.includes("api") ? await openApi(context, store, clusters) : undefined;
+  const api = config.roles.includes("api") ? await openApi(context, { store, clusters, certificate }) : undefined;
 
   const membership = createMembership({
     store: store.members,
@@ -81,7 +85,11 @@ export async function serve(context: Context): Promise<void> {
 
   stage = "the process is starting its roles";
   startRoles({ context, store, clusters, membership });
-  if (api !== undefined) log.info({ url: await api.listen(config.listen) }, "Listening");
+  if (api !== undefined) {
+    log.info({ url: await api.listen(config.listen) }, "Listening");
+    if (tls !== undefined && certificate !== undefined)
+      keepApiCertificate({ ...context, files: tls, first: certificate, use: api.useCertificate }, shutdown.signal);
+  }
   hasStarted();
   log.info({ roles: config.roles, member: context.memberId }, "Serving");
 }
@@ -89,10 +97,16 @@ export async function serve(context: Context): Promise<void> {
 type Store = Awaited<ReturnType<typeof openStore>>;
 type Clusters = ReturnType<typeof connectClusters>;
 
+interface ApiParts {
+  readonly store: Store;
+  readonly clusters: Clusters;
+  readonly certificate: ServerCertificate | undefined;
+}
+
 /** The API, which does not listen yet. When the process stops it takes requests for a while, and then ends those under way. */
-async function openApi(context: Context, store: Store, clusters: Clusters): Promise<Api> {
+async function openApi(context: Context, parts: ApiParts): Promise<Api> {
   const { config, shutdown, clock } = context;
-  const api = await makeApi(context, store, clusters);
+  const api = await makeApi(context, parts);
   let stopsAtMs: number | undefined;
   shutdown.signal.addEventListener("abort", () => {
     stopsAtMs = clock.monotonicMs();
@@ -107,9 +121,12 @@ async function openApi(context: Context, store: Store, clusters: Clusters): Prom
   return api;
 }
 
-async function makeApi({ config, log, clock, ids, metrics, readiness, version }: Context, store: Store, clusters: Clusters): Promise<Api> {
+async function makeApi(
+  { config, log, clock, ids, metrics, readiness, version }: Context,
+  { store, clusters, certificate }: ApiParts,
+): Promise<Api> {
   const { moving, planning, draining } = createRequestPorts({ store, clock, ids, log, config });
-  return createApi({
+  const deps: ApiDeps = {
     ...{ store, log, clock, metrics, version },
     parseFleet: parseFleetDocument,
     renderFleet: (spec) => ({ ...renderFleetDocument(spec) }),
@@ -145,5 +162,6 @@ async function makeApi({ config, log, clock, ids, metrics, readiness, version }:
       ),
     metricsText: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
     readiness: async () => readiness.report(),
-  });
+  };
+  return createApi(deps, certificate);
 }

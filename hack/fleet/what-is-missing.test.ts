@@ -28,7 +28,11 @@ describe("a fleet that was declared before", () => {
   });
 
   it("gets what this start needs and was not declared, and keeps everything else", () => {
-    const declared = aSpec({ engineClusters: [{ name: "far", kubeconfigSecret: "a/b" }], version: "3.5.1", gitHost: "10.0.0.7" });
+    const declared = aSpec({
+      engineClusters: [{ name: "far", kubeconfigSecret: "argosy-system/far" }],
+      version: "3.5.1",
+      gitHost: "10.0.0.7",
+    });
     const added = whatIsMissing(declared, aSpec(), () => true);
     expect(added?.engineClusters.map(({ name }) => name)).toEqual(["far", "local"]);
     expect(added?.versions).toMatchObject({ default: "3.5.1", catalogue: [{ version: "3.5.1" }, { version: "3.5.7" }] });

@@ -1,3 +1,4 @@
+import { createServer as createSecureServer } from "node:https";
 import fastifySwagger from "@fastify/swagger";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { serializerCompiler, validatorCompiler } from "fastify-type-provider-zod";
@@ -28,12 +29,25 @@ import { addRolloutRoutes, addRolloutViews } from "./routes/rollouts.ts";
 /** A fleet document of this size describes thousands of pools; anything larger is not one. */
 const BODY_LIMIT_BYTES = 1_048_576;
 
+/** A server's certificate, with those of authorities after it, and its private key; both PEM. */
+export interface ServerCertificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Who is silent for longer while a connection is agreed on speaks no TLS. In ms. */
+const TLS = { minVersion: "TLSv1.2", handshakeTimeout: 10_000 } as const;
+/** How long a connection may be idle, in ms; the same as without TLS. */
+const KEEP_ALIVE_MS = 72_000;
+
 export interface Api {
   /** Starts listening; resolves with the URL in use. Throws `UnavailableError` naming the port when it is taken. */
   listen(at: { readonly host: string; readonly port: number }): Promise<string>;
   /** The OpenAPI 3.1 document of what is served. */
   document(): Promise<unknown>;
   isListening(): boolean;
+  /** New connections are served with this certificate; those that are there go on. Only where the API was made with one. */
+  useCertificate(certificate: ServerCertificate): void;
   /**
    * Takes no new connections, refuses new requests on those that are there (503), and resolves when the requests under way have been
    * answered. When `limit` aborts, and at once without one, what is left is cut off.
@@ -41,9 +55,14 @@ export interface Api {
   close(limit?: AbortSignal): Promise<void>;
 }
 
-/** REST for SREs and services. Every route but health, metrics and the document itself needs a token with the route's role. */
-export async function createApi(deps: ApiDeps): Promise<Api> {
-  const app = fastify({ bodyLimit: BODY_LIMIT_BYTES, forceCloseConnections: "idle" });
+/**
+ * REST for SREs and services: HTTPS with a certificate, plain HTTP without. Every route but health, metrics and the document itself needs a
+ * token with the route's role.
+ */
+export async function createApi(deps: ApiDeps, certificate?: ServerCertificate): Promise<Api> {
+  const options = { bodyLimit: BODY_LIMIT_BYTES, forceCloseConnections: "idle" } as const;
+  const secure = certificate === undefined ? undefined : createSecureServer({ ...TLS, ...certificate, keepAliveTimeout: KEEP_ALIVE_MS });
+  const app = fastify(secure === undefined ? options : { ...options, serverFactory: (handler) => secure.on("request", handler) });
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
   app.setErrorHandler((error, _request, reply) => {
@@ -75,12 +94,16 @@ export async function createApi(deps: ApiDeps): Promise<Api> {
   await app.register(fastifySwagger, openApiOptions(deps.version));
   addRoutes(app, deps);
   return {
-    listen: (at) => listen(app, at),
+    listen: async (at) => {
+      const url = await listen(app, at);
+      return secure === undefined ? url : url.replace(/^http:/, "https:");
+    },
     async document() {
       await app.ready();
       return app.swagger();
     },
     isListening: () => app.server.listening,
+    useCertificate: (renewed) => secure?.setSecureContext({ ...TLS, ...renewed }),
     close(limit = AbortSignal.abort()) {
       isClosing = true;
       return close(app, limit);

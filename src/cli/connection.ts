@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { InputError } from "../domain/errors.ts";
@@ -6,12 +7,16 @@ import { InputError } from "../domain/errors.ts";
 export interface ServerConnection {
   readonly url: string;
   readonly token: string;
+  /** Certificates in PEM of authorities that are trusted beside the public ones. */
+  readonly authorities?: string;
 }
 
 export interface ConnectionOptions {
   readonly state?: string;
   readonly url?: string;
   readonly token?: string;
+  /** A file. */
+  readonly certificateAuthority?: string;
 }
 
 export type CliEnvironment = Readonly<Record<string, string | undefined>>;
@@ -22,7 +27,8 @@ export const DEFAULT_STATE = ".argosy";
 /**
  * What was typed wins over the environment: `--url` and `--token`, then the `env` file of `--state`, then ARGOSY_URL and
  * ARGOSY_TOKEN, then the `env` file of ARGOSY_STATE or of the usual state directory. The token of a state directory nobody
- * typed goes only to the address found there. Throws `InputError` naming the ways when none of them leads anywhere.
+ * typed goes only to the address found there. The file with authorities is found in the same order, and may be named nowhere. Throws
+ * `InputError` naming the ways when none of them leads anywhere.
  */
 export function findConnection(options: ConnectionOptions, env: CliEnvironment): ServerConnection {
   const typed = options.state === undefined ? {} : readEnvFile(options.state, true);
@@ -30,7 +36,10 @@ export function findConnection(options: ConnectionOptions, env: CliEnvironment):
   const usual = url === undefined || url === usualState(env)["ARGOSY_URL"] ? usualState(env) : {};
   const address = url ?? usual["ARGOSY_URL"];
   const token = options.token ?? typed["ARGOSY_TOKEN"] ?? env["ARGOSY_TOKEN"] ?? usual["ARGOSY_TOKEN"];
-  if (address !== undefined && token !== undefined) return { url: checkedUrl(address), token };
+  const names = [options.certificateAuthority, typed["ARGOSY_CA"], env["ARGOSY_CA"], usual["ARGOSY_CA"]];
+  const file = names.find((name) => name !== undefined && name !== "");
+  if (address !== undefined && token !== undefined)
+    return { url: checkedUrl(address), token, ...(file === undefined ? {} : { authorities: readAuthorities(file) }) };
   throw new InputError(address === undefined ? "no fleet to talk to" : `no token for ${address}`, {
     code: "cli.no-connection",
     path: address === undefined ? "ARGOSY_URL" : "ARGOSY_TOKEN",
@@ -76,6 +85,30 @@ function readEnvFile(directory: string, isRequired: boolean): Readonly<Record<st
       cause,
     });
   }
+}
+
+function readAuthorities(file: string): string {
+  const refuse = (what: string, cause?: unknown): InputError =>
+    new InputError(`${file} ${what}`, {
+      code: "cli.certificate-authority",
+      path: "ARGOSY_CA",
+      remedy: "Give --certificate-authority or ARGOSY_CA a file with the certificates of one or more authorities in PEM",
+      cause,
+    });
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (cause) {
+    throw refuse("cannot be read", cause);
+  }
+  const certificates = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (certificates.length === 0) throw refuse("holds no certificate in PEM");
+  try {
+    for (const each of certificates) new X509Certificate(each);
+  } catch (cause) {
+    throw refuse("holds a certificate that cannot be read", cause);
+  }
+  return certificates.join("\n");
 }
 
 function checkedUrl(text: string): string {

@@ -7,6 +7,7 @@ const USAGE: readonly string[] = [
   "api.bad-character",
   "api.invalid-request",
   "api.schedule",
+  "cli.certificate-authority",
   "cli.no-connection",
   "cli.no-database",
   "cli.no-keys",

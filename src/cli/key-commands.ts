@@ -4,7 +4,7 @@ import { readText } from "./input-file.ts";
 import { type KeyOptions, type KeyRow, listKeys, type Rotation, rotateKeys } from "./keys.ts";
 import { type OutputFormat, render, renderOne } from "./output.ts";
 import { addStateOption } from "./remote.ts";
-import { readConfig } from "./serve.ts";
+import { allowedDatabase, readConfig } from "./serve.ts";
 import type { Column } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -51,7 +51,7 @@ export function addKeyCommands(program: Command, terminal: Terminal): void {
 function keysOf(options: KeyCommandOptions, { env }: Terminal): KeyOptions {
   const config = readConfig({ text: readText(options.config), config: options.config }, env);
   const database = options.database ?? (options.state === undefined ? config.database.url : undefined);
-  return { config, env, database: database ?? findDatabase(options, env) };
+  return { config, env, database: allowedDatabase(config, database ?? findDatabase(options, env), options.config) };
 }
 
 function remark({ current, keys, unreadable }: Rotation, terminal: Terminal): void {

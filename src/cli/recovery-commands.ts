@@ -5,7 +5,7 @@ import { findDatabase } from "./connection.ts";
 import { readText } from "./input-file.ts";
 import { isForPrograms, type OutputFormat, render, renderOne } from "./output.ts";
 import { addStateOption } from "./remote.ts";
-import { readConfig } from "./serve.ts";
+import { allowedDatabase, readConfig } from "./serve.ts";
 import type { Column } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -40,7 +40,7 @@ export function addRecoveryCommands(program: Command, terminal: Terminal): void 
   ).action(async (options: RecoverOptions) => {
     const config = readConfig({ text: readText(options.config), config: options.config }, terminal.env);
     const own = options.database ?? (options.state === undefined ? config.database.url : undefined);
-    const database = own ?? findDatabase(options, terminal.env);
+    const database = allowedDatabase(config, own ?? findDatabase(options, terminal.env), options.config);
     const signal = terminal.interrupted();
     const tell = (done: number, of: number): void => terminal.note(`${done} of ${of} units have a new epoch`);
     const result: Result = await withRecovery<Result>(

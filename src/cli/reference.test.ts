@@ -11,7 +11,7 @@ const START = "<!-- made from the program's own help -->";
 const END = "<!-- end -->";
 
 /** Options of nearly every command, listed once above the table. */
-const SHARED = ["--output", "--state", "--url", "--token", "--help"];
+const SHARED = ["--output", "--state", "--url", "--token", "--certificate-authority", "--help"];
 
 describe("docs/cli.md", () => {
   it("lists each command with its options as the program's help does", () => {

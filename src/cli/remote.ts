@@ -18,7 +18,8 @@ export function remote(command: Command, formats: readonly OutputFormat[]): Comm
   const output = new Option("-o, --output <format>", "how to print").choices(formats).default(formats[0]);
   return addStateOption(command.addOption(output))
     .option("--url <url>", "address of the REST API (default: ARGOSY_URL)")
-    .option("--token <token>", "token of the REST API (default: ARGOSY_TOKEN)");
+    .option("--token <token>", "token of the REST API (default: ARGOSY_TOKEN)")
+    .option("--certificate-authority <file>", "authorities (PEM) trusted beside the public ones (default: ARGOSY_CA)");
 }
 
 export function clientOf(options: ConnectionOptions, terminal: Terminal): RestClient {

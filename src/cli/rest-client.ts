@@ -1,6 +1,8 @@
 import type { ProblemView } from "../api/schema.ts";
 import { RefusedError, UnavailableError } from "../domain/errors.ts";
+import { createTrustingFetch, type Fetch } from "../runtime/trusting-fetch.ts";
 import type { ServerConnection } from "./connection.ts";
+import { whyNoConnection } from "./why-no-connection.ts";
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -26,9 +28,11 @@ const PAGE = 1000;
 
 /**
  * Answers other than 2xx become `RefusedError` with what the server said, or `UnavailableError` where it says that what it
- * needs is away; so does no answer.
+ * needs is away; so does no answer. A certificate that is not trusted is a refusal too.
  */
-export function createRestClient(connection: ServerConnection): RestClient {
+export function createRestClient(server: ServerConnection): RestClient {
+  const { authorities } = server;
+  const connection: Connection = { ...server, fetch: authorities === undefined ? fetch : createTrustingFetch(authorities) };
   const send = async <T>(method: string, path: string, query: Query, body?: unknown): Promise<T> => {
     const { text, status } = await call(connection, { method, path, query, body });
     if (status >= 200 && status < 300) return parseAnswer<T>(text, connection.url);
@@ -60,6 +64,10 @@ export function isAbsent(error: unknown): boolean {
   return error instanceof RefusedError && error.context["status"] === 404;
 }
 
+interface Connection extends ServerConnection {
+  readonly fetch: Fetch;
+}
+
 interface Call {
   readonly method: string;
   readonly path: string;
@@ -68,13 +76,13 @@ interface Call {
 }
 
 async function call(
-  connection: ServerConnection,
+  connection: Connection,
   { method, path, query, body }: Call,
 ): Promise<{ readonly text: string; readonly status: number }> {
   const url = new URL(connection.url + path);
   for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value));
   try {
-    const response = await fetch(url, {
+    const response = await connection.fetch(url, {
       method,
       headers: { authorization: `Bearer ${connection.token}`, ...(body === undefined ? {} : { "content-type": "application/json" }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -82,6 +90,8 @@ async function call(
     });
     return { text: await response.text(), status: response.status };
   } catch (cause) {
+    const why = await whyNoConnection(connection.url, (cause as Error).cause);
+    if (why !== undefined) throw why;
     throw new UnavailableError(
       `no answer from ${connection.url}: Argosy is not running there, or is starting right now; \`npm run up\` starts it`,
       {

@@ -21,8 +21,9 @@ interface MigrateOptions {
 }
 
 async function migrateBy({ check, config, wait, output, ...where }: MigrateOptions, terminal: Terminal): Promise<void> {
-  const named =
-    config === undefined || where.database !== undefined ? undefined : readDatabaseUrl({ text: readText(config), config }, terminal.env);
+  // What is typed wins, and the file says what may be typed.
+  const env = where.database === undefined ? terminal.env : { ...terminal.env, DATABASE_URL: where.database };
+  const named = config === undefined ? undefined : readDatabaseUrl({ text: readText(config), config }, env);
   const request = {
     url: named ?? findDatabase(where, terminal.env),
     isCheck: check === true,

@@ -2,14 +2,18 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { stringify } from "yaml";
+import { anAuthority, aServerCertificate } from "../runtime/testing/certificates.ts";
 import { migrate } from "../store/adapters/postgres/migrate.ts";
 import { migration, readMigrations } from "../store/adapters/postgres/migration-files.ts";
 import { startTestServer, type TestServer } from "../store/testing/test-server.ts";
+import { speakTls } from "../store/testing/tls-server.ts";
 import { soon } from "../store/testing/world.ts";
 import { silentLog } from "../telemetry/log.ts";
 
@@ -144,6 +148,37 @@ describe("a process that serves the API alone", () => {
   });
 });
 
+describe("a process that serves the API over TLS", () => {
+  it("says so in its URL, and keeps probes on plain HTTP", async () => {
+    const { url: database } = await server.createEmpty();
+    const { cert, key } = aServerCertificate(["127.0.0.1"]);
+    const tls = { certificateFile: join(directory, "tls.crt"), keyFile: join(directory, "tls.key") };
+    await writeFile(tls.certificateFile, cert);
+    await writeFile(tls.keyFile, key);
+    const api = await serve(database, { listen: { host: "127.0.0.1", port: await freePort(), tls } });
+    try {
+      await ready(api);
+      const url = String(api.log().find(({ message }) => message === "Listening")?.["url"]);
+      expect(url).toMatch(/^https:\/\/127\.0\.0\.1:/);
+      const sent = request(`${url}/v1/version`, { ca: cert, agent: false }).end();
+      const [response] = (await once(sent, "response")) as [IncomingMessage];
+      expect(response.resume().statusCode).toBe(200);
+    } finally {
+      expect(await api.stop()).toBe(0);
+    }
+  });
+
+  it("ends at once where its certificate is not there, and names the field", async () => {
+    const tls = { certificateFile: join(directory, "no.crt"), keyFile: join(directory, "no.key") };
+    const served = await serve(NOWHERE, { listen: { host: "127.0.0.1", port: await freePort(), tls } });
+    expect(await served.exited).toBe(1);
+    expect(JSON.stringify(served.log())).toMatch(/no\.crt cannot be read.*listen\.tls\.certificateFile/);
+    const scheduler = await serve(NOWHERE, { roles: ["scheduler"], listen: { tls } });
+    await waitsFor(scheduler, "database", /ECONNREFUSED/);
+    expect(await scheduler.stop()).toBe(0);
+  });
+});
+
 describe("a process of any role", () => {
   it("answers probes and Prometheus, and serves no API where it is not to", async () => {
     const { url: database } = await server.createEmpty();
@@ -223,6 +258,27 @@ describe("a process without a database that it works with", () => {
       await waitsFor(waiting, "database", /has to know migration 9002.*Start the version that made the schema/);
     } finally {
       expect(await waiting.stop()).toBe(0);
+    }
+  });
+
+  it("sends nothing to a server that is not trusted, says why, and goes on when its certificate has been renewed", async () => {
+    const authority = anAuthority();
+    const tls = await speakTls(server, aServerCertificate(["localhost"], anAuthority("another authority")));
+    const ca = join(directory, "database-ca.crt");
+    await writeFile(ca, authority.cert);
+    const { url: plain } = await server.createMigrated();
+    const url = `${Object.assign(new URL(plain), { hostname: "localhost" }).href}?sslmode=verify-full&sslrootcert=${ca}`;
+    const processes = [
+      await serve(url, { database: { requireVerifiedTls: true } }),
+      await serve(url, { database: { requireVerifiedTls: true, migrate: "by-command" } }),
+    ];
+    try {
+      for (const each of processes)
+        await waitsFor(each, "database", /signed by no authority that is trusted here\. Name the file .* with sslrootcert=/);
+      await tls.useCertificate(aServerCertificate(["localhost"], authority));
+      for (const each of processes) await ready(each);
+    } finally {
+      for (const each of processes) expect(await each.stop()).toBe(0);
     }
   });
 

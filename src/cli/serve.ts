@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import process from "node:process";
 import { parse } from "yaml";
 import type { ConfigComplaint } from "../config/complaint.ts";
+import { checkDatabase } from "../config/rules.ts";
 import { argosyVersion, type Config, parseConfig } from "../config.ts";
 import { InputError } from "../domain/errors.ts";
 import type { MemberId } from "../domain/ids.ts";
@@ -63,6 +64,13 @@ export function readConfig({ text, config: file, roles }: ServeOptions, env: Ter
   const parsed = parseConfig(merged, env);
   if (parsed.ok) return parsed.config;
   throw invalid(parsed.complaints, file);
+}
+
+/** A database that a command was given instead of the configuration's own. Throws `InputError` where the configuration does not allow it. */
+export function allowedDatabase({ database }: Config, url: string, file: string): string {
+  const complaints = checkDatabase({ ...database, url }, { DATABASE_URL: url });
+  if (complaints.length === 0) return url;
+  throw invalid(complaints, file);
 }
 
 /** Everything that is wrong with a configuration, as one error. */

@@ -35,6 +35,30 @@ function page(): string {
 fleet looks like is not in here but declared with \`argosy apply -f fleet.yaml\`. This page is generated from the schema.
 
 ${renderConfigReference()}
+## TLS to the database
+
+Each connection of Argosy's (the pool, the one for notifications, migrations) is made by what the connection string says. Say there what is
+wanted: the variables that the driver reads as well, such as PGSSLMODE, count only where it says nothing.
+
+| In the connection string | The connection |
+|---|---|
+| no \`sslmode\`, or \`disable\` | plain text |
+| \`sslmode=no-verify\` | TLS to whoever answers |
+| \`sslmode=verify-full\` | TLS; the server's certificate has to be signed by a trusted authority, and for the host in the connection string |
+| \`prefer\`, \`require\`, \`verify-ca\` | the same as \`verify-full\` with this version of the driver; the next one means less by them |
+| \`uselibpqcompat=true\` | \`prefer\` verifies nothing, \`verify-ca\` no host name; \`require\` no host name, and nothing without \`sslrootcert\` |
+
+\`sslrootcert=/path\` names a file in PEM with the authorities that are trusted **instead of** the public ones; \`sslcert\` and \`sslkey\` are for servers
+that ask for a client's certificate. The files are read for each connection: renewed ones need no restart. With
+\`database.requireVerifiedTls: true\` only \`sslmode=verify-full\` is accepted, without \`ssl\` and \`uselibpqcompat\`.
+
+\`\`\`
+postgres://argosy:…@db.example:5432/argosy?sslmode=verify-full&sslrootcert=/etc/argosy/database-ca.crt
+\`\`\`
+
+A server that is not trusted is sent nothing. A process that starts waits for it, as \`/readyz\` says, and ends after ten minutes: the certificate can
+be renewed there, and a connection string that was corrected needs a new process. \`argosy migrate\` ends at once.
+
 ## Where DATABASE_URL may lead
 
 To PostgreSQL itself, or to a proxy that passes whole connections on (a load balancer, a tunnel). A connection of Argosy's is a session:

@@ -1,12 +1,13 @@
 import type { ConfigComplaint } from "./complaint.ts";
 import { decodeEncryptionKey } from "./encryption-key.ts";
 import type { ParsedConfig } from "./schema.ts";
+import { whyNotVerifiedTls } from "./verified-tls.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** What must hold between fields. Sections that did not parse are absent, and what depends on them is not judged. */
 export function checkRules(config: Partial<ParsedConfig>, env: Env): readonly ConfigComplaint[] {
-  return [...database(config), ...leases(config), ...shutdown(config), ...encryption(config, env)];
+  return [...database(config), ...checkDatabase(config.database, env), ...leases(config), ...shutdown(config), ...encryption(config, env)];
 }
 
 /** A key that Argosy made for itself would be lost with the process's disk, and with it every credential in the database. */
@@ -24,6 +25,29 @@ function database({ database: section }: Partial<ParsedConfig>): readonly Config
       path: "database.migrate",
       message: "leaves the embedded database without a schema: nobody else can reach it",
       remedy: "Give at-start, or a database of your own with database.url or DATABASE_URL",
+    },
+  ];
+}
+
+/** What must hold within the `database` section, which `argosy migrate` reads alone. */
+export function checkDatabase(section: ParsedConfig["database"] | undefined, env: Env): readonly ConfigComplaint[] {
+  if (section?.requireVerifiedTls !== true) return [];
+  if (section.url === undefined) {
+    return [
+      {
+        path: "database.requireVerifiedTls",
+        message: "cannot be met by the embedded database, which has no TLS",
+        remedy: "Give a database of your own with database.url or DATABASE_URL, or leave it out",
+      },
+    ];
+  }
+  const why = whyNotVerifiedTls(section.url);
+  if (why === undefined) return [];
+  return [
+    {
+      path: env["DATABASE_URL"] === section.url ? "DATABASE_URL" : "database.url",
+      message: `${why}, and database.requireVerifiedTls asks for a server whose certificate is verified`,
+      remedy: "End it with ?sslmode=verify-full, and with &sslrootcert=/path/to/authority.crt where no public authority has signed",
     },
   ];
 }

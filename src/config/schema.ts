@@ -69,6 +69,12 @@ export const sections = {
         .describe(
           "PostgreSQL 15 to 18, as postgres://user:password@host:port/name; the server itself, not a pooler like PgBouncer in transaction mode (see below). The environment variable DATABASE_URL wins over it. Without either an embedded server is started: one node, for evaluation only.",
         ),
+      requireVerifiedTls: z
+        .boolean()
+        .default(false)
+        .describe(
+          "Whether a connection string is refused that would not verify the server's certificate, its authority and its host name, with every connection: true needs `sslmode=verify-full` in it (see below).",
+        ),
       migrate: z
         .enum(["at-start", "by-command"])
         .default("at-start")
@@ -106,6 +112,15 @@ export const sections = {
     .strictObject({
       host: hostName.default("127.0.0.1").describe("Address to listen on; 0.0.0.0 or :: for all."),
       port: port.default(8080).describe("Port of the REST API, health and metrics."),
+      tls: z
+        .strictObject({
+          certificateFile: filePath.describe(
+            "Serves HTTPS, TLS 1.2 or later, instead of plain HTTP: file with the server's certificate in PEM, followed by those of the authorities between it and the one that clients trust. Both files are read again every 30 s; while they are broken or do not fit together, the former stay in use.",
+          ),
+          keyFile: filePath.describe("File with the certificate's private key in PEM, without a passphrase."),
+        })
+        .optional()
+        .describe("The certificate that the REST API is served with. Without it the API is plain HTTP."),
     })
     .prefault({}),
   monitoring: z

@@ -28,6 +28,7 @@ describe("a database that cannot be used", () => {
     "store.schema-newer",
     "store.schema-changed",
     "store.schema-older",
+    "store.untrusted",
   ])("is waited for because of %s, with what to do", (code) => {
     expect(whyWaitForDatabase(input(code))).toEqual({
       key: code,
@@ -36,7 +37,8 @@ describe("a database that cannot be used", () => {
   });
 
   it("is not waited for where its address is none, a key is wrong, or we are", () => {
-    for (const code of ["store.url", "config.key", "main.old-database"]) expect(whyWaitForDatabase(input(code))).toBeUndefined();
+    for (const code of ["store.url", "store.tls-file", "config.key", "main.old-database"])
+      expect(whyWaitForDatabase(input(code))).toBeUndefined();
     expect(whyWaitForDatabase(new DefectError("running a statement", { code: "store.statement" }))).toBeUndefined();
     expect(whyWaitForDatabase(new Error("oops"))).toBeUndefined();
   });
@@ -45,14 +47,17 @@ describe("a database that cannot be used", () => {
 describe("a process that waits for a database", () => {
   const away = new UnavailableError("asking", { code: "store.unavailable" });
 
-  it("ends when its user was refused for ten minutes on end: the password that it was started with may be an old one", async () => {
+  it.each([
+    ["its user was refused", "the password", "store.refused"],
+    ["the server was not trusted", "the address", "store.untrusted"],
+  ])("ends when %s for ten minutes on end: %s that it was started with may be an old one", async (_what, _whose, code) => {
     const clock = createVirtualClock();
     const whyWait = waitingForDatabase(clock);
-    expect(whyWait(input("store.refused"))).toBeDefined();
+    expect(whyWait(input(code))).toBeDefined();
     await clock.advance(599_999);
-    expect(whyWait(input("store.refused"))).toBeDefined();
+    expect(whyWait(input(code))).toBeDefined();
     await clock.advance(1);
-    expect(whyWait(input("store.refused"))).toBeUndefined();
+    expect(whyWait(input(code))).toBeUndefined();
   });
 
   it("waits for anything else for ever, and counts anew after that", async () => {

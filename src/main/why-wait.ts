@@ -11,7 +11,12 @@ const MENDED_BY_OTHERS: ReadonlySet<string> = new Set([
   "store.schema-changed",
   "store.schema-newer",
   "store.schema-older",
+  // Its certificate is renewed there, and the file with authorities is read for each connection anew.
+  "store.untrusted",
 ]);
+
+/** What the address itself may be the reason of. */
+const OF_THE_ADDRESS: ReadonlySet<string> = new Set(["store.refused", "store.untrusted"]);
 
 const RECOVERY: ReadonlySet<string> = new Set(["main.old-database", "main.unfinished-recovery"]);
 
@@ -23,15 +28,16 @@ export function whyWaitForDatabase(error: unknown): Reason | undefined {
 
 /**
  * A process reads the address once. Where it comes from a variable that was changed since, as a rotated password does, only a process that
- * is started again has the new one: who is refused for this long ends, so that whatever keeps it running starts it. In ms.
+ * is started again has the new one: who is refused, or does not trust the server, for this long ends, so that whatever keeps it running
+ * starts it. In ms.
  */
 const REFUSED_MS = 10 * 60_000;
 
-/** The same for one process, which waits for ten minutes at most while the database refuses its user. */
+/** The same for one process, which waits for ten minutes at most while the database refuses its user or is not trusted. */
 export function waitingForDatabase(clock: Clock): (error: unknown) => Reason | undefined {
   let refusedAtMs: number | undefined;
   return (error) => {
-    const isRefused = error instanceof InputError && error.code === "store.refused";
+    const isRefused = error instanceof InputError && OF_THE_ADDRESS.has(error.code);
     refusedAtMs = isRefused ? (refusedAtMs ?? clock.monotonicMs()) : undefined;
     if (refusedAtMs !== undefined && clock.monotonicMs() - refusedAtMs >= REFUSED_MS) return undefined;
     return whyWaitForDatabase(error);

@@ -78,13 +78,20 @@ describe("a Fleet document", () => {
   });
 
   it("may say how a cluster's pods are reached", () => {
-    const cluster = { name: "eu-1", region: "eu", kubeconfigSecret: "a/b" };
+    const cluster = { name: "eu-1", region: "eu", kubeconfigSecret: "eu-1" };
     const parse = (reach: string) => parseFleetDocument(aDocument({ engineClusters: [{ ...cluster, reach }] }));
     expect(parse("address")).toMatchObject({ spec: { engineClusters: [{ reach: "address", access: { kind: "secret" } }] } });
     expect(parse("pigeon")).toEqual({
       ok: false,
       complaints: [{ path: "engineClusters[0].reach", message: "is not address or proxy", remedy: "Give address or proxy" }],
     });
+  });
+
+  it("means a Secret of Argosy's own namespace by a name alone", () => {
+    const parse = (kubeconfigSecret: string) =>
+      parseFleetDocument(aDocument({ engineClusters: [{ name: "eu-1", region: "eu", kubeconfigSecret }] }));
+    expect(parse("eu-1")).toEqual(parse("argosy-system/eu-1"));
+    expect(parse("eu-1")).toMatchObject({ spec: { engineClusters: [{ access: { kind: "secret", secret: "argosy-system/eu-1" } }] } });
   });
 
   it("may give amounts as numbers, and Argosy's own cluster without a Secret", () => {
@@ -191,16 +198,34 @@ describe("a Fleet document", () => {
       {
         path: "engineClusters[0]",
         message: "says no way to reach it",
-        remedy: "Give either inCluster: true or kubeconfigSecret: <namespace>/<name>",
+        remedy: "Give either inCluster: true or kubeconfigSecret: <name>",
       },
     ],
     [
       "clusters with two ways to reach them",
-      { engineClusters: [{ name: "eu-1", region: "eu", inCluster: true, kubeconfigSecret: "a/b" }] },
+      { engineClusters: [{ name: "eu-1", region: "eu", inCluster: true, kubeconfigSecret: "argosy-system/b" }] },
       {
         path: "engineClusters[0]",
         message: "says two ways to reach it",
-        remedy: "Give either inCluster: true or kubeconfigSecret: <namespace>/<name>",
+        remedy: "Give either inCluster: true or kubeconfigSecret: <name>",
+      },
+    ],
+    [
+      "Secrets of other namespaces than Argosy's own",
+      { engineClusters: [{ name: "eu-1", region: "eu", kubeconfigSecret: "team-payments/kubeconfig" }] },
+      {
+        path: "engineClusters[0].kubeconfigSecret",
+        message: "is in a namespace that is not Argosy's own",
+        remedy: "Put the Secret into argosy-system, and give its name alone",
+      },
+    ],
+    [
+      "Secrets below a Secret",
+      { engineClusters: [{ name: "eu-1", region: "eu", kubeconfigSecret: "argosy-system/../team-payments/kubeconfig" }] },
+      {
+        path: "engineClusters[0].kubeconfigSecret",
+        message: "is not the name of a Secret in argosy-system with the key kubeconfig",
+        remedy: "Give the name of a Secret in argosy-system with the key kubeconfig",
       },
     ],
     [

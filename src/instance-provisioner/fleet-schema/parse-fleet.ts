@@ -1,5 +1,6 @@
 import type { EgressSpec, EngineClusterSpec, FleetSpec, PoolSpec, VersionsSpec } from "../../domain/fleet.ts";
 import { asDocumentLoad, fromDocumentLoad } from "../../domain/load.ts";
+import { SYSTEM_NAMESPACE } from "../../domain/names.ts";
 import type { Complaint } from "./complaint.ts";
 import { complaintOf } from "./complaint.ts";
 import { breaches } from "./rules.ts";
@@ -54,8 +55,15 @@ function egressOf({ apiServers, certificateAuthorities, sshKnownHosts, ...egress
 
 function clusterOf({ name, region, kubeconfigSecret, reach }: FleetDocument["engineClusters"][number]): EngineClusterSpec {
   const access =
-    kubeconfigSecret === undefined ? ({ kind: "inCluster" } as const) : ({ kind: "secret", secret: kubeconfigSecret } as const);
+    kubeconfigSecret === undefined
+      ? ({ kind: "inCluster" } as const)
+      : ({ kind: "secret", secret: inNamespace(kubeconfigSecret) } as const);
   return { name, region, access, ...(reach === undefined ? {} : { reach }) };
+}
+
+/** As namespace/name. The rules have refused every namespace but Argosy's own, which a bare name means. */
+function inNamespace(secret: string): string {
+  return secret.includes("/") ? secret : `${SYSTEM_NAMESPACE}/${secret}`;
 }
 
 function poolOf(pool: FleetDocument["pools"][number]): PoolSpec {

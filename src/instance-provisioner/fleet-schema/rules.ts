@@ -1,3 +1,4 @@
+import { SYSTEM_NAMESPACE } from "../../domain/names.ts";
 import { nearest } from "../../domain/nearest.ts";
 import { FLOOR_SEPARATOR, isBelowFloor } from "../../domain/version.ts";
 import { isAddressRange } from "./address-range.ts";
@@ -19,6 +20,7 @@ export function breaches({ engineClusters = [], versions = {}, pools = [], egres
   return [
     ...duplicates(["engineClusters"], "name", fieldsOf(engineClusters, "name")),
     ...engineClusters.flatMap((cluster, index) => (cluster === undefined ? [] : accessOf(cluster, index))),
+    ...engineClusters.flatMap((cluster, index) => secretBreaches(cluster?.kubeconfigSecret, index)),
     ...versionBreaches(versions, pools, catalogue),
     ...duplicates(["pools"], "name", fieldsOf(pools, "name")),
     ...pools.flatMap((pool, index) => (pool === undefined ? [] : poolBreaches(pool, ["pools", index], engineClusters))),
@@ -73,8 +75,16 @@ function accessOf(cluster: EngineCluster, index: number): readonly Complaint[] {
   const isSound = (["inCluster", "kubeconfigSecret"] as const).every((way) => !(way in cluster) || cluster[way] !== undefined);
   const ways = Number(inCluster === true) + Number(kubeconfigSecret !== undefined);
   if (!isSound || ways === 1) return [];
-  const remedy = "Give either inCluster: true or kubeconfigSecret: <namespace>/<name>";
+  const remedy = "Give either inCluster: true or kubeconfigSecret: <name>";
   return [complain(["engineClusters", index], ways === 0 ? "says no way to reach it" : "says two ways to reach it", remedy)];
+}
+
+/** Whoever declares the fleet could make Argosy read a user's Secret otherwise, and deploy with what is in it. */
+function secretBreaches(secret: string | undefined, index: number): readonly Complaint[] {
+  const parts = secret?.split("/") ?? [];
+  if (parts.length < 2 || parts[0] === SYSTEM_NAMESPACE) return [];
+  const remedy = `Put the Secret into ${SYSTEM_NAMESPACE}, and give its name alone`;
+  return [complain(["engineClusters", index, "kubeconfigSecret"], "is in a namespace that is not Argosy's own", remedy)];
 }
 
 type Versions = Sound<"versions">;

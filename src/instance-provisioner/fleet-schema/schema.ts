@@ -1,5 +1,6 @@
 // In one piece and in the order of the document: docs/fleet.md is made from it.
 import { z } from "zod";
+import { SYSTEM_NAMESPACE } from "../../domain/names.ts";
 import { QUANTITY } from "../../domain/quantity.ts";
 import type { JsonSchema } from "../../domain/schema-field.ts";
 import { listFields, renderFieldTable, type SchemaField } from "../../domain/schema-field.ts";
@@ -38,8 +39,8 @@ const directory = z
   .meta({ title: "the absolute path of a directory on the machine Argosy runs on" });
 const secretName = z
   .string()
-  .regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/)
-  .meta({ title: "namespace/name of a Secret with the key kubeconfig" });
+  .regex(/^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\/)?[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/)
+  .meta({ title: `the name of a Secret in ${SYSTEM_NAMESPACE} with the key kubeconfig` });
 const quantity = z
   .union([z.number().positive(), z.string().regex(QUANTITY)])
   .transform(String)
@@ -92,7 +93,9 @@ const engineCluster = z.strictObject({
     .describe("true: the cluster that Argosy itself runs in. Either this or `kubeconfigSecret`, for each cluster exactly one of them."),
   kubeconfigSecret: secretName
     .optional()
-    .describe("Secret in the API cluster, as namespace/name, whose key `kubeconfig` is a kubeconfig of this cluster."),
+    .describe(
+      `Secret in the API cluster whose key \`kubeconfig\` is a kubeconfig of this cluster: its name, or ${SYSTEM_NAMESPACE}/name. No other namespace is read; give users no rights in this one.`,
+    ),
   reach: z
     .enum(["address", "proxy"])
     .optional()

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import pg from "pg";
 import { millis } from "../../../domain/clock.ts";
 import { InputError } from "../../../domain/errors.ts";
@@ -51,7 +52,13 @@ const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   datestyle: "ISO",
 };
 
-/** Settings of every connection. Raises `InputError` when the text is no connection string. */
+/** Parameters of a connection string that name files in PEM, which the driver reads for each connection anew. */
+const FILES: readonly string[] = ["sslrootcert", "sslcert", "sslkey"];
+
+/**
+ * Settings of every connection. The driver takes TLS from the connection string alone. Raises `InputError` when the text is no connection
+ * string, or a file that it names for TLS cannot be used.
+ */
 export function connectionSettings(url: string): pg.ClientConfig {
   if (!URL.canParse(url) || !/^postgres(ql)?:$/.test(new URL(url).protocol)) {
     throw new InputError("reading the database's address", {
@@ -60,6 +67,7 @@ export function connectionSettings(url: string): pg.ClientConfig {
       remedy: "Give postgres://user:password@host:port/name",
     });
   }
+  for (const name of FILES) checkFile(name, new URL(url).searchParams.get(name));
   return {
     connectionString: url,
     application_name: "argosy",
@@ -73,4 +81,23 @@ export function connectionSettings(url: string): pg.ClientConfig {
     query_timeout: STATEMENT_TIMEOUT_MS + GRACE_MS,
     idle_in_transaction_session_timeout: IDLE_TRANSACTION_TIMEOUT_MS,
   };
+}
+
+/** A file without anything in PEM would be taken for one without authorities: then nobody is trusted, and nothing says why. */
+function checkFile(parameter: string, file: string | null): void {
+  if (file === null || file === "") return;
+  const refuse = (what: string, cause?: unknown): InputError =>
+    new InputError(`the file that ${parameter} in the database's address names ${what}`, {
+      code: "store.tls-file",
+      path: "database.url",
+      remedy: `Name a file in PEM that Argosy may read with ${parameter}; without sslrootcert the public authorities are trusted`,
+      cause,
+    });
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (cause) {
+    throw refuse("cannot be read", cause);
+  }
+  if (!text.includes("-----BEGIN ")) throw refuse("holds nothing in PEM");
 }

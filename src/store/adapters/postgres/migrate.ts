@@ -8,6 +8,7 @@ import { connectionSettings } from "./connection-settings.ts";
 import { LIMIT_WAITING, type Migration, migrationSource, readMigrations } from "./migration-files.ts";
 import { checkServer, MIGRATION_TABLE, readRecorded } from "./schema-checks.ts";
 import { isDriverError, sqlState, translate } from "./sql-state.ts";
+import { untrustedServer } from "./untrusted-server.ts";
 
 export interface MigrateOptions {
   readonly url: string;
@@ -38,7 +39,7 @@ const LOCK_POLL_MS = 250;
  * A schema that a newer version has only added to is left as it is.
  *
  * Raises InputError when the server is older than PostgreSQL 15, when the schema needs a newer version or was made by other files
- * or when the address, the user or the database is wrong, UnavailableError when the server is away, the signal's reason when that aborts.
+ * or when the address, the user or the database is wrong, or the server's certificate is not trusted, UnavailableError when the server is away, the signal's reason when that aborts.
  */
 export async function migrate(options: MigrateOptions): Promise<Migrated> {
   const { signal } = options;
@@ -231,6 +232,8 @@ function explain(error: unknown): unknown {
       cause: error,
     });
   }
+  const untrusted = untrustedServer(error);
+  if (untrusted !== undefined) return untrusted;
   if (state === undefined && isDriverError(error))
     return new UnavailableError("connecting to the database", { code: "store.unavailable", cause: error });
   return translate("migrate", error);

@@ -1,4 +1,5 @@
 import type { Clock } from "../../../domain/clock.ts";
+import { UnavailableError } from "../../../domain/errors.ts";
 import type { Ids } from "../../../domain/ids.ts";
 import { createUuidIds } from "../../../runtime/ids.ts";
 import type { Log } from "../../../telemetry/log.ts";
@@ -57,6 +58,7 @@ import { listBusyApplications, listKnownRuns, readRunViews, readSyncQueues } fro
 import { recordPublishedRuns, recordRunReports } from "./sync-runs/record-reports.ts";
 import { cancelRuns, forgetRuns, giveUpRuns, recordRuns } from "./sync-runs/record-runs.ts";
 import { createTokenStore } from "./tokens.ts";
+import { untrustedServer } from "./untrusted-server.ts";
 
 export interface PostgresStoreOptions {
   readonly url: string;
@@ -84,7 +86,7 @@ const FIRST_ANSWER_MS = 15_000;
 
 /**
  * The store on PostgreSQL. Raises InputError when this version does not work with the schema (`migrate` brings an older one there) or the
- * address is none, UnavailableError when the database does not answer.
+ * address is none or leads to a server that is not trusted, UnavailableError when the database does not answer.
  */
 export async function createPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { url, clock, log } = options;
@@ -97,7 +99,7 @@ export async function createPostgresStore(options: PostgresStoreOptions): Promis
     await checkSchema(database, options.migrations ?? (await readMigrations()));
   } catch (error) {
     await database.close();
-    throw error;
+    throw (error instanceof UnavailableError ? untrustedServer(error.cause) : undefined) ?? error;
   }
   const send = (payload: string, signal: AbortSignal) => database.run(SEND, [payload], signal);
   const feed = createChangeFeed({ url, clock, log, ids: options.ids ?? createUuidIds(clock), send });

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { DefectError, StaleError, UnavailableError } from "../../../domain/errors.ts";
+import { tlsTroubleOf } from "../../../runtime/tls-trouble.ts";
 
 /** What PostgreSQL calls what went wrong (appendix A of its manual), `undefined` when it was not PostgreSQL that complained. */
 export function sqlState(error: unknown): string | undefined {
@@ -43,7 +44,7 @@ export function translate(doing: string, error: unknown): unknown {
 export function isDriverError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, syscall } = error as NodeJS.ErrnoException;
-  if (syscall !== undefined || /^(E[A-Z]+|ERR_(SOCKET|TLS|SSL)\w*|CERT_\w+)$/.test(code ?? "")) return true;
+  if (syscall !== undefined || tlsTroubleOf(error) !== undefined || /^(E[A-Z]+|ERR_(SOCKET|TLS|SSL)\w*)$/.test(code ?? "")) return true;
   return DRIVER_MESSAGES.test(error.message);
 }
 
