@@ -66,7 +66,7 @@ export async function installEngineCluster(
 }
 
 /** Applies objects in order with server-side apply. */
-async function applyObjects(client: KubeClient, objects: readonly InstallObject[], signal: AbortSignal): Promise<void> {
+export async function applyObjects(client: KubeClient, objects: readonly InstallObject[], signal: AbortSignal): Promise<void> {
   for (const object of objects) {
     const type = TYPES[object.kind];
     if (type === undefined) throw new Error(`no resource type for ${object.kind}`);
@@ -75,15 +75,21 @@ async function applyObjects(client: KubeClient, objects: readonly InstallObject[
 }
 
 async function kubeconfigOf(cluster: Cluster, account: string, signal: AbortSignal): Promise<string> {
+  const token = await tokenOf(cluster.client, account, signal);
+  return renderKubeconfig({ server: cluster.server, ca: cluster.ca, user: account, token });
+}
+
+/** A token of one of Argosy's own accounts. */
+export async function tokenOf(client: KubeClient, account: string, signal: AbortSignal): Promise<string> {
   const type = TYPES["ServiceAccount"];
   if (type === undefined) throw new Error("no resource type for ServiceAccount");
   const path = resourcePath(type, { namespace: SYSTEM_NAMESPACE, name: account, subresource: "token" });
   const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: TOKEN_SECONDS } };
-  const { status } = await cluster.client.request<{ readonly status: { readonly token: string } }>(
+  const { status } = await client.request<{ readonly status: { readonly token: string } }>(
     { method: "POST", path, body, idempotent: true },
     signal,
   );
-  return renderKubeconfig({ server: cluster.server, ca: cluster.ca, user: account, token: status.token });
+  return status.token;
 }
 
 interface KubeconfigFacts {
