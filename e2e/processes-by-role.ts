@@ -99,7 +99,7 @@ async function refusalsOf(role: Role, { url, logFile }: ArgosyProcess): Promise<
   const refused = counted.filter((line) => line.includes('code="403"') && !line.includes(ASKED_AS_OTHERS));
   const logged = readFileSync(logFile, "utf8")
     .split("\n")
-    .filter((line) => line.includes("kube.forbidden") || line.includes('"status":403'));
+    .filter((line) => line.includes('"status":403'));
   return [...refused, ...logged].map((line) => `${role}: ${line}`);
 }
 

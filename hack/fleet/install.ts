@@ -1,6 +1,7 @@
 import { stringify } from "yaml";
+import type { InstallObject } from "../../src/cli/install/install-object.ts";
 import { installObjects } from "../../src/cli/install/render.ts";
-import { API_ACCOUNT, ENGINE_ACCOUNT, type InstallObject } from "../../src/cli/install/roles.ts";
+import { API_ACCOUNT, ENGINE_ACCOUNT } from "../../src/cli/install/roles.ts";
 import { SYSTEM_NAMESPACE } from "../../src/domain/names.ts";
 import type { KubeClient } from "../../src/runtime/kube/client.ts";
 import { type ResourceType, resourcePath } from "../../src/runtime/kube/resource.ts";
@@ -32,6 +33,20 @@ const TYPES: Readonly<Record<string, ResourceType>> = {
     version: "v1",
     plural: "customresourcedefinitions",
     kind: "CustomResourceDefinition",
+    namespaced: false,
+  },
+  ValidatingAdmissionPolicy: {
+    group: "admissionregistration.k8s.io",
+    version: "v1",
+    plural: "validatingadmissionpolicies",
+    kind: "ValidatingAdmissionPolicy",
+    namespaced: false,
+  },
+  ValidatingAdmissionPolicyBinding: {
+    group: "admissionregistration.k8s.io",
+    version: "v1",
+    plural: "validatingadmissionpolicybindings",
+    kind: "ValidatingAdmissionPolicyBinding",
     namespaced: false,
   },
 };

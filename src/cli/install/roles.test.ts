@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { apiClusterRights, engineClusterRights } from "../../api/doctor/rights.ts";
 import { DEPLOYER_ROLE, READER_ROLE } from "../../domain/names.ts";
 import { ROLES, type Role } from "../../domain/role.ts";
-import { accountOfRole, type InstallObject, renderAccounts, renderApiClusterObjects, renderEngineClusterObjects } from "./roles.ts";
+import type { InstallObject } from "./install-object.ts";
+import { accountOfRole, renderAccounts, renderApiClusterObjects, renderEngineClusterObjects } from "./roles.ts";
 
 interface Rule {
   readonly apiGroups: readonly string[];

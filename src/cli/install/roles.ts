@@ -8,19 +8,11 @@ import {
   SYSTEM_RULES,
   WRITE,
 } from "../../api/doctor/rights.ts";
-import { ACCOUNTS_NAMESPACE, DEPLOYER_ROLE, LABEL_MANAGED_BY, MANAGED_BY, READER_ROLE, SYSTEM_NAMESPACE } from "../../domain/names.ts";
+import { ACCOUNTS_NAMESPACE, DEPLOYER_ROLE, READER_ROLE, SYSTEM_NAMESPACE } from "../../domain/names.ts";
 import { ROLES, type Role } from "../../domain/role.ts";
-
-/** An object of the installation, ready to be applied. */
-export interface InstallObject {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: { readonly name: string; readonly namespace?: string; readonly labels?: Readonly<Record<string, string>> };
-  readonly [field: string]: unknown;
-}
+import { type InstallObject, installLabels as labels } from "./install-object.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
-const labels = { [LABEL_MANAGED_BY]: MANAGED_BY, "app.kubernetes.io/part-of": "argosy" };
 
 /** ServiceAccounts that all roles act as where they share one: on the API cluster, and on a cluster that hosts instances. */
 export const API_ACCOUNT = "argosy-api-cluster";
