@@ -9,7 +9,7 @@ import { createFaultProxy } from "../hack/dev-cluster/fault-proxy.ts";
 import { freePort } from "../hack/dev-cluster/ports.ts";
 import { type Fleet, startFleet } from "../hack/fleet/fleet.ts";
 import { startGitServer } from "../hack/git-server/git-server.ts";
-import { ROLES } from "../src/config/schema.ts";
+import { ROLES } from "../src/domain/role.ts";
 import { startEmbeddedPostgres } from "../src/runtime/embedded-postgres/embedded-postgres.ts";
 import { silentLog } from "../src/telemetry/log.ts";
 import { clockEnvironment } from "./clock-environment.ts";

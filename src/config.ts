@@ -1,7 +1,8 @@
 import manifest from "../package.json" with { type: "json" };
 import { type ConfigComplaint, complaintsOf } from "./config/complaint.ts";
 import { checkDatabase, checkRules } from "./config/rules.ts";
-import { configSchema, type ParsedConfig, ROLES, type Role, sections } from "./config/schema.ts";
+import { configSchema, type ParsedConfig, sections } from "./config/schema.ts";
+import { ROLES, type Role } from "./domain/role.ts";
 
 /** Version of this program. */
 export const argosyVersion: string = manifest.version;

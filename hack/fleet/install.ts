@@ -1,6 +1,7 @@
 import { stringify } from "yaml";
+import type { InstallObject } from "../../src/cli/install/install-object.ts";
 import { installObjects } from "../../src/cli/install/render.ts";
-import { API_ACCOUNT, ENGINE_ACCOUNT, type InstallObject } from "../../src/cli/install/roles.ts";
+import { API_ACCOUNT, ENGINE_ACCOUNT } from "../../src/cli/install/roles.ts";
 import { SYSTEM_NAMESPACE } from "../../src/domain/names.ts";
 import type { KubeClient } from "../../src/runtime/kube/client.ts";
 import { type ResourceType, resourcePath } from "../../src/runtime/kube/resource.ts";
@@ -32,6 +33,20 @@ const TYPES: Readonly<Record<string, ResourceType>> = {
     version: "v1",
     plural: "customresourcedefinitions",
     kind: "CustomResourceDefinition",
+    namespaced: false,
+  },
+  ValidatingAdmissionPolicy: {
+    group: "admissionregistration.k8s.io",
+    version: "v1",
+    plural: "validatingadmissionpolicies",
+    kind: "ValidatingAdmissionPolicy",
+    namespaced: false,
+  },
+  ValidatingAdmissionPolicyBinding: {
+    group: "admissionregistration.k8s.io",
+    version: "v1",
+    plural: "validatingadmissionpolicybindings",
+    kind: "ValidatingAdmissionPolicyBinding",
     namespaced: false,
   },
 };
@@ -66,7 +81,7 @@ export async function installEngineCluster(
 }
 
 /** Applies objects in order with server-side apply. */
-async function applyObjects(client: KubeClient, objects: readonly InstallObject[], signal: AbortSignal): Promise<void> {
+export async function applyObjects(client: KubeClient, objects: readonly InstallObject[], signal: AbortSignal): Promise<void> {
   for (const object of objects) {
     const type = TYPES[object.kind];
     if (type === undefined) throw new Error(`no resource type for ${object.kind}`);
@@ -75,15 +90,21 @@ async function applyObjects(client: KubeClient, objects: readonly InstallObject[
 }
 
 async function kubeconfigOf(cluster: Cluster, account: string, signal: AbortSignal): Promise<string> {
+  const token = await tokenOf(cluster.client, account, signal);
+  return renderKubeconfig({ server: cluster.server, ca: cluster.ca, user: account, token });
+}
+
+/** A token of one of Argosy's own accounts. */
+export async function tokenOf(client: KubeClient, account: string, signal: AbortSignal): Promise<string> {
   const type = TYPES["ServiceAccount"];
   if (type === undefined) throw new Error("no resource type for ServiceAccount");
   const path = resourcePath(type, { namespace: SYSTEM_NAMESPACE, name: account, subresource: "token" });
   const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: TOKEN_SECONDS } };
-  const { status } = await cluster.client.request<{ readonly status: { readonly token: string } }>(
+  const { status } = await client.request<{ readonly status: { readonly token: string } }>(
     { method: "POST", path, body, idempotent: true },
     signal,
   );
-  return renderKubeconfig({ server: cluster.server, ca: cluster.ca, user: account, token: status.token });
+  return status.token;
 }
 
 interface KubeconfigFacts {

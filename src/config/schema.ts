@@ -1,9 +1,6 @@
 // In one piece and in the order of the file: docs/configuration.md is made from it.
 import { z } from "zod";
-
-/** What one process may do; see the table of processes in ARCHITECTURE.md. */
-export const ROLES = ["workspace", "scheduler", "reconciler", "provisioner", "health", "api"] as const;
-export type Role = (typeof ROLES)[number];
+import { ROLES } from "../domain/role.ts";
 
 // Titles name a form in words; complaints and the reference use them, so patterns need no message of their own.
 const dnsLabel = z

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import type { Role } from "../config/schema.ts";
 import { ACCOUNTS_NAMESPACE } from "../domain/names.ts";
 import type { Partition } from "../domain/partition.ts";
+import type { Role } from "../domain/role.ts";
 import { createNamespaces } from "../health/adapters/kubernetes/namespaces.ts";
 import { createHealth } from "../health/controller.ts";
 import { createSecretMaker } from "../instance-provisioner/adapters/certificates/secret-maker.ts";

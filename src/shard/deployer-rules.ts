@@ -23,13 +23,13 @@ export interface PolicyRule {
   readonly resourceNames?: readonly string[];
 }
 
-const VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"] as const;
+export const DEPLOYER_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"] as const;
 
 /**
  * Groups nobody may deploy to through Argosy: rights (RBAC), questions about rights and tokens, and the kinds by which
  * users instruct Argosy and Argo CD. No declaration lifts this.
  */
-const FORBIDDEN_GROUPS: ReadonlySet<string> = new Set([
+export const FORBIDDEN_GROUPS: ReadonlySet<string> = new Set([
   "argoproj.io",
   "argosy.dev",
   "authentication.k8s.io",
@@ -41,10 +41,10 @@ const FORBIDDEN_GROUPS: ReadonlySet<string> = new Set([
 ]);
 
 /** Limits that an administrator set on the namespace, and bindings of pods to nodes, which belong to the scheduler. */
-const FORBIDDEN_CORE: ReadonlySet<string> = new Set(["bindings", "limitranges", "resourcequotas"]);
+export const FORBIDDEN_CORE: ReadonlySet<string> = new Set(["bindings", "limitranges", "resourcequotas"]);
 
 /** Subresources that change nothing their parent's own fields would not change as well. */
-const HARMLESS_SUBRESOURCES: ReadonlySet<string> = new Set(["scale"]);
+export const HARMLESS_SUBRESOURCES: ReadonlySet<string> = new Set(["scale"]);
 
 /**
  * Rules of the role that owners' accounts are bound to: everything that can be created in a namespace, except what could
@@ -72,7 +72,7 @@ export function deployerRules(
   return [...byGroup]
     .filter(([, names]) => names.size > 0)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([group, names]) => ({ apiGroups: [group], resources: [...names].sort(), verbs: VERBS }));
+    .map(([group, names]) => ({ apiGroups: [group], resources: [...names].sort(), verbs: DEPLOYER_VERBS }));
 }
 
 function refusalOf(refusedGroups: readonly string[]): (group: string) => boolean {

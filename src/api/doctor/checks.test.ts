@@ -101,9 +101,9 @@ describe("the doctor", () => {
       remedy: expect.stringContaining("argosy manifests --for api"),
     });
     expect(rightsText(missing)).toBe(
-      "get, patch, update gitopsdeployments/status.managed-gitops.redhat.com; " +
-        "get, patch, update gitopsdeploymentmanagedenvironments/status.managed-gitops.redhat.com; " +
-        "get, patch, update gitopsdeploymentrepositorycredentials/status.managed-gitops.redhat.com; " +
+      "patch gitopsdeployments/status.managed-gitops.redhat.com; " +
+        "patch gitopsdeploymentmanagedenvironments/status.managed-gitops.redhat.com; " +
+        "patch gitopsdeploymentrepositorycredentials/status.managed-gitops.redhat.com; " +
         "bind clusterroles.rbac.authorization.k8s.io argosy-deployer; bind clusterroles.rbac.authorization.k8s.io argosy-reader; " +
         "and 1 more",
     );

@@ -41,7 +41,8 @@ export function renderAccess(instance: ManifestIdentity): readonly EngineObject[
   ];
 }
 
-const CONTROLLER_RULES: readonly RoleRule[] = [
+/** What an instance's controller may do in its own namespace. */
+export const CONTROLLER_RULES: readonly RoleRule[] = [
   { apiGroups: [""], resources: ["secrets", "configmaps"], verbs: ["get", "list", "watch"] },
   {
     apiGroups: ["argoproj.io"],
