@@ -20,7 +20,7 @@ const REPOSITORY = "argosy.dev/argosy";
 /** Argosy's image for a real node, or why there is none here, as one sentence. */
 export type ArgosyImage = { readonly image: LocalImage } | { readonly skip: string };
 
-/** The image of this checkout as it lies here, committed or not. Built where the cache has none of the same files: about a minute, the first time three. */
+/** The image of this checkout as it lies here, committed or not. Built where the cache has none of the same files. */
 export async function imageOfCheckout(signal: AbortSignal): Promise<ArgosyImage> {
   const tree = await readWorkingTree(PROJECT, signal).catch(onInputError(() => undefined));
   return tree === undefined
