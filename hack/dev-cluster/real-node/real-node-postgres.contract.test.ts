@@ -26,7 +26,8 @@ const RESTRICTED = {
 
 /**
  * Makes the database once: in a folder that gets its name at the end, so that a start that is cut off begins anew, and one that finds data
- * leaves it. A kubelet opens what is on a volume to the fsGroup each time it mounts it, and PostgreSQL refuses a folder that is open. The programs and their arguments are those of the published image, too.
+ * leaves it. A kubelet opens what is on a volume to the fsGroup each time it mounts it, and PostgreSQL refuses a folder that is open. The image
+ * that Docker publishes has the same programs; it cannot be pulled here.
  */
 const INITIALIZE = `set -eu
 data=/var/lib/postgresql/data
