@@ -46,6 +46,13 @@ describe("the sets", () => {
     expect(rendererSets("2.0.0")).toEqual([]);
   });
 
+  it("hold kubeconform in the version that its module file requires", () => {
+    const { programs, directory } = goSet("kubeconform");
+    expect(programs).toMatchObject([{ name: "kubeconform", package: "github.com/yannh/kubeconform/cmd/kubeconform" }]);
+    expect(readFileSync(join(directory, "go.mod"), "utf8")).toContain(` ${programs[0]?.variables["main.version"]} `);
+    expect(allSets()).toContain("kubeconform");
+  });
+
   it.each(["argo-cd-0.0.1", "argo-cd-", "", "../go"])("there is no set called %j", (name) => {
     expect(() => goSet(name)).toThrow(/Looking up/);
   });

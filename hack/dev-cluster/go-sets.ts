@@ -59,18 +59,20 @@ export function rendererSets(version: string): readonly string[] {
 /** Every set there is. */
 export function allSets(): readonly string[] {
   const versions = argoCdVersions();
-  return ["kubernetes", "kubernetes-node", "coredns", "tools", ...versions.map(argoCdSetName), ...new Set(versions.flatMap(rendererSets))];
+  const fixed = ["kubernetes", "kubernetes-node", "coredns", "kubeconform", "tools"];
+  return [...fixed, ...versions.map(argoCdSetName), ...new Set(versions.flatMap(rendererSets))];
 }
 
 /**
- * The set called `kubernetes`, `kubernetes-node`, `coredns`, `tools`, `kustomize-<version>`, `helm-<version>` or `argo-cd-<version>`;
- * InputError for any other name.
+ * The set called `kubernetes`, `kubernetes-node`, `coredns`, `kubeconform`, `tools`, `kustomize-<version>`, `helm-<version>` or
+ * `argo-cd-<version>`; InputError for any other name.
  */
 export function goSet(name: string): GoSet {
   const directory = join(goDirectory, name);
   if (name === "kubernetes") return kubernetesSet(directory);
   if (name === "kubernetes-node") return kubernetesNodeSet(directory);
   if (name === "coredns") return { name, directory, programs: [program("coredns", ".")], extras: undefined };
+  if (name === "kubeconform") return kubeconformSet(directory);
   if (name === "tools")
     return { name, directory, programs: ["redis", "git-ssh", "pause"].map((tool) => program(tool, `./${tool}`)), extras: undefined };
   if (renderers.some(({ sets }) => sets.includes(name))) return rendererSet(name, directory);
@@ -114,6 +116,13 @@ function kubernetesPrograms(directory: string, names: readonly string[]): readon
   ]);
   const versions = Object.fromEntries(variables) as Record<string, string>;
   return names.map((name) => program(name, `k8s.io/kubernetes/cmd/${name}`, versions));
+}
+
+/** What holds a chart's manifests against the schemas of Kubernetes. */
+function kubeconformSet(directory: string): GoSet {
+  const module = "github.com/yannh/kubeconform";
+  const version = { "main.version": requiredVersion(directory, module) };
+  return { name: "kubeconform", directory, programs: [program("kubeconform", `${module}/cmd/kubeconform`, version)], extras: undefined };
 }
 
 function rendererSet(name: string, directory: string): GoSet {

@@ -119,15 +119,12 @@ function realNodes(pki: Pki, address: string): readonly string[] {
 
 function controllerManagerArgs({ pki, directory, nodesReachAt }: Setting): readonly string[] {
   const unneeded = nodesReachAt === undefined ? [...unneededControllers, ...neededByRealNodes] : unneededControllers;
-  // The provisioner makes folders of this machine, for clusters of one machine.
-  const volumes = nodesReachAt === undefined ? [] : ["--enable-hostpath-provisioner=true"];
   return [
     ...["--kubeconfig", join(directory, "etc", "controllerManager.kubeconfig")],
     ...clientLimits,
     "--leader-elect=false",
     "--secure-port=0",
     `--controllers=*,${unneeded.map((name) => `-${name}`).join(",")}`,
-    ...volumes,
     `--root-ca-file=${pki.path("ca.crt")}`,
     `--service-account-private-key-file=${pki.path("service-account.key")}`,
     // Without it all controllers share one user, which no role allows anything.

@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { InputError } from "../../src/domain/errors.ts";
 import { type BuildProgress, buildSet } from "./build.ts";
+import { provideChartTools } from "./chart-tools/chart-tools.ts";
 import { startDevCluster } from "./dev-cluster.ts";
 import { allSets } from "./go-sets.ts";
 import { NODES } from "./real-node/network-plan.ts";
@@ -11,7 +12,8 @@ import { stopEverything } from "./state-directory.ts";
 const usage = `The development cluster: Kubernetes API servers and a node whose pods are local processes, or real nodes.
 
   node hack/dev-cluster/main.ts build [SET…]                 build kubernetes, tools, kustomize-<version> … (default: all);
-                                                             real-node: what a real node runs, with its images
+                                                             real-node: what a real node runs, with its images;
+                                                             chart-tools: Helm, kubeconform and the schemas of Kubernetes
   node hack/dev-cluster/main.ts up --state DIR [NAME…]       start clusters (default: main) and stay until interrupted
       --real-nodes N                                         with so many real nodes each, whose pods are containers
   node hack/dev-cluster/main.ts down --state DIR             end what runs there
@@ -22,10 +24,12 @@ const progress: BuildProgress = ({ set, step, seconds, done }) => {
 };
 
 const REAL_NODE = "real-node";
+const CHART_TOOLS = "chart-tools";
 
 async function build(sets: readonly string[], signal: AbortSignal): Promise<void> {
   for (const set of sets.length > 0 ? sets : allSets())
     if (set === REAL_NODE) await prepareRealNodes({ say, obtain: (name, abort) => buildSet(name, { progress }, abort) }, signal);
+    else if (set === CHART_TOOLS) say(Object.values(await provideChartTools({ progress }, signal)).join("\n"));
     else process.stdout.write(`${(await buildSet(set, { progress }, signal)).directory}\n`);
 }
 

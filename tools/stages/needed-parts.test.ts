@@ -2,7 +2,7 @@ import process from "node:process";
 import { describe, expect, it } from "vitest";
 import { readProject } from "../checks/project.ts";
 import { importGraph } from "../imports/import-graph.ts";
-import { ALL_PARTS, FEW_PARTS, neededParts, PARTS } from "./needed-parts.ts";
+import { ALL_PARTS, FEW_PARTS, neededParts } from "./needed-parts.ts";
 
 const { files } = readProject(process.cwd());
 const graph = importGraph(files);
@@ -16,7 +16,9 @@ describe("what tests have to find built", () => {
     ["a Git server for one that speaks SSH", "hack/git-server/git-ssh-server.contract.test.ts", ["tools"]],
     ["everything for one that starts a development cluster", "hack/dev-cluster/dev-cluster.contract.test.ts", ALL_PARTS],
     ["everything for one that starts it as a program", "hack/up/up.contract.test.ts", ALL_PARTS],
-    ["a real node, too, for one on a real node", "hack/dev-cluster/real-node/real-node.contract.test.ts", PARTS],
+    ["a real node, too, for one on a real node", "hack/dev-cluster/real-node/real-node.contract.test.ts", [...ALL_PARTS, "real-node"]],
+    ["Helm and schemas for one of the chart", "hack/dev-cluster/chart-tools/chart-tools.contract.test.ts", ["chart-tools"]],
+    ["a real node and those for one that installs it", "e2e/chart/of-any-name.e2e.test.ts", ["real-node", "chart-tools"]],
     ["everything for the setup of e2e", "e2e/setup.ts", ALL_PARTS],
   ])("is %s", (_what, path, parts) => {
     expect(partsOf(path)).toEqual(parts);

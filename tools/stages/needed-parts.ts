@@ -17,6 +17,8 @@ export const FEW_PARTS: Readonly<Record<string, readonly string[]>> = {
   "hack/dev-cluster/build.contract.test.ts": [],
   "hack/dev-cluster/build.test.ts": [],
   "hack/dev-cluster/main.ts": [],
+  // Found by the names of tests, as a real node is.
+  "hack/dev-cluster/chart-tools/chart-tools.ts": [],
   // Asks where the cache is.
   "tools/release/main.ts": [],
   // Starts a Git server that speaks SSH.
@@ -25,16 +27,21 @@ export const FEW_PARTS: Readonly<Record<string, readonly string[]>> = {
 
 /** What tests on a real node run besides; made for no others, because much leads to its code without starting one. */
 const REAL_NODE = "real-node";
-const ON_REAL_NODES = /\/real-node[^/]*\.test\.ts$/;
+const ON_REAL_NODES = /\/real-node[^/]*\.test\.ts$|^e2e\/chart\//;
+
+/** What tests of the chart run besides. */
+const CHART_TOOLS = "chart-tools";
+const ON_CHARTS = /^(?:tools\/chart|hack\/dev-cluster\/chart-tools)\/.*\.contract\.test\.ts$|^e2e\/chart\//;
 
 /** Everything that can be needed, in the order in which it is made. */
-export const PARTS: readonly string[] = [...ALL_PARTS, REAL_NODE];
+export const PARTS: readonly string[] = [...ALL_PARTS, REAL_NODE, CHART_TOOLS];
 
-/** The parts that test files and setups have to find built, by what they lead to and, for a real node, by their name; in the order of PARTS. */
+/** The parts that test files and setups have to find built, by what they lead to and, for a real node and the chart, by their names; in the order of PARTS. */
 export function neededParts(graph: ImportGraph, roots: readonly string[]): readonly string[] {
   const needed = new Set(
     [...graph.reachedFrom(roots)].flatMap((path) => FEW_PARTS[path] ?? (graph.namedBy(path).includes(BUILD) ? ALL_PARTS : [])),
   );
   if (roots.some((path) => ON_REAL_NODES.test(path))) needed.add(REAL_NODE);
+  if (roots.some((path) => ON_CHARTS.test(path))) needed.add(CHART_TOOLS);
   return PARTS.filter((part) => needed.has(part));
 }

@@ -15,6 +15,8 @@ export interface ImageContent {
   /** A number: there may be no name for it in the image. */
   readonly user?: number;
   readonly workingDirectory?: string;
+  /** What its process is ended with; default SIGTERM. */
+  readonly stopSignal?: string;
 }
 
 interface Descriptor {
@@ -90,6 +92,7 @@ function configOf(image: ImageContent, layers: readonly Descriptor[]): unknown {
       Env: ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
       ...(image.user === undefined ? {} : { User: String(image.user) }),
       ...(image.workingDirectory === undefined ? {} : { WorkingDir: image.workingDirectory }),
+      ...(image.stopSignal === undefined ? {} : { StopSignal: image.stopSignal }),
     },
     rootfs: { type: "layers", diff_ids: layers.map(({ digest }) => digest) },
   };

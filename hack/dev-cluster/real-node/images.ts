@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { appendFileSync, existsSync } from "node:fs";
-import { chmod, copyFile, mkdir, mkdtemp, readdir, rename, rm, stat, symlink, utimes } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { chmod, copyFile, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { basename, dirname, extname, join } from "node:path";
+import { provideBinaries } from "../../../src/runtime/embedded-postgres/binaries.ts";
 import type { BuiltSet } from "../build.ts";
 import { withFileLock } from "../file-lock.ts";
 import { architecture, type ImageContent, writeImageArchive } from "./image-archive.ts";
@@ -20,6 +21,9 @@ const RECIPE = 1;
 
 /** User and group of Argo CD's image. */
 const ARGO_CD_USER = 999;
+
+/** User and group of PostgreSQL's image. */
+const POSTGRES_USER = 999;
 
 /** Names under which Argo CD's one program is called; each says what it does. */
 const ARGO_CD_PROGRAMS = [
@@ -87,6 +91,37 @@ export async function argoCdImage(
     workingDirectory: "/home/argocd",
   };
   return archived(builder, image, signal);
+}
+
+/**
+ * PostgreSQL under a name of its own, with the user and the places of the image that Docker publishes: user 999, called postgres, programs on
+ * PATH, ended with SIGINT. It has `initdb`, `postgres` and `pg_ctl`, which are all that the npm package has: neither `psql` nor `pg_isready`. It
+ * stands on Debian because `initdb` starts `postgres` with a shell, and for libstdc++.
+ */
+export async function postgresImage(builder: ImageBuilder, signal: AbortSignal): Promise<LocalImage> {
+  const { postgres, majorVersion } = await provideBinaries(builder.cache, undefined, signal);
+  const native = dirname(dirname(postgres));
+  const { version } = JSON.parse(await readFile(join(dirname(native), "package.json"), "utf8")) as { readonly version: string };
+  const base = await baseLayer(builder, signal);
+  const own = await layer(builder, ["postgres", version], (root) => putPostgres(root, native, signal), signal);
+  const image = {
+    ...{ name: `argosy.dev/postgres:${majorVersion}`, layers: [base, own], entrypoint: ["postgres"], user: POSTGRES_USER },
+    stopSignal: "SIGINT",
+  };
+  return archived(builder, image, signal);
+}
+
+async function putPostgres(root: string, native: string, signal: AbortSignal): Promise<void> {
+  const prefix = join(root, "usr", "local");
+  await mkdir(prefix, { recursive: true });
+  await cp(native, prefix, { recursive: true, verbatimSymlinks: true, filter: (path) => extname(path) !== ".a" });
+  await mkdir(join(root, "etc"));
+  // initdb refuses a user without a name.
+  const users = [`root:x:0:0::/root:/bin/sh`, `postgres:x:${POSTGRES_USER}:${POSTGRES_USER}::/var/lib/postgresql:/bin/sh`];
+  await writeFile(join(root, "etc", "passwd"), `${users.join("\n")}\n`);
+  await writeFile(join(root, "etc", "group"), `root:x:0:\npostgres:x:${POSTGRES_USER}:\n`);
+  await mkdir(join(root, "var", "lib", "postgresql"), { recursive: true });
+  await run("chmod", ["--recursive", "u=rwX,go=rX", root], signal);
 }
 
 async function putArgoCd(root: string, sets: readonly BuiltSet[]): Promise<void> {

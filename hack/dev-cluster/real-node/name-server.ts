@@ -86,13 +86,3 @@ function podTemplate(): unknown {
     },
   };
 }
-
-/** The class of volumes that need no name: folders of this machine, made by the controller manager. */
-export const STORAGE_CLASS = {
-  apiVersion: "storage.k8s.io/v1",
-  kind: "StorageClass",
-  metadata: { name: "folders", annotations: { "storageclass.kubernetes.io/is-default-class": "true" } },
-  provisioner: "kubernetes.io/host-path",
-  reclaimPolicy: "Delete",
-  volumeBindingMode: "Immediate",
-} as const;

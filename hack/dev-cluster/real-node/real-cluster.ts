@@ -2,17 +2,19 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { InputError } from "../../../src/domain/errors.ts";
 import type { KubeClient } from "../../../src/runtime/kube/client.ts";
+import type { KubeObject } from "../../../src/runtime/kube/resource.ts";
 import type { Log } from "../../../src/telemetry/log.ts";
-import { applyAll } from "../apply.ts";
+import { applyAll, typeOf } from "../apply.ts";
 import { type BuiltSet, cacheDirectory } from "../build.ts";
 import type { KubernetesCluster } from "../kubernetes.ts";
-import { type ImageBuilder, type LocalImage, nameServerImage, pauseImage } from "./images.ts";
-import { renderNameServer, STORAGE_CLASS } from "./name-server.ts";
+import { type ImageBuilder, type LocalImage, nameServerImage, pauseImage, postgresImage } from "./images.ts";
+import { renderNameServer } from "./name-server.ts";
 import { createClusterNetwork, networksOf, removeClusterNetwork } from "./network.ts";
 import { type ClusterNetwork, NODES, planNode } from "./network-plan.ts";
 import { createRealNode, type RealNode } from "./real-node.ts";
 import { type NodeFolders, removeNode } from "./remove-node.ts";
 import { provideForRealNode } from "./requirements.ts";
+import { createVolumeProvisioner, STORAGE_CLASS } from "./volume-provisioner.ts";
 
 /** The network of a cluster with real nodes, which is there before its API server. */
 export interface RealNetwork {
@@ -83,7 +85,10 @@ export async function prepareRealNodes(makes: Makes, signal: AbortSignal): Promi
     if (!(error instanceof InputError)) throw error;
     return makes.say(`${error.message}. ${error.remedy}`);
   }
-  await buildNodes(imageBuilder(makes), signal);
+  const images = imageBuilder(makes);
+  await buildNodes(images, signal);
+  // What tests give them besides, and what takes long: the Debian that it stands on.
+  await postgresImage(images, signal);
 }
 
 function imageBuilder({ obtain, say }: Makes): ImageBuilder {
@@ -109,7 +114,11 @@ export async function startRealNodes(options: RealNodesOptions, signal: AbortSig
   const images = imageBuilder(options);
   const { programs, pause, nameServer } = await buildNodes(images, signal);
   const nodes: RealNode[] = [];
-  const stop = async (): Promise<void> => void (await Promise.all(nodes.map((node) => node.stop())));
+  const provisioner = createVolumeProvisioner({ client, directory: join(options.directory, "volumes"), log: options.log });
+  const stop = async (): Promise<void> => {
+    await provisioner.stop();
+    await Promise.all(nodes.map((node) => node.stop()));
+  };
   try {
     for (let number = 1; number <= options.count; number += 1) {
       const node = createRealNode({
@@ -120,7 +129,9 @@ export async function startRealNodes(options: RealNodesOptions, signal: AbortSig
     }
     await Promise.all(nodes.map((node) => node.start(signal)));
     await Promise.all(nodes.map((node) => node.addImage(nameServer, signal)));
+    await removeEarlierClass(client, signal);
     await applyAll(client, [...renderNameServer(), STORAGE_CLASS], signal);
+    provisioner.start();
   } catch (error) {
     await stop();
     throw error;
@@ -128,4 +139,11 @@ export async function startRealNodes(options: RealNodesOptions, signal: AbortSig
   const addImage = async (image: LocalImage, abort: AbortSignal): Promise<void> =>
     void (await Promise.all(nodes.map((node) => node.addImage(image, abort))));
   return { nodes, images, addImage, stop };
+}
+
+/** A cluster of an earlier version had its volumes from the controller manager, and nobody may change that of a class that is there. */
+async function removeEarlierClass(client: KubeClient, signal: AbortSignal): Promise<void> {
+  const [type, at] = [typeOf(STORAGE_CLASS), { namespace: "", name: STORAGE_CLASS.metadata.name }];
+  const found = await client.get<KubeObject & { readonly provisioner?: string }>(type, at, signal);
+  if (found !== undefined && found.provisioner !== STORAGE_CLASS.provisioner) await client.delete(type, at, {}, signal);
 }
