@@ -1,8 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { InputError } from "../domain/errors.ts";
+import { systemClock } from "../runtime/clock.ts";
 import { TOKEN_ROLES, type TokenRole } from "../store/token/port.ts";
 import { type ApplyPlanOptions, applyFleet, parseFleetText } from "./apply.ts";
 import { findDatabase } from "./connection.ts";
+import { DATABASE_TOKEN, type DatabaseTokenOptions, withClient } from "./database-token.ts";
 import { readText } from "./input-file.ts";
 import { type OutputFormat, render } from "./output.ts";
 import { applyPlan } from "./plan.ts";
@@ -10,6 +12,9 @@ import { addStateOption, clientOf, type RemoteOptions, remote } from "./remote.t
 import type { Column } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 import { createToken, deleteToken, listTokens } from "./token.ts";
+import { tryUntil } from "./try-until.ts";
+
+type ApplyOptions = RemoteOptions & ApplyPlanOptions & DatabaseTokenOptions & { readonly file?: string; readonly wait?: string };
 
 /** Commands that change what is declared or who may ask. */
 export function addChangingCommands(program: Command, terminal: Terminal): void {
@@ -19,12 +24,18 @@ export function addChangingCommands(program: Command, terminal: Terminal): void 
     .option("--dry-run", "change nothing: check the document and say what it would change", false)
     .option("--prune", "let the instances of pools go that the file leaves out; shows them first", false)
     .option("-y, --yes", "carry out what --prune shows", false)
-    .action(async (plan: string | undefined, options: RemoteOptions & ApplyPlanOptions & { readonly file?: string }) => {
+    .option(...DATABASE_TOKEN)
+    .option("--wait <time>", "how long to wait for a server that does not answer yet, such as 5m; for a document (default: not at all)")
+    .action(async (plan: string | undefined, options: ApplyOptions) => {
       const { file } = options;
       if ((plan === undefined) === (file === undefined)) throw applyWhat();
       if (plan !== undefined) return carryOut(plan, options, terminal);
       const document = parseFleetText(readText(file ?? ""), file ?? "");
-      const { text, isDone } = await applyFleet(clientOf(options, terminal), document, options);
+      const { text, isDone } = await tryUntil(
+        { wait: options.wait, clock: systemClock, terminal },
+        () => withClient(options, "operator", terminal, (client) => applyFleet(client, document, options)),
+        () => true,
+      );
       terminal.write(text);
       if (isDone) return;
       terminal.note("nothing was changed: repeat it with --yes to carry this out");
@@ -41,8 +52,16 @@ function applyWhat(): InputError {
   });
 }
 
-async function carryOut(plan: string, options: RemoteOptions & ApplyPlanOptions, terminal: Terminal): Promise<void> {
-  const idle = options.dryRun ? "--dry-run" : options.prune ? "--prune" : undefined;
+async function carryOut(plan: string, options: ApplyOptions, terminal: Terminal): Promise<void> {
+  const idle = options.dryRun
+    ? "--dry-run"
+    : options.prune
+      ? "--prune"
+      : options.wait !== undefined
+        ? "--wait"
+        : options.databaseToken === true
+          ? "--database-token"
+          : undefined;
   if (idle !== undefined)
     throw new InputError("says nothing about a plan", { code: "cli.option", path: idle, remedy: "`argosy explain plan/ID` shows it" });
   const { text, isDone } = await applyPlan(clientOf(options, terminal), plan, options.output);

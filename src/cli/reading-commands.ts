@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import { DECISION_KINDS } from "../domain/decision.ts";
 import { OPERATION_STATES } from "../domain/operation.ts";
 import { systemClock } from "../runtime/clock.ts";
+import { DATABASE_TOKEN, type DatabaseTokenOptions, withClient } from "./database-token.ts";
 import { describeResource } from "./describe.ts";
 import { runDoctor } from "./doctor.ts";
 import { explain } from "./explain.ts";
@@ -13,6 +14,7 @@ import { clientOf, type RemoteOptions, remote } from "./remote.ts";
 import { RESOURCES, resourceOf } from "./resource.ts";
 import type { Terminal } from "./terminal.ts";
 import { type TopOptions, top } from "./top.ts";
+import { tryUntil } from "./try-until.ts";
 import { askVersions } from "./version.ts";
 import { watchList } from "./watch.ts";
 
@@ -62,8 +64,14 @@ export function addReadingCommands(program: Command, terminal: Terminal): void {
     );
   remote(program.command("doctor"), ["table", "json", "yaml"])
     .description("check database, clusters, versions, permissions and instances; exit code 1 if anything is wrong")
-    .action(async (options: RemoteOptions) => {
-      const { text, isHealthy } = await runDoctor(clientOf(options, terminal), options.output);
+    .option(...DATABASE_TOKEN)
+    .option("--wait <time>", "how long to wait until nothing is wrong, such as 5m (default: not at all)")
+    .action(async (options: RemoteOptions & DatabaseTokenOptions & { readonly wait?: string }) => {
+      const { text, isHealthy } = await tryUntil(
+        { wait: options.wait, clock: systemClock, terminal },
+        () => withClient(options, "viewer", terminal, (client) => runDoctor(client, options.output)),
+        (report) => report.isHealthy,
+      );
       terminal.write(text);
       if (!isHealthy) terminal.setExitCode(1);
     });
