@@ -21,7 +21,8 @@ const hostName = z
 const httpsUrl = z
   .string()
   .refine((text) => protocolOf(text) === "https:")
-  .meta({ title: "an https:// URL" });
+  // What a JSON schema can say of it.
+  .meta({ title: "an https:// URL", pattern: "^https://[^/]" });
 const databaseUrl = z
   .string()
   .refine((text) => ["postgres:", "postgresql:"].includes(protocolOf(text) ?? ""))
@@ -279,7 +280,8 @@ export const sections = {
         .strictObject({
           repository: z
             .string()
-            .regex(/^https?:\/\/\S{1,2000}$/)
+            .max(2008)
+            .regex(/^https?:\/\/\S+$/)
             .meta({ title: "an http:// or https:// URL" })
             .describe("Repository that every instance can read without a credential."),
           revision: z.string().min(1).max(253).default("HEAD").meta({ title: "a revision" }).describe("What of it is compared."),

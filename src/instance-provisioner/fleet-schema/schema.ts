@@ -35,7 +35,8 @@ const image = z
   .meta({ title: "an image with a tag, and best with its digest too" });
 const directory = z
   .string()
-  .regex(/^\/.{0,4095}$/)
+  .max(4096)
+  .regex(/^\/.*$/)
   .meta({ title: "the absolute path of a directory on the machine Argosy runs on" });
 const secretName = z
   .string()

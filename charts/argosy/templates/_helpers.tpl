@@ -1,0 +1,197 @@
+{{/* The Deployments of the layout: one for each role, or one for all. */}}
+{{- define "argosy.components" -}}
+{{- if eq .Values.layout "one-account" -}}
+["all"]
+{{- else -}}
+["workspace", "scheduler", "reconciler", "provisioner", "health", "api"]
+{{- end -}}
+{{- end -}}
+
+{{/* Which of them serves REST. */}}
+{{- define "argosy.apiComponent" -}}
+{{- ternary "all" "api" (eq .Values.layout "one-account") -}}
+{{- end -}}
+
+{{/* What every object of the release has. */}}
+{{- define "argosy.labels" -}}
+{{ include "argosy.selector" . }}
+app.kubernetes.io/part-of: argosy
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{- end -}}
+
+{{- define "argosy.selector" -}}
+app.kubernetes.io/name: argosy
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{/* Image, with its digest where one is given. */}}
+{{- define "argosy.image" -}}
+{{- $tag := .Values.image.tag | default .Chart.AppVersion -}}
+{{ .Values.image.repository }}:{{ $tag }}{{ with .Values.image.digest }}@{{ . }}{{ end }}
+{{- end -}}
+
+{{/* Name and key of the Secret with the connection string. */}}
+{{- define "argosy.databaseSecret" -}}
+{{- ternary "argosy-postgresql" .Values.database.existingSecret .Values.postgresql.evaluation -}}
+{{- end -}}
+{{- define "argosy.databaseKey" -}}
+{{- ternary "url" .Values.database.key .Values.postgresql.evaluation -}}
+{{- end -}}
+
+{{- define "argosy.encryptionSecret" -}}
+{{- .Values.encryption.existingSecret | default "argosy-encryption" -}}
+{{- end -}}
+
+{{- define "argosy.tlsSecret" -}}
+{{- .Values.tls.existingSecret | default "argosy-api-tls" -}}
+{{- end -}}
+
+{{/* The `database` section of the configuration. */}}
+{{- define "argosy.databaseConfig" -}}
+migrate: {{ ternary "at-start" "by-command" .Values.postgresql.evaluation }}
+requireVerifiedTls: {{ and .Values.database.requireVerifiedTls (not .Values.postgresql.evaluation) }}
+{{- end -}}
+
+{{/* The configuration file: what the values say, and what the chart decides. */}}
+{{- define "argosy.config" -}}
+{{- $keys := list -}}
+{{- range .Values.encryption.keys -}}
+{{- $keys = append $keys (dict "id" .id "file" (printf "/etc/argosy/encryption/%s" .key)) -}}
+{{- end -}}
+{{- $encryption := dict "keys" $keys -}}
+{{- with .Values.encryption.current -}}
+{{- $_ := set $encryption "current" . -}}
+{{- end -}}
+{{- $shutdown := mergeOverwrite (dict "graceMs" 25000 "delayMs" 5000) (deepCopy (.Values.config.shutdown | default dict)) -}}
+{{- $owned := dict
+  "stateDir" "/var/lib/argosy/state"
+  "database" (include "argosy.databaseConfig" . | fromYaml)
+  "listen" (dict "host" .Values.listenAddress "port" 8080 "tls" (dict "certificateFile" "/etc/argosy/api-tls/tls.crt" "keyFile" "/etc/argosy/api-tls/tls.key"))
+  "monitoring" (dict "host" .Values.listenAddress "port" 8081)
+  "encryption" $encryption
+  "shutdown" $shutdown
+-}}
+{{- toYaml (mergeOverwrite (deepCopy .Values.config) $owned) -}}
+{{- end -}}
+
+{{/* Seconds until a pod is killed: longer than the process takes at most. */}}
+{{- define "argosy.gracePeriod" -}}
+{{- $config := include "argosy.config" . | fromYaml -}}
+{{- add 5 (div (add (int64 $config.shutdown.graceMs) 999) 1000) -}}
+{{- end -}}
+
+{{- define "argosy.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
+{{- define "argosy.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end -}}
+
+{{/* What a container needs to reach the database. */}}
+{{- define "argosy.databaseEnv" -}}
+- name: DATABASE_URL
+  valueFrom:
+    secretKeyRef:
+      name: {{ include "argosy.databaseSecret" . }}
+      key: {{ include "argosy.databaseKey" . }}
+{{- end -}}
+{{- define "argosy.databaseMounts" -}}
+{{- if .Values.database.certificateAuthority }}
+- name: database-authority
+  mountPath: /etc/argosy/database
+  readOnly: true
+{{- end }}
+{{- end -}}
+{{- define "argosy.databaseVolumes" -}}
+{{- with .Values.database.certificateAuthority }}
+- name: database-authority
+  secret:
+    secretName: {{ .existingSecret }}
+    defaultMode: 0440
+    items:
+      - key: {{ .key }}
+        path: ca.crt
+{{- end }}
+{{- end -}}
+
+{{/* What a container needs to speak to the REST API with a token of its own. */}}
+{{- define "argosy.clientEnv" -}}
+{{ include "argosy.databaseEnv" . }}
+- name: ARGOSY_URL
+  value: https://argosy-api.{{ .Release.Namespace }}.svc:{{ .Values.service.port }}
+{{- if or (not .Values.tls.existingSecret) .Values.tls.authority }}
+- name: ARGOSY_CA
+  value: /etc/argosy/api-authority/ca.crt
+{{- end }}
+{{- end -}}
+{{- define "argosy.clientMounts" -}}
+- name: tmp
+  mountPath: /tmp
+{{- if or (not .Values.tls.existingSecret) .Values.tls.authority }}
+- name: api-authority
+  mountPath: /etc/argosy/api-authority
+  readOnly: true
+{{- end }}
+{{- include "argosy.databaseMounts" . }}
+{{- end -}}
+{{- define "argosy.clientVolumes" -}}
+- name: tmp
+  emptyDir:
+    sizeLimit: 64Mi
+{{- if or (not .Values.tls.existingSecret) .Values.tls.authority }}
+- name: api-authority
+  secret:
+    secretName: {{ include "argosy.tlsSecret" . }}
+    defaultMode: 0440
+    items:
+      - key: ca.crt
+        path: ca.crt
+{{- end }}
+{{- include "argosy.databaseVolumes" . }}
+{{- end -}}
+
+{{/* Where pods may run, for every pod of the release. */}}
+{{- define "argosy.placement" -}}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- with .Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/*
+Requests and limits where the values give none; docs/install.md says what they come from. A probe of a repository is a git of up to 384 MiB, of
+which the role workspace runs four at once.
+*/}}
+{{- define "argosy.defaultResources" -}}
+workspace: { requests: { cpu: 50m, memory: 128Mi }, limits: { memory: 2Gi } }
+scheduler: { requests: { cpu: 50m, memory: 128Mi }, limits: { memory: 1Gi } }
+reconciler: { requests: { cpu: 100m, memory: 192Mi }, limits: { memory: 2Gi } }
+provisioner: { requests: { cpu: 50m, memory: 128Mi }, limits: { memory: 1Gi } }
+health: { requests: { cpu: 50m, memory: 128Mi }, limits: { memory: 1Gi } }
+api: { requests: { cpu: 50m, memory: 128Mi }, limits: { memory: 1Gi } }
+all: { requests: { cpu: 200m, memory: 384Mi }, limits: { memory: 3Gi } }
+{{- end -}}
