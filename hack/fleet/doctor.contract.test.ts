@@ -61,7 +61,7 @@ describe.runIf((await realApiServer()) !== undefined)("the doctor on a real API 
     expect(checks[0]?.detail).toBe("all there for system:serviceaccount:argosy-system:argosy-api-cluster (all roles)");
   });
 
-  it("says which account lacks what for which role, though whoever answers has it all", async () => {
+  it("says which right is missing to which account, for which role, though whoever answers has it all", async () => {
     const checks = await found(API_ACCOUNT, [
       [ROLES, API_ACCOUNT],
       [["workspace"], "nobody"],

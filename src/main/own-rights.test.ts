@@ -49,7 +49,9 @@ it("is not ready before its account has had every right, says which one is missi
   refused.add("events");
   await rights.start(never);
   expect(check()).toMatchObject({ name: "permissions", ok: false });
-  expect(check()?.detail).toMatch(/argosy-workspace \(role workspace\) lacks: create, patch events\. .*argosy manifests.*helm upgrade/);
+  expect(check()?.detail).toMatch(
+    /argosy-workspace \(role workspace\) has no right to: create, patch events\. .*argosy manifests.*helm upgrade/,
+  );
   await clock.advance(60_000);
   await rights.ask();
   expect(said).toEqual(["Rights are missing: what needs them fails"]);

@@ -25,8 +25,8 @@ const SOON_MS = 1_000;
 const ANSWER_MS = 5_000;
 
 /**
- * Asks the API cluster as whom this process acts, keeps that for the doctor, and says in /readyz and once in the log which rights its
- * roles lack.
+ * Asks the API cluster as whom this process acts, keeps that for the doctor, and says in /readyz and once in the log which rights of its
+ * roles are missing.
  *
  * A process that never had them all is not ready: what replaces a release stops there, with the pods of before still at work. One that had
  * them stays ready whatever it loses: some of its work still goes on, the API among it, which alone can say what is wrong; and nobody would
@@ -37,7 +37,7 @@ export function createOwnRights(deps: OwnRightsDeps) {
   const { clock, log, memberId, readiness, members, fleet, client, roles, isInApiCluster } = deps;
   const ending = new AbortController();
   let hadAll = false;
-  let lacking = "";
+  let said = "";
   let detail = "not asked yet";
   let running: Promise<void> | undefined;
 
@@ -49,10 +49,9 @@ export function createOwnRights(deps: OwnRightsDeps) {
 
   const note = (account: MemberAccount, missing: readonly NeededRight[]): void => {
     const now = missing.length === 0 ? "" : ownRightsText({ account, roles }, missing);
-    if (now !== lacking && now !== "")
-      log.error({ account: account.user, roles, missing: now }, "Rights are missing: what needs them fails");
-    if (now === "" && lacking !== "") log.info({ account: account.user, roles }, "Rights that were missing are there");
-    lacking = now;
+    if (now !== said && now !== "") log.error({ account: account.user, roles, missing: now }, "Rights are missing: what needs them fails");
+    if (now === "" && said !== "") log.info({ account: account.user, roles }, "Rights that were missing are there");
+    said = now;
     hadAll ||= now === "";
     detail = now === "" ? `all there, as ${account.user}` : now;
   };
@@ -83,7 +82,7 @@ export function createOwnRights(deps: OwnRightsDeps) {
     /** Resolves once it was asked for the first time, or that took too long. */
     async start(signal: AbortSignal): Promise<void> {
       signal.addEventListener("abort", () => ending.abort(new Error("the process stops")), { once: true });
-      readiness.register({ name: "permissions", check: () => ({ ok: hadAll || lacking === "", detail }) });
+      readiness.register({ name: "permissions", check: () => ({ ok: hadAll || said === "", detail }) });
       every({ ...deps, ms: EVERY_MS, run: () => void askNow() }, ending.signal);
       await askNow();
     },

@@ -106,9 +106,9 @@ export function rightsRemedy(part: "api" | "engine"): string {
   );
 }
 
-/** What a process says in /readyz and in its log of the rights that its roles lack. */
+/** What a process says in /readyz and in its log of the rights of its roles that are missing. */
 export function ownRightsText(holder: Holder, missing: readonly NeededRight[]): string {
-  return `${holderText(holder)} lacks: ${rightsText(missing)}. ${rightsRemedy("api")}`;
+  return `${holderText(holder)} has no right to: ${rightsText(missing)}. ${rightsRemedy("api")}`;
 }
 
 /** Whether the watchdog has reported anything about who owns what that is still so. */
