@@ -71,7 +71,7 @@ it("stays ready when it loses a right that it had, and says so", async () => {
   await rights.ask();
   expect(check()).toMatchObject({
     ok: true,
-    detail: expect.stringContaining("lacks: get, list, watch secrets; get secrets in argosy-system"),
+    detail: expect.stringContaining("has no right to: get, list, watch secrets; get secrets in argosy-system"),
   });
   expect(said).toEqual(["Rights are missing: what needs them fails"]);
 });
