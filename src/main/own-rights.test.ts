@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { UnavailableError } from "../domain/errors.ts";
 import type { MemberId } from "../domain/ids.ts";
 import type { KubeClient, KubeRequest } from "../runtime/kube/client.ts";
@@ -92,8 +92,6 @@ it("keeps as whom it acts as soon as it counts as alive", async () => {
   await rights.start(never);
   await store.members.heartbeat(ADA, ["workspace"], 600_000, never);
   await clock.advance(1_000);
-  await rights.ask();
-  expect(await store.members.listLive(never)).toEqual([
-    { id: ADA, roles: ["workspace"], account: { user: USER, groups: ["system:authenticated"] } },
-  ]);
+  const account = { user: USER, groups: ["system:authenticated"] };
+  await vi.waitFor(async () => expect(await store.members.listLive(never)).toEqual([{ id: ADA, roles: ["workspace"], account }]));
 });
