@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { MoveView } from "../src/api/routes/moves.ts";
-import type { InstanceView } from "../src/api/schema.ts";
+import type { CheckView, InstanceView } from "../src/api/schema.ts";
 import { USER_FINALIZER } from "../src/domain/names.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { ENVIRONMENT, observeEnvironments, playEnvironments } from "./environments.ts";
@@ -121,5 +121,10 @@ describe("a process for each role, under an account that may do what the role ne
     const used = await world.rest.get<{ readonly items: readonly InstanceView[] }>("/v1/instances", { usage: "true" });
     expect(used.items.map(({ clusterEntries }) => typeof clusterEntries)).toEqual(used.items.map(() => "number"));
     expect(await processes.refusals()).toEqual([]);
+    // The doctor knows each process by its account, here and in the same cluster as one that hosts instances.
+    const { checks } = await world.rest.get<{ readonly checks: readonly CheckView[] }>("/v1/doctor");
+    const permissions = checks.filter(({ name }) => name.startsWith("permissions on"));
+    expect(permissions.filter(({ ok }) => !ok)).toEqual([]);
+    expect(permissions.filter(({ name }) => name.endsWith("as argosy-workspace"))).toHaveLength(2);
   });
 });

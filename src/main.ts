@@ -11,6 +11,7 @@ import { connectClusters, readApiCredentials } from "./main/clusters.ts";
 import type { Context } from "./main/context.ts";
 import { insideAddressesOf } from "./main/inside-addresses-of.ts";
 import { openStore } from "./main/open-store.ts";
+import { createOwnRights } from "./main/own-rights.ts";
 import { waitForNewDatabase } from "./main/recovery.ts";
 import { createRequestPorts } from "./main/request-ports.ts";
 import { startRoles } from "./main/roles.ts";
@@ -72,6 +73,15 @@ export async function serve(context: Context): Promise<void> {
   });
   membership.start(shutdown.signal);
   shutdown.add("membership", () => membership.stop());
+  const rights = createOwnRights({
+    ...context,
+    members: store.members,
+    fleet: store.fleet,
+    client: clusters.api,
+    roles: config.roles,
+    isInApiCluster: config.apiCluster.kubeconfig === undefined,
+  });
+  shutdown.add("rights", () => rights.stop());
   const retention = createRetention({ ...context, store: store.retention, members: store.members, keep: config.retention });
   retention.start(shutdown.signal);
   shutdown.add("retention", () => retention.stop());
@@ -83,6 +93,8 @@ export async function serve(context: Context): Promise<void> {
     check: () => ({ ok: store.changes.isConnected(), detail: store.changes.isConnected() ? "connected" : "does not answer" }),
   });
 
+  stage = "the process is asking for its rights";
+  await rights.start(shutdown.signal);
   stage = "the process is starting its roles";
   startRoles({ context, store, clusters, membership });
   if (api !== undefined) {
@@ -155,6 +167,7 @@ async function makeApi(
           clock,
           apiCluster: clusters.api,
           engineCluster: clusters.needEngine,
+          isInApiCluster: config.apiCluster.kubeconfig === undefined,
           destination: clusters.destination,
           insideAddressesOf,
         },

@@ -14,6 +14,8 @@ import { runCommand, type Seen } from "./testing/run-command.ts";
 const MIGRATIONS = await readMigrations();
 const ALL = MIGRATIONS.map(({ name }) => name);
 const LAST = ALL.at(-1) ?? "";
+/** A file that only adds needs an older program than itself. */
+const NEEDED = String(Math.max(...MIGRATIONS.map(({ needs }) => needs))).padStart(4, "0");
 
 let server: TestServer;
 let database: TestDatabase;
@@ -45,7 +47,7 @@ describe("argosy migrate", () => {
     expect(await report()).toEqual({
       ...{ fits: true, code: "fits", sentence: expect.stringContaining(LAST), remedy: "", pending: [], applied: [] },
       program: { version: "0.9.0", newest: LAST },
-      database: { newest: LAST, needs: LAST.slice(0, 4) },
+      database: { newest: LAST, needs: NEEDED },
     });
   });
 

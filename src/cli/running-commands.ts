@@ -74,7 +74,7 @@ export function addRunningCommands(program: Command, terminal: Terminal): void {
     });
   program
     .command("manifests")
-    .description("print the CRDs, namespaces and roles an administrator installs")
+    .description("print the CRDs, namespaces, roles and policies an administrator installs")
     .addOption(new Option("--for <cluster>", "which part the cluster plays").choices(["api", "engine", "both"]).default("both"))
     .action((options: { readonly for: InstallPart }) => terminal.write(renderInstall(options.for)));
 }

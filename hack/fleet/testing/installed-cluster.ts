@@ -1,14 +1,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { installObjects } from "../../../src/cli/install/render.ts";
-import { renderAccounts } from "../../../src/cli/install/roles.ts";
+import { renderPolicies } from "../../../src/cli/install/policies.ts";
+import { renderAccounts, renderApiClusterBase, renderEngineClusterObjects } from "../../../src/cli/install/roles.ts";
 import { SYSTEM_NAMESPACE } from "../../../src/domain/names.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import type { KubeClient } from "../../../src/runtime/kube/client.ts";
 import { createKubeClient } from "../../../src/runtime/kube/http.ts";
 import { systemRng } from "../../../src/runtime/rng.ts";
 import { noMetrics } from "../../../src/telemetry/metrics.ts";
+import { renderCrds } from "../../../src/workspace/api/crd.ts";
 import { buildSet } from "../../dev-cluster/build.ts";
 import { startKubernetes } from "../../dev-cluster/kubernetes.ts";
 import { openKube } from "../connect.ts";
@@ -33,7 +34,15 @@ export async function startInstalledCluster(signal: AbortSignal): Promise<Instal
   const nobody = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "nobody", namespace: SYSTEM_NAMESPACE } };
   await applyObjects(
     admin,
-    [...installObjects("both"), ...renderAccounts("one-account", HOSTING), ...renderAccounts("account-per-role", HOSTING), nobody],
+    [
+      ...renderApiClusterBase(),
+      ...renderCrds(),
+      ...renderPolicies(),
+      ...renderEngineClusterObjects(),
+      ...renderAccounts("one-account", HOSTING),
+      ...renderAccounts("account-per-role", HOSTING),
+      nobody,
+    ],
     signal,
   );
   return {

@@ -94,12 +94,16 @@ describe("the doctor", () => {
       ({ verb, resource, subresource }) =>
         (verb === "bind" || verb === "impersonate" || subresource === "status") && resource !== "gitopsdeploymentsyncruns",
     );
-    const check = judgeRights("API cluster main", missing.slice(0, 9), "api");
+    const check = judgeRights({ name: "API cluster main", part: "api", missing: missing.slice(0, 9) });
     expect(check).toMatchObject({
       name: "permissions on API cluster main",
       ok: false,
-      remedy: expect.stringContaining("argosy manifests --for api"),
+      remedy: expect.stringMatching(/argosy manifests --for api.*helm upgrade/),
     });
+    const account = { user: "system:serviceaccount:argosy-system:argosy-workspace", groups: [] };
+    expect(judgeRights({ name: "x", part: "api", holder: { account, roles: ["workspace"] }, missing: missing.slice(0, 1) }).detail).toBe(
+      `missing for ${account.user} (role workspace): patch gitopsdeployments/status.managed-gitops.redhat.com`,
+    );
     expect(rightsText(missing)).toBe(
       "patch gitopsdeployments/status.managed-gitops.redhat.com; " +
         "patch gitopsdeploymentmanagedenvironments/status.managed-gitops.redhat.com; " +
@@ -107,7 +111,7 @@ describe("the doctor", () => {
         "bind clusterroles.rbac.authorization.k8s.io argosy-deployer; bind clusterroles.rbac.authorization.k8s.io argosy-reader; " +
         "and 1 more",
     );
-    expect(judgeRights("x", [], "engine")).toMatchObject({ ok: true, detail: "all there" });
+    expect(judgeRights({ name: "x", part: "engine", missing: [] })).toMatchObject({ ok: true, detail: "all there" });
   });
 
   it("asks for every right the installed roles give, each once", () => {

@@ -7,6 +7,7 @@ import type { Instance, InstanceState } from "../../domain/instance.ts";
 import type { OwnershipFinding } from "../../domain/ownership.ts";
 import { compareVersions, isBelowFloor, releaseOf } from "../../domain/version.ts";
 import type { Check } from "../port.ts";
+import { type Holder, holderText } from "./holders.ts";
 import type { NeededRight } from "./rights.ts";
 
 /** Missing rights as text: one part for each resource, with all its verbs. */
@@ -81,15 +82,33 @@ export function judgeApiServers({ egress }: Pick<FleetSpec, "egress">, servers: 
   };
 }
 
-export function judgeRights(cluster: string, missing: readonly NeededRight[], part: "api" | "engine"): Check {
+/** Of which rights some are missing, on a cluster that `name` names. */
+export interface RightsFound {
+  readonly name: string;
+  readonly part: "api" | "engine";
+  /** Whose they are. Absent: the one account that Argosy has there, whichever role asks. */
+  readonly holder?: Holder;
+  readonly missing: readonly NeededRight[];
+}
+
+export function judgeRights({ name, part, holder, missing }: RightsFound): Check {
   const ok = missing.length === 0;
-  const detail = ok ? "all there" : `missing: ${rightsText(missing)}`;
-  return {
-    name: `permissions on ${cluster}`,
-    ok,
-    detail,
-    remedy: `An administrator runs: argosy manifests --for ${part} | kubectl apply --server-side -f -`,
-  };
+  const whose = holder === undefined ? "" : ` for ${holderText(holder)}`;
+  const detail = ok ? `all there${whose}` : `missing${whose}: ${rightsText(missing)}`;
+  return { name: `permissions on ${name}`, ok, detail, remedy: rightsRemedy(part) };
+}
+
+/** What an administrator does about rights that are missing. */
+export function rightsRemedy(part: "api" | "engine"): string {
+  return (
+    `An administrator runs: argosy manifests --for ${part} | kubectl apply --server-side -f - ` +
+    "(where the Helm chart made the accounts: helm upgrade with the chart of this version)"
+  );
+}
+
+/** What a process says in /readyz and in its log of the rights of its roles that are missing. */
+export function ownRightsText(holder: Holder, missing: readonly NeededRight[]): string {
+  return `${holderText(holder)} has no right to: ${rightsText(missing)}. ${rightsRemedy("api")}`;
 }
 
 /** Whether the watchdog has reported anything about who owns what that is still so. */

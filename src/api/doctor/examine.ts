@@ -1,9 +1,12 @@
 import type { Clock } from "../../domain/clock.ts";
+import { RefusedError } from "../../domain/errors.ts";
 import type { FleetSpec } from "../../domain/fleet.ts";
+import { ROLES, type Role } from "../../domain/role.ts";
 import type { KubeClient } from "../../runtime/kube/client.ts";
 import type { Store } from "../../store/port.ts";
 import { readOpenFindings } from "../open-findings.ts";
 import type { Check } from "../port.ts";
+import { findMissingOf, findOwnMissing } from "./ask-rights.ts";
 import {
   errorSentence,
   judgeApiServers,
@@ -16,7 +19,9 @@ import {
   judgePools,
   judgeRights,
   judgeSessions,
+  rightsRemedy,
 } from "./checks.ts";
+import { type Holder, holdersOf, holderText } from "./holders.ts";
 import { apiClusterRights, engineClusterRights, type NeededRight } from "./rights.ts";
 
 export interface DoctorDeps {
@@ -25,6 +30,8 @@ export interface DoctorDeps {
   readonly apiCluster: KubeClient;
   /** The client of a declared engine cluster; throws with the reason when there is none to be had. */
   readonly engineCluster: (name: string, signal: AbortSignal) => Promise<KubeClient>;
+  /** Whether processes reach the API cluster as the pods that they are, and so as themselves. */
+  readonly isInApiCluster: boolean;
   /** How instances reach the API cluster. */
   readonly destination: { readonly server: string };
   /** Addresses of a server that only the inside reaches. */
@@ -46,20 +53,24 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
     "error" in answer ? [] : [judgeSessions({ ...answer, isHeard: await store.changes.hears(within(NOTIFICATION_MS, signal)) })];
   const spec = (await attempt(() => store.fleet.readFleet(within(CHECK_MS, signal))))?.spec;
   const instances = (await attempt(() => store.fleet.listInstances(within(CHECK_MS, signal)))) ?? [];
-  const api = {
+  const members = (await attempt(() => store.members.listLive(within(CHECK_MS, signal)))) ?? [];
+  const holders = holdersOf(members);
+  const api: ClusterToExamine = {
     name: `API cluster ${deps.apiCluster.cluster}`,
     part: "api",
-    rights: apiClusterRights(),
+    rights: apiClusterRights,
+    holders,
     client: async () => deps.apiCluster,
-  } as const;
+  };
   const engines = (spec?.engineClusters ?? []).map(
-    ({ name }) =>
-      ({
-        name: `engine cluster ${name}`,
-        part: "engine",
-        rights: engineClusterRights(),
-        client: (limited: AbortSignal) => deps.engineCluster(name, limited),
-      }) as const,
+    ({ name, access }): ClusterToExamine => ({
+      name: `engine cluster ${name}`,
+      part: "engine",
+      rights: engineClusterRights,
+      // By a kubeconfig everybody is the same there; in the cluster that Argosy runs in each is who it is.
+      holders: access.kind === "inCluster" && deps.isInApiCluster ? holders : undefined,
+      client: (limited: AbortSignal) => deps.engineCluster(name, limited),
+    }),
   );
   const clusters = await Promise.all([api, ...engines].map((cluster) => examineCluster(cluster, within(CHECK_MS, signal))));
   const declared = spec === undefined ? [] : [...judgePools(spec, instances), await examineServers(deps, spec, within(CHECK_MS, signal))];
@@ -74,7 +85,9 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
 interface ClusterToExamine {
   readonly name: string;
   readonly part: "api" | "engine";
-  readonly rights: readonly NeededRight[];
+  readonly rights: (roles: readonly Role[]) => readonly NeededRight[];
+  /** Who acts there. Absent: one account for all roles, which is that of the client. */
+  readonly holders: readonly Holder[] | undefined;
   readonly client: (signal: AbortSignal) => Promise<KubeClient>;
 }
 
@@ -82,22 +95,34 @@ async function examineCluster(cluster: ClusterToExamine, signal: AbortSignal): P
   try {
     const client = await cluster.client(signal);
     const { gitVersion } = await client.request<{ readonly gitVersion: string }>({ method: "GET", path: "/version" }, signal);
-    const answers = await Promise.all(cluster.rights.map((right) => isAllowed(client, right, signal)));
-    const missing = cluster.rights.filter((_right, index) => answers[index] !== true);
-    return [judgeCluster(cluster.name, gitVersion), judgeRights(cluster.name, missing, cluster.part)];
+    return [judgeCluster(cluster.name, gitVersion), ...(await examineRights(cluster, client, signal))];
   } catch (error) {
     return [{ name: cluster.name, ok: false, detail: errorSentence(error), remedy: "See that it runs and that its kubeconfig is right" }];
   }
 }
 
-async function isAllowed(client: KubeClient, right: NeededRight, signal: AbortSignal): Promise<boolean> {
-  const body = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: { resourceAttributes: right } };
-  const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-  const { status } = await client.request<{ readonly status: { readonly allowed: boolean } }>(
-    { method: "POST", path, body, idempotent: true },
-    signal,
+async function examineRights(cluster: ClusterToExamine, client: KubeClient, signal: AbortSignal): Promise<readonly Check[]> {
+  const { name, part, rights, holders } = cluster;
+  if (holders === undefined) return [judgeRights({ name, part, missing: await findOwnMissing(client, rights(ROLES), signal) })];
+  return Promise.all(
+    holders.map(async (holder) => {
+      const needed = rights(holder.roles);
+      const own = { name: holders.length === 1 ? name : `${name} as ${shortName(holder)}`, part, holder };
+      if (holder.account === undefined) return judgeRights({ ...own, missing: await findOwnMissing(client, needed, signal) });
+      try {
+        return judgeRights({ ...own, missing: await findMissingOf(client, holder.account, needed, signal) });
+      } catch (error) {
+        if (!(error instanceof RefusedError)) throw error;
+        const detail = `not known for ${holderText(holder)}: whoever answers may not ask what others may do`;
+        return { name: `permissions on ${own.name}`, ok: false, detail, remedy: rightsRemedy("api") };
+      }
+    }),
   );
-  return status.allowed;
+}
+
+/** Of `system:serviceaccount:<namespace>:<name>` the name. */
+function shortName({ account }: Holder): string {
+  return account?.user.split(":").at(-1) ?? "whoever answers";
 }
 
 /** Finds out where the API servers are that instances have to reach. A cluster that is away is left out: its own check says so. */

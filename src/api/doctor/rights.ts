@@ -52,6 +52,8 @@ export const API_CLUSTER_RULES: readonly RoleRule[] = [
   { roles: ["reconciler"], apiGroups: [""], resources: ["namespaces"], verbs: ["get"] },
   // By this namespace `argosy adopt` tells whether two kubeconfigs lead to one cluster.
   { roles: ["api"], apiGroups: [""], resources: ["namespaces"], verbs: ["get"], resourceNames: ["kube-system"] },
+  // The doctor asks what the accounts of other processes may do.
+  { roles: ["api"], apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
   { roles: ["workspace"], apiGroups: [GITOPS], resources: KINDS, verbs: READ_VERBS },
   // Takes its finalizer off.
   { roles: ["workspace"], apiGroups: [GITOPS], resources: ["gitopsdeployments"], verbs: ["patch"] },

@@ -7,10 +7,23 @@ export function createMemoryMemberStore(transact: Transact): MemberStore {
   return {
     heartbeat: (id, roles, ttlMs, signal) =>
       transact(signal, (transaction) => {
-        transaction.tables.members.set(id, { roles, expires: millis(transaction.now() + ttlMs) });
+        transaction.tables.members.set(id, { ...transaction.tables.members.get(id), roles, expires: millis(transaction.now() + ttlMs) });
         return alive(transaction);
       }),
     leave: (id, signal) => transact(signal, ({ tables }) => void tables.members.delete(id)),
+    recordAccount: (id, account, signal) =>
+      transact(signal, ({ tables }) => {
+        const member = tables.members.get(id);
+        if (member !== undefined) tables.members.set(id, { ...member, account });
+        return member !== undefined;
+      }),
+    listLive: (signal) =>
+      transact(signal, ({ tables, now }) =>
+        [...tables.members]
+          .filter(([, { expires }]) => expires > now())
+          .sort(([a], [b]) => (a < b ? -1 : 1))
+          .map(([id, { roles, account }]) => ({ id, roles, account })),
+      ),
     acquire: (key, holder, ttlMs, signal) => transact(signal, (transaction) => acquire(transaction, { key, holder, ttlMs })),
     release: (lease, signal) => transact(signal, (transaction) => release(transaction, lease)),
   };

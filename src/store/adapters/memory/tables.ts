@@ -32,7 +32,7 @@ import type { SyncRun } from "../../../domain/sync-run.ts";
 import type { Application, PlacementUnit, Workspace } from "../../../domain/workspace.ts";
 import type { StoredFleet } from "../../fleet/port.ts";
 import type { ClassLoadState, InstanceLoad, KnownLoad } from "../../load/port.ts";
-import type { Lease } from "../../member/port.ts";
+import type { Lease, MemberAccount } from "../../member/port.ts";
 import type { DoneMove } from "../../plan/port.ts";
 import type { SplitRow } from "../../split/port.ts";
 import type { ApiToken } from "../../token/port.ts";
@@ -127,7 +127,7 @@ export interface Tables {
   readonly keptNames: Map<string, { readonly argoName: string; readonly at: Millis }>;
   readonly credentials: Map<CredentialId, CredentialRow>;
   readonly repositoryCredentials: IndexedTable<RepositoryCredentialId, RepositoryCredential, "workspace" | "uid">;
-  readonly members: Map<MemberId, { readonly roles: readonly string[]; readonly expires: Millis }>;
+  readonly members: Map<MemberId, { readonly roles: readonly string[]; readonly expires: Millis; readonly account?: MemberAccount }>;
   readonly leases: Map<string, { readonly lease: Lease; readonly expires: Millis }>;
   readonly tokens: Map<string, ApiToken & { readonly hash: string }>;
   readonly reservedServers: Map<string, ShownServer>;

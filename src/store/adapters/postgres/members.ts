@@ -1,5 +1,5 @@
 import type { MemberId } from "../../../domain/ids.ts";
-import type { Lease, MemberStore } from "../../member/port.ts";
+import type { Lease, LiveMember, MemberStore } from "../../member/port.ts";
 import type { Database, Statement } from "./database.ts";
 
 /** Times are the database's own: the only clock that all members share. */
@@ -16,6 +16,16 @@ select id, roles from member where expires > now() and id <> $1 union all select
 };
 
 const LEAVE: Statement = { name: "leave", text: "delete from member where id = $1" };
+
+const RECORD_ACCOUNT: Statement = {
+  name: "record_account",
+  text: "update member set account = $2, account_groups = $3::text[] where id = $1 returning id",
+};
+
+const LIST_LIVE: Statement = {
+  name: "list_live_members",
+  text: "select id, roles, account, account_groups from member where expires > now() order by id",
+};
 
 /** A renewal keeps the number; whoever lost the lease for a moment, even to nobody, gets a new one. */
 const ACQUIRE: Statement = {
@@ -40,13 +50,24 @@ interface Row {
   readonly roles: readonly string[];
 }
 
+interface LiveRow extends Row {
+  readonly account: string | null;
+  readonly account_groups: readonly string[] | null;
+}
+
 export function createMemberStore(database: Database): MemberStore {
   return {
     heartbeat: async (id, roles, ttlMs, signal) => byRole(await database.run<Row>(HEARTBEAT, [id, roles, ttlMs], signal)),
     leave: async (id, signal) => void (await database.run(LEAVE, [id], signal)),
+    recordAccount: async (id, { user, groups }, signal) => (await database.run(RECORD_ACCOUNT, [id, user, groups], signal)).length > 0,
+    listLive: async (signal) => (await database.run<LiveRow>(LIST_LIVE, [], signal)).map(liveMember),
     acquire: async (key, holder, ttlMs, signal) => (await database.run<Lease>(ACQUIRE, [key, holder, ttlMs], signal))[0],
     release: async ({ key, holder, fence }, signal) => void (await database.run(RELEASE, [key, holder, fence], signal)),
   };
+}
+
+function liveMember({ id, roles, account, account_groups }: LiveRow): LiveMember {
+  return { id, roles, account: account === null ? undefined : { user: account, groups: account_groups ?? [] } };
 }
 
 function byRole(rows: readonly Row[]): ReadonlyMap<string, readonly MemberId[]> {

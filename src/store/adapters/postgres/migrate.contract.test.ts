@@ -282,7 +282,12 @@ describe("what each file needs", () => {
   it("is told with the files that were run, and how long each took", async () => {
     const { applied, fit } = await run();
     expect(applied).toEqual(ALL.map((name) => ({ name, seconds: expect.any(Number) })));
-    expect(fit).toMatchObject({ code: "fits", pending: [], newest: ALL.at(-1), needs: Number((ALL.at(-1) ?? "").slice(0, 4)) });
+    expect(fit).toMatchObject({
+      code: "fits",
+      pending: [],
+      newest: ALL.at(-1),
+      needs: Math.max(...MIGRATIONS.map(({ needs: said }) => said)),
+    });
     expect((await run()).applied).toEqual([]);
   });
 

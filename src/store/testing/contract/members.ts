@@ -39,6 +39,26 @@ export function describeMembers(world: () => World): void {
       await eventually(async () => expect(await members.heartbeat(BOB, ["api"], LONG_MS, soon())).toEqual(new Map([["api", [BOB]]])));
     });
 
+    it("say as whom they act, which stays while they live", async () => {
+      const { members } = world().store;
+      const account = {
+        user: "system:serviceaccount:argosy-system:argosy-api",
+        groups: ["system:serviceaccounts", "system:authenticated"],
+      };
+      expect(await members.recordAccount(ADA, account, soon())).toBe(false);
+      await members.heartbeat(BOB, ["api"], LONG_MS, soon());
+      await members.heartbeat(ADA, ["workspace"], LONG_MS, soon());
+      const bob = { id: BOB, roles: ["api"], account: undefined };
+      expect(await members.listLive(soon())).toEqual([{ id: ADA, roles: ["workspace"], account: undefined }, bob]);
+      expect(await members.recordAccount(ADA, account, soon())).toBe(true);
+      await members.heartbeat(ADA, ["workspace"], LONG_MS, soon());
+      expect(await members.listLive(soon())).toEqual([{ id: ADA, roles: ["workspace"], account }, bob]);
+      await members.leave(ADA, soon());
+      expect(await members.listLive(soon())).toEqual([bob]);
+      await members.heartbeat(ADA, ["workspace"], SHORT_MS, soon());
+      await eventually(async () => expect(await members.listLive(soon())).toEqual([bob]));
+    });
+
     it("may all speak at once", async () => {
       const { members } = world().store;
       const ids = Array.from({ length: 12 }, (_, index) => `member-${String(index).padStart(2, "0")}` as MemberId);

@@ -1,0 +1,97 @@
+import { afterEach, expect, it, vi } from "vitest";
+import { UnavailableError } from "../domain/errors.ts";
+import type { MemberId } from "../domain/ids.ts";
+import type { KubeClient, KubeRequest } from "../runtime/kube/client.ts";
+import { systemRng } from "../runtime/rng.ts";
+import { createVirtualClock, settle } from "../runtime/testing/virtual-clock.ts";
+import { createMemoryStore } from "../store/adapters/memory/memory-store.ts";
+import { createHealthRegistry } from "../telemetry/health.ts";
+import { silentLog } from "../telemetry/log.ts";
+import { createOwnRights } from "./own-rights.ts";
+
+const never = new AbortController().signal;
+const ADA = "ada" as MemberId;
+const USER = "system:serviceaccount:argosy-system:argosy-workspace";
+const open: { stop(): Promise<void> }[] = [];
+afterEach(() => Promise.all(open.splice(0).map((each) => each.stop())));
+
+/** A process of role workspace, at an API server that allows whatever is not refused now. */
+function world() {
+  const clock = createVirtualClock();
+  const store = createMemoryStore({ clock });
+  const readiness = createHealthRegistry();
+  const refused = new Set<string>();
+  const said: string[] = [];
+  const server = { isAway: false };
+  const request = async ({ path, body }: KubeRequest): Promise<unknown> => {
+    if (server.isAway) throw new UnavailableError("asking", { code: "kube.unreachable" });
+    if (path.endsWith("/selfsubjectreviews")) return { status: { userInfo: { username: USER, groups: ["system:authenticated"] } } };
+    const { resourceAttributes } = (body as { readonly spec: { readonly resourceAttributes: { readonly resource: string } } }).spec;
+    return { status: { allowed: !refused.has(resourceAttributes.resource) } };
+  };
+  const rights = createOwnRights({
+    ...{ clock, rng: systemRng, readiness, memberId: ADA, members: store.members, fleet: store.fleet },
+    log: {
+      ...silentLog,
+      error: (_fields, message) => void said.push(message ?? ""),
+      info: (_fields, message) => void said.push(message ?? ""),
+    },
+    client: { request } as unknown as KubeClient,
+    roles: ["workspace"],
+    isInApiCluster: false,
+  });
+  open.push(rights);
+  return { clock, store, readiness, refused, said, server, rights, check: () => readiness.report().checks[0] };
+}
+
+it("is not ready before its account has had every right, says which one is missing, and goes on by itself", async () => {
+  const { clock, refused, said, rights, check } = world();
+  refused.add("events");
+  await rights.start(never);
+  expect(check()).toMatchObject({ name: "permissions", ok: false });
+  expect(check()?.detail).toMatch(
+    /argosy-workspace \(role workspace\) has no right to: create, patch events\. .*argosy manifests.*helm upgrade/,
+  );
+  await clock.advance(60_000);
+  await rights.ask();
+  expect(said).toEqual(["Rights are missing: what needs them fails"]);
+  refused.clear();
+  await clock.advance(60_000);
+  await settle();
+  await rights.ask();
+  expect(check()).toMatchObject({ ok: true, detail: `all there, as ${USER}` });
+  expect(said).toHaveLength(2);
+});
+
+it("stays ready when it loses a right that it had, and says so", async () => {
+  const { refused, said, rights, check } = world();
+  await rights.start(never);
+  expect(check()).toMatchObject({ ok: true });
+  refused.add("secrets");
+  await rights.ask();
+  expect(check()).toMatchObject({
+    ok: true,
+    detail: expect.stringContaining("has no right to: get, list, watch secrets; get secrets in argosy-system"),
+  });
+  expect(said).toEqual(["Rights are missing: what needs them fails"]);
+});
+
+it("is ready while its API server does not answer, which proves nothing", async () => {
+  const { server, rights, check, refused } = world();
+  server.isAway = true;
+  await rights.start(never);
+  expect(check()).toMatchObject({ ok: true, detail: "not asked yet" });
+  server.isAway = false;
+  refused.add("events");
+  await rights.ask();
+  expect(check()).toMatchObject({ ok: false });
+});
+
+it("keeps as whom it acts as soon as it counts as alive", async () => {
+  const { clock, store, rights } = world();
+  await rights.start(never);
+  await store.members.heartbeat(ADA, ["workspace"], 600_000, never);
+  await clock.advance(1_000);
+  const account = { user: USER, groups: ["system:authenticated"] };
+  await vi.waitFor(async () => expect(await store.members.listLive(never)).toEqual([{ id: ADA, roles: ["workspace"], account }]));
+});
