@@ -95,3 +95,14 @@ it("keeps as whom it acts as soon as it counts as alive", async () => {
   const account = { user: USER, groups: ["system:authenticated"] };
   await vi.waitFor(async () => expect(await store.members.listLive(never)).toEqual([{ id: ADA, roles: ["workspace"], account }]));
 });
+
+it("asks again soon when the API server did not answer at the start", async () => {
+  const { clock, server, store, rights } = world();
+  await store.members.heartbeat(ADA, ["workspace"], 600_000, never);
+  server.isAway = true;
+  await rights.start(never);
+  server.isAway = false;
+  await clock.advance(1_000);
+  const account = { user: USER, groups: ["system:authenticated"] };
+  await vi.waitFor(async () => expect(await store.members.listLive(never)).toEqual([{ id: ADA, roles: ["workspace"], account }]));
+});

@@ -39,6 +39,7 @@ export function createOwnRights(deps: OwnRightsDeps) {
   let hadAll = false;
   let said = "";
   let detail = "not asked yet";
+  let isRecorded = false;
   let running: Promise<void> | undefined;
 
   const neededRights = async (signal: AbortSignal): Promise<readonly NeededRight[]> => {
@@ -60,14 +61,16 @@ export function createOwnRights(deps: OwnRightsDeps) {
     const limit = limitTime({ clock, doing: "asking for the rights of this process", timeoutMs: ANSWER_MS }, signal);
     try {
       const account = await readOwnAccount(client, limit.signal);
+      // First, for the doctor blames somebody else for what an unknown account may not do.
+      isRecorded = await members.recordAccount(memberId, account, limit.signal);
       note(account, await findOwnMissing(client, await neededRights(limit.signal), limit.signal));
-      // At the start the first sign of life may be under way.
-      if (!(await members.recordAccount(memberId, account, limit.signal))) clock.after(SOON_MS, () => void askNow());
     } catch (err) {
       if (!signal.aborted) log.debug({ err }, "Not knowing which rights this process has");
     } finally {
       limit.release();
     }
+    // At the start the first sign of life may be under way, and a busy API server may not answer in time.
+    if (!isRecorded && !signal.aborted) clock.after(SOON_MS, () => void askNow());
   };
   /** One at a time; whoever comes meanwhile waits for the same answer. */
   function askNow(): Promise<void> {
