@@ -4,11 +4,14 @@ import { argosyVersion } from "../config.ts";
 import { errorText } from "./error-text.ts";
 import { exitCodeOf } from "./exit-code.ts";
 import { createProgram } from "./program.ts";
-import { sentences } from "./table.ts";
+import { logLines, sentences } from "./table.ts";
 import { Interruption } from "./terminal.ts";
 
 /** What a person should know beside what was asked for. */
-const note = (text: string): void => void process.stderr.write(`${sentences(`argosy: ${text}`)}\n`);
+const note = (text: string): void => {
+  const shown = process.stderr.isTTY ? sentences : logLines;
+  process.stderr.write(`${shown(`argosy: ${text}`)}\n`);
+};
 
 const program = createProgram({
   env: process.env,

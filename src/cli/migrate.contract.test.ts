@@ -1,8 +1,9 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { migrate } from "../store/adapters/postgres/migrate.ts";
 import { migration, readMigrations } from "../store/adapters/postgres/migration-files.ts";
@@ -87,6 +88,13 @@ describe("argosy migrate", () => {
     ["nobody at the address", "postgres://u:p@127.0.0.1:1/x", "connecting to the database (connect ECONNREFUSED 127.0.0.1:1)"],
   ])("says in one sentence what is the matter: %s", async (_, url, sentence) => {
     expect(await runCommand(["migrate", "--database", url], {})).toEqual({ code: 1, out: "", err: sentence });
+  });
+
+  it("says it on one line where no terminal shows it, as in the status of a pod", async () => {
+    const asked = promisify(execFile)(process.execPath, ["src/cli/argosy.ts", "migrate", "--database", "mysql://x"]);
+    await expect(asked).rejects.toMatchObject({
+      ...{ code: 1, stderr: "argosy: database.url: reading the database's address. Give postgres://user:password@host:port/name.\n" },
+    });
   });
 
   it("ends with a user that is refused, and shows no password", async () => {

@@ -75,8 +75,10 @@ export function allowedDatabase({ database }: Config, url: string, file: string)
 
 /** Everything that is wrong with a configuration, as one error. */
 export function invalid(complaints: readonly ConfigComplaint[], file: string): InputError {
-  const lines = complaints.map(({ path, message, remedy }) => `\n  ${path}: ${message}. ${remedy}`);
-  return new InputError(`${complaints.length} things are wrong:${lines.join("")}`, {
+  const lines = complaints.map(({ path, message, remedy }) => `${path}: ${message}. ${remedy}`);
+  const [only] = lines;
+  const all = lines.length === 1 && only !== undefined ? only : `${lines.length} things are wrong:\n  ${lines.join("\n  ")}`;
+  return new InputError(all, {
     code: "config.invalid",
     path: file,
     remedy: "docs/configuration.md lists every field",

@@ -148,6 +148,11 @@ export function sentences(text: string): string {
   return lines.map((line, index) => (isPointer(line) || isPointer(lines[index + 1]) ? line : paragraph(line))).join("\n");
 }
 
+/** The same for a log, or the status of a pod, which is searched by lines: each stays one. */
+export function logLines(text: string): string {
+  return text.split("\n").map(cellText).join("\n");
+}
+
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0);
 }

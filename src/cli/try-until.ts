@@ -1,9 +1,14 @@
 import type { Clock } from "../domain/clock.ts";
-import { UnavailableError } from "../domain/errors.ts";
+import { RefusedError, UnavailableError } from "../domain/errors.ts";
 import { sleep } from "../runtime/clock.ts";
 import { secondsOf } from "./duration.ts";
 import { errorText } from "./error-text.ts";
 import type { Terminal } from "./terminal.ts";
+
+/** Whether it may be otherwise a little later. A certificate that was made anew is served a minute or two after the authority is there. */
+function isPassing(error: unknown): boolean {
+  return error instanceof UnavailableError || (error instanceof RefusedError && error.code === "cli.untrusted");
+}
 
 /** Between two tries, in ms. */
 const PAUSE_MS = 2_000;
@@ -26,7 +31,7 @@ export async function tryUntil<T>(
     const seen = await attempt().then(
       (value) => ({ value }),
       (error: unknown) => {
-        if (isLast || !(error instanceof UnavailableError)) throw error;
+        if (isLast || !isPassing(error)) throw error;
         return { why: errorText(error) };
       },
     );
