@@ -35,7 +35,8 @@ function kept(object: InstallObject): InstallObject {
 function madeOnce(object: InstallObject): InstallObject {
   return {
     ...object,
-    metadata: { ...object.metadata, annotations: { "helm.sh/hook": "pre-install,pre-upgrade", "helm.sh/hook-weight": "-20" } },
+    // After the pod that migrates, whose weight is less: a database that cannot be used leaves nothing.
+    metadata: { ...object.metadata, annotations: { "helm.sh/hook": "pre-install,pre-upgrade", "helm.sh/hook-weight": "5" } },
   } as InstallObject;
 }
 

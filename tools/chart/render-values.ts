@@ -12,13 +12,22 @@ const ELSEWHERE = /^(config|fleet)\./;
 
 /** The JSON schema that Helm holds values against: draft 7, strict, with the form of the fleet document in the place of `fleet`. */
 function valuesJsonSchema(): Schema {
-  const schema = z.toJSONSchema(valuesSchema, { io: "input", target: "draft-7" }) as Schema;
+  // Helm fills in defaults before it checks: a value with a default that is missing was taken away with `null`.
+  const schema = z.toJSONSchema(valuesSchema, { io: "output", target: "draft-7" }) as Schema;
   const { $schema: _draft, ...fleet } = FLEET;
   const properties = { ...schema.properties };
+  // It has no defaults for what is inside a section that need not be there.
+  const typed = (z.toJSONSchema(valuesSchema, { io: "input", target: "draft-7" }) as Schema).properties ?? {};
+  properties["config"] = typed["config"] as Schema;
+  properties["database"] = withProperty(properties["database"], "certificateAuthority", typed["database"]?.properties);
   properties["fleet"] = { ...fleet, description: properties["fleet"]?.description } as Schema;
   // Helm adds it where the chart is part of another one.
   properties["global"] = { type: "object", description: "Values of a chart that this one is part of; nothing of them is read." };
   return { ...schema, title: "Values of Argosy's chart", properties };
+}
+
+function withProperty(section: JsonSchema | undefined, name: string, from: JsonSchema["properties"]): Schema {
+  return { ...section, properties: { ...section?.properties, [name]: from?.[name] } } as Schema;
 }
 
 export function renderValuesSchema(): string {
@@ -48,11 +57,17 @@ function renderValue(
   { isRequired, indent }: { readonly isRequired: boolean; readonly indent: string },
 ): string {
   const isThere = isRequired || schema.default !== undefined;
-  const inside = Object.values(schema.properties ?? {});
-  if (isThere && inside.some((child) => child.default !== undefined))
+  if (isThere && hasDefaultInside(schema))
     return `${indent}${name}:\n${renderSection(schema.properties ?? {}, schema.required ?? [], `${indent}  `)}`;
   if (schema.default !== undefined) return indented({ [name]: schema.default }, indent);
   return `${indent}# ${name}: ${isRequired ? "required" : "not set"}\n`;
+}
+
+/** Whether any field of a section is written with a value. */
+function hasDefaultInside({ properties = {}, required = [] }: JsonSchema): boolean {
+  return Object.entries(properties).some(
+    ([name, child]) => child.default !== undefined || (required.includes(name) && hasDefaultInside(child)),
+  );
 }
 
 function indented(value: unknown, indent: string): string {

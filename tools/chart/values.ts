@@ -73,7 +73,8 @@ export const valuesSchema = z.strictObject({
     .strictObject({
       repository: z
         .string()
-        .regex(/^[a-z0-9]([-a-z0-9._/:]{0,253}[a-z0-9])?$/)
+        .max(255)
+        .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?(:[0-9]{1,5})?(\/[a-z0-9]([-a-z0-9._]*[a-z0-9])?)+$|^[a-z0-9]([-a-z0-9._]*[a-z0-9])?$/)
         .meta({ title: "an image without tag" })
         .describe("Where Argosy's image was pushed to. `npm run release` makes the image (docs/release.md)."),
       tag: z
@@ -81,7 +82,7 @@ export const valuesSchema = z.strictObject({
         .regex(/^([A-Za-z0-9_][-A-Za-z0-9._]{0,127})?$/)
         .default("")
         .meta({ title: "a tag" })
-        .describe("Tag of the image. Empty: the version of the chart."),
+        .describe("Tag of the image. Empty: the version of Argosy that the chart is for (appVersion)."),
       digest: z
         .string()
         .regex(/^(sha256:[0-9a-f]{64})?$/)
@@ -127,13 +128,21 @@ export const valuesSchema = z.strictObject({
         .boolean()
         .default(true)
         .describe("Whether a connection string is refused that does not verify the server's certificate and name (sslmode=verify-full)."),
+      waitSeconds: z
+        .int()
+        .min(0)
+        .max(3600)
+        .default(120)
+        .describe(
+          "How long an installation or an upgrade waits for a database that does not answer or refuses the user, in seconds, before it fails. Helm itself waits five minutes (`--timeout`).",
+        ),
       migrationSeconds: z
         .int()
         .min(60)
         .max(86_400)
         .default(600)
         .describe(
-          "How long the Job that brings the schema up to date may take, in seconds. It runs before anything is installed or changed.",
+          "How long the pod that brings the schema up to date may take, in seconds. It runs before anything is installed or changed. At least 30 more than `waitSeconds`; give helm as much (`--timeout`).",
         ),
     })
     .prefault({})
@@ -158,12 +167,12 @@ export const valuesSchema = z.strictObject({
         .min(1)
         .max(2_147_483_647)
         .default(999)
-        .describe("Number of the user that it runs as. The image has to know a name for it."),
-      storage: quantity.default("10Gi").describe("Size of its volume."),
+        .describe("Number of the user that it runs as. The image has to know a name for it. Fixed at the first installation."),
+      storage: quantity.default("10Gi").describe("Size of its volume. Fixed at the first installation."),
       storageClass: z
         .union([objectName, z.literal("")])
         .default("")
-        .describe("StorageClass of its volume. Empty: the cluster's default."),
+        .describe("StorageClass of its volume. Empty: the cluster's default. Fixed at the first installation."),
       resources: resources
         .default({ requests: { cpu: "100m", memory: "256Mi" }, limits: { memory: "1Gi" } })
         .describe("Resources of its container."),
@@ -176,7 +185,7 @@ export const valuesSchema = z.strictObject({
         .union([objectName, z.literal("")])
         .default("")
         .describe(
-          "Secret with the keys that wrap users' credentials, each 32 bytes in base64. Empty: the Secret argosy-encryption is made with one key at the first install and stays after an uninstall. Back it up: without it the credentials in the database are lost. Give one where manifests are rendered without a cluster (helm template, GitOps).",
+          "Secret with the keys that wrap users' credentials, each 32 bytes in base64. Empty: the Secret argosy-encryption is made with one key at the first install and stays after an uninstall. Back it up: without it the credentials in the database are lost.",
         ),
       keys: z
         .array(
@@ -218,16 +227,37 @@ export const valuesSchema = z.strictObject({
     .describe("TLS of the REST API."),
   service: z
     .strictObject({
-      type: z.enum(["ClusterIP", "NodePort", "LoadBalancer"]).default("ClusterIP").describe("Type of the REST API's Service."),
+      type: z
+        .enum(["ClusterIP", "NodePort", "LoadBalancer"])
+        .default("ClusterIP")
+        .describe("Type of the REST API's Service. Name who comes from outside of the cluster in `networkPolicies.apiFrom`."),
       port: port.default(8080).describe("Its port."),
       annotations: labels.default({}).describe("Its annotations."),
     })
     .prefault({})
     .describe("The Service argosy-api, at which REST is reached."),
+  withoutCluster: z
+    .enum(["refuse", "allow"])
+    .default("refuse")
+    .describe(
+      "What becomes of keys and passwords that the chart would make, where manifests are rendered without a cluster (helm template, GitOps). refuse: an error, because they would be made anew each time, and what the one before wrapped is lost. allow: they are made, to see the manifests.",
+    ),
   listenAddress: z
     .enum(["::", "0.0.0.0"])
     .default("::")
     .describe("Address that processes listen on: all, of IPv4 and IPv6. 0.0.0.0 where nodes were started without IPv6."),
+  platformChoosesUser: z
+    .boolean()
+    .default(false)
+    .describe(
+      "true: pods name no user, and the platform gives them one, as OpenShift does. The evaluation database needs an image that runs as any user then.",
+    ),
+  deployerRole: z
+    .enum(["make", "leave"])
+    .default("make")
+    .describe(
+      "Whether the ClusterRole argosy-deployer is made where it is not there. Argosy keeps its rules in step with the kinds that the cluster serves. leave: somebody made it by hand, once; for GitOps, which would put it back at each sync.",
+    ),
   hostsInstances: z
     .boolean()
     .default(true)
@@ -271,11 +301,14 @@ export const valuesSchema = z.strictObject({
         .describe("Whether NetworkPolicies allow the flows of docs/install.md and no others, to and from every pod of the release."),
       apiFrom: peers
         .default([{ podSelector: {} }])
-        .describe("Who reaches the REST API. By default pods of the release namespace; `kubectl port-forward` works whatever it says."),
+        .describe(
+          "Who reaches the REST API besides the chart's own Job and test. By default pods of the release namespace; `kubectl port-forward` works whatever it says.",
+        ),
       monitoringFrom: peers
         .default([{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } } }])
         .describe("Who reads /metrics of every process."),
       nameServers: peers
+        .min(1)
         .default([
           { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "kube-system" } } },
           { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "openshift-dns" } } },
@@ -305,8 +338,10 @@ export const valuesSchema = z.strictObject({
         .strictObject({
           cidrs: cidrs.default(["0.0.0.0/0", "::/0"]).describe("Addresses of users' repositories and clusters."),
           except: cidrs
-            .default(["169.254.0.0/16", "fe80::/10"])
-            .describe("Addresses among them that nobody reaches, such as the metadata services of clouds."),
+            .default(["169.254.0.0/16", "100.100.100.200/32", "fe80::/10", "fd00:ec2::254/128", "fd20:ce::254/128"])
+            .describe(
+              "Addresses among 0.0.0.0/0 and ::/0 that nobody reaches; by default the metadata services of clouds. With other `cidrs` it is not used.",
+            ),
           ports: z.array(port).min(1).max(100).default([22, 80, 443, 6443]).describe("Their ports."),
         })
         .prefault({})
@@ -353,6 +388,19 @@ export const valuesSchema = z.strictObject({
     })
     .prefault({})
     .describe("What Prometheus and Grafana read."),
+  test: z
+    .strictObject({
+      waitSeconds: z
+        .int()
+        .min(0)
+        .max(3600)
+        .default(240)
+        .describe(
+          "How long it waits until every check passes, in seconds: instances take some time to start. Helm itself waits five minutes (`--timeout`).",
+        ),
+    })
+    .prefault({})
+    .describe("What `helm test` does."),
   admissionPolicy: z
     .strictObject({
       enabled: z

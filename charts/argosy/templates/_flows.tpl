@@ -53,13 +53,15 @@
 {{/* What users name. */}}
 {{- define "argosy.egressOutside" -}}
 {{- $outside := .Values.networkPolicies.outside -}}
+{{- if $outside.cidrs -}}
 - to:
     {{- range $cidr := $outside.cidrs }}
     - ipBlock:
         cidr: {{ $cidr | quote }}
         {{- $except := list }}
         {{- range $outside.except }}
-        {{- if eq (contains ":" .) (contains ":" $cidr) }}
+        {{- /* Kubernetes refuses an exception that is not inside of its range. */}}
+        {{- if and (has $cidr (list "0.0.0.0/0" "::/0")) (eq (contains ":" .) (contains ":" $cidr)) }}
         {{- $except = append $except . }}
         {{- end }}
         {{- end }}
@@ -72,6 +74,7 @@
     {{- range $outside.ports }}
     - { protocol: TCP, port: {{ . }} }
     {{- end }}
+{{- end -}}
 {{- end -}}
 
 {{- define "argosy.egressToApi" -}}

@@ -84,9 +84,11 @@ requireVerifiedTls: {{ and .Values.database.requireVerifiedTls (not .Values.post
 
 {{- define "argosy.podSecurity" -}}
 runAsNonRoot: true
+{{- if not .Values.platformChoosesUser }}
 runAsUser: 65532
 runAsGroup: 65532
 fsGroup: 65532
+{{- end }}
 seccompProfile:
   type: RuntimeDefault
 {{- end -}}
@@ -194,4 +196,12 @@ provisioner: { requests: { cpu: 50m, memory: 128Mi }, limits: { memory: 1Gi } }
 health: { requests: { cpu: 50m, memory: 128Mi }, limits: { memory: 1Gi } }
 api: { requests: { cpu: 50m, memory: 128Mi }, limits: { memory: 1Gi } }
 all: { requests: { cpu: 200m, memory: 384Mi }, limits: { memory: 3Gi } }
+{{- end -}}
+
+{{/* An amount of memory as Kubernetes writes it, in bytes. */}}
+{{- define "argosy.bytes" -}}
+{{- $units := dict "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "Ki" 1024.0 "Mi" 1048576.0 "Gi" 1073741824.0 "Ti" 1099511627776.0 "Pi" 1125899906842624.0 -}}
+{{- $text := toString . -}}
+{{- $number := regexFind "^[0-9.]+" $text -}}
+{{- mulf (float64 $number) (get $units (trimPrefix $number $text) | default 1.0) | int64 -}}
 {{- end -}}

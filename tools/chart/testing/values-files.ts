@@ -1,11 +1,12 @@
 type Values = Readonly<Record<string, unknown>>;
 
 const image = { repository: "registry.example/argosy" };
-export const EVALUATION: Values = { image, postgresql: { evaluation: true } };
+export const EVALUATION: Values = { image, postgresql: { evaluation: true }, withoutCluster: "allow" };
 export const OWN_DATABASE: Values = {
   image,
   database: { existingSecret: "argosy-database" },
   encryption: { existingSecret: "argosy-keys" },
+  withoutCluster: "allow",
 };
 
 const fleet = {
@@ -33,8 +34,12 @@ const bad = (path: string, values: Values): { readonly values: Values; readonly 
 
 /** Values that the schema refuses, with the path that its error has to name. */
 export const BAD_VALUES: Readonly<Record<string, { readonly values: Values; readonly path: string }>> = {
-  "no image": { path: "/image", values: { image: {}, postgresql: { evaluation: true } } },
+  "no image": { path: "/image", values: { ...EVALUATION, image: {} } },
   "an image with a tag in its name": bad("/image/repository", { image: { repository: "Registry.example/argosy" } }),
+  "an image with its tag": bad("/image/repository", { image: { repository: "registry.example/argosy:0.1.0" } }),
+  "a default that is taken away": bad("", { service: null }),
+  "a field's default that is taken away": bad("/networkPolicies/database", { networkPolicies: { database: { cidrs: null } } }),
+  "no name servers": bad("/networkPolicies/nameServers", { networkPolicies: { nameServers: [] } }),
   "a digest that is none": bad("/image/digest", { image: { ...image, digest: "sha256:abc" } }),
   "a pull policy that is none": bad("/image/pullPolicy", { image: { ...image, pullPolicy: "Sometimes" } }),
   "a pull secret without a name": bad("/image/pullSecrets/0", { image: { ...image, pullSecrets: ["Upper"] } }),
@@ -100,6 +105,29 @@ export const BAD_VALUES: Readonly<Record<string, { readonly values: Values; read
 /** Values that are right one by one and wrong together, with what is said of them. */
 export const WRONG_TOGETHER: Readonly<Record<string, { readonly values: Values; readonly says: string }>> = {
   "no database": { values: { image }, says: "database.existingSecret is missing" },
+  "keys that would be made anew at each rendering": {
+    values: { ...OWN_DATABASE, encryption: {}, withoutCluster: "refuse" },
+    says: "manifests are rendered without a cluster, and the chart would make a key or a password anew each time",
+  },
+  "a role that would be put back at each rendering": {
+    values: { ...OWN_DATABASE, tls: { existingSecret: "c" }, withoutCluster: "refuse" },
+    says: "set deployerRole=leave",
+  },
+  "a Deployment that the layout does not have": {
+    values: { ...OWN_DATABASE, workloads: { all: { replicas: 7 } } },
+    says: "workloads.all: the layout account-per-role has no such Deployment",
+  },
+  "a label that selects pods": {
+    values: { ...OWN_DATABASE, podLabels: { "app.kubernetes.io/component": "x" } },
+    says: "podLabels: app.kubernetes.io/component is a label of the chart's own",
+  },
+  "one release of Argo CD twice": {
+    values: {
+      ...OWN_DATABASE,
+      argoCdDefinitions: ["a", "b"].map((configMap) => ({ configMap, version: "3.5.7" })),
+    },
+    says: "argoCdDefinitions names the release 3.5.7 twice",
+  },
   "two databases": { values: { ...EVALUATION, database: { existingSecret: "a" } }, says: "give one of them" },
   "keys of no Secret": {
     values: { ...EVALUATION, encryption: { keys: [{ id: "a", key: "a" }] } },
@@ -125,6 +153,10 @@ export const WRONG_TOGETHER: Readonly<Record<string, { readonly values: Values; 
   "a delay that leaves no time to stop": {
     values: { ...EVALUATION, config: { shutdown: { graceMs: 6000, delayMs: 5000 } } },
     says: "give at least 5000 less than config.shutdown.graceMs, which is 6000",
+  },
+  "a wait that leaves no time for the schema": {
+    values: { ...OWN_DATABASE, database: { existingSecret: "a", waitSeconds: 100, migrationSeconds: 120 } },
+    says: "give at least 30 less than database.migrationSeconds, which is 120",
   },
   "an instance here and no rights for it": {
     values: { ...EVALUATION, hostsInstances: false, fleet },
