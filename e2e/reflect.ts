@@ -14,7 +14,7 @@ export interface Reflected<T> {
 
 /** Resolves once `onChange` has got the present states. Without a namespace: of all namespaces. */
 export async function reflect<T extends KubeObject>(
-  { kube, signal }: World,
+  { kube, signal }: Pick<World, "kube" | "signal">,
   { type, namespace }: { readonly type: ResourceType; readonly namespace?: string },
   onChange: (change: ReflectorChange<T>) => void,
 ): Promise<Reflected<T>> {

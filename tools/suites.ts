@@ -14,7 +14,7 @@ export interface Suite {
   readonly isAlone: boolean;
   /** How many of its files are run at once for each core; more than one where they wait for others much of the time. */
   readonly filesPerCore: number;
-  /** It needs processors and nothing else, and is as right when it gets few of them: it runs beside whatever comes after it. */
+  /** It is as right when it gets few processors, and shares nothing with others: it runs beside whatever comes after it. */
   readonly isBackground?: boolean;
   readonly globalSetup?: string;
   /** Its files keep nothing in their process that another would see, and are run one after the other in the same workers. */
@@ -23,7 +23,9 @@ export interface Suite {
   readonly setupFiles?: readonly string[];
 }
 
-const SPECIAL = ["contract", "fault", "e2e"];
+/** In long runs others measure, and nothing runs beside them. */
+const IS_SHORT = process.env["ARGOSY_LONG"] === undefined;
+const SPECIAL = ["contract", "fault", "e2e", "chart"];
 const CORE_SETUP = "tools/core-setup.ts";
 const E2E_SETUP = "e2e/setup.ts";
 const CONTRACT_SETUP = "hack/dev-cluster/testing/contract-setup.ts";
@@ -55,8 +57,17 @@ export const SUITES: readonly Suite[] = [
     timeoutMs: 40 * MINUTE_MS,
     isAlone: false,
     filesPerCore: 1,
-    // In long runs others measure.
-    isBackground: process.env["ARGOSY_LONG"] === undefined,
+    isBackground: IS_SHORT,
+  },
+  // Stories of somebody who installs Argosy on a cluster with real nodes. They need nothing of the harness, and wait most of the time.
+  {
+    name: "chart",
+    include: ["e2e/chart/**/*.chart.test.ts"],
+    exclude: [],
+    timeoutMs: 20 * MINUTE_MS,
+    isAlone: true,
+    filesPerCore: 1,
+    isBackground: IS_SHORT,
   },
   {
     name: "e2e",

@@ -35,7 +35,7 @@ async function main(args: readonly string[]): Promise<void> {
 }
 
 /** Suites whose tests may run what has to be built; in the others no program is started that listens. */
-const MAY_NEED_PARTS: readonly string[] = ["contract", "fault", "e2e"];
+const MAY_NEED_PARTS: readonly string[] = ["contract", "fault", "e2e", "chart"];
 
 /** Puts the building of what the chosen tests run in front of the first suite that runs any of it. */
 function withParts(stages: readonly Stage[], filters: readonly string[]): readonly Stage[] {

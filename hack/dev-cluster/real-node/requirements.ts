@@ -17,6 +17,8 @@ const PROGRAMS: readonly { readonly program: string; readonly debian: string }[]
   { program: "sysctl", debian: "procps" },
   { program: "debootstrap", debian: "debootstrap" },
   { program: "/usr/lib/cni/ptp", debian: "containernetworking-plugins" },
+  // Builds Argosy's own image, which pods of the chart's tests run.
+  { program: "buildah", debian: "buildah" },
 ];
 
 /** Where programs of administrators are, also for a user whose PATH leaves them out. */

@@ -1,0 +1,67 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import type { Pod } from "./pods.ts";
+import { mustRun } from "./run-program.ts";
+
+/** Takes memory until it is killed, or for good where nothing kills it: 64 MiB each twentieth of a second, touched so that it counts. */
+const HOG = "const kept = []; setInterval(() => kept.push(Buffer.alloc(64 * 1024 * 1024, 1)), 50);";
+
+/**
+ * Brings the container of a program to the end of its memory, so that the kernel kills that program there: a second process takes memory in its
+ * control group, and the program is made the first to be killed. Resolves when it has ended.
+ */
+export async function exhaustMemory(pod: Pod, program: string): Promise<void> {
+  const pid = processOf(pod, program);
+  writeFileSync(`/proc/${pid}/oom_score_adj`, "1000");
+  const hog = spawn(process.execPath, ["-e", HOG], { stdio: "ignore" });
+  const ended = once(hog, "exit");
+  try {
+    writeFileSync(join("/sys/fs/cgroup/memory", memoryGroupOf(pid), "cgroup.procs"), String(hog.pid));
+    while (existsSync(`/proc/${pid}`)) await new Promise((resolve) => setTimeout(resolve, 50));
+  } finally {
+    hog.kill("SIGKILL");
+    await ended;
+  }
+}
+
+/** The process of a pod's container whose command line names the program. */
+function processOf(pod: Pod, program: string): number {
+  for (const name of readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
+    if (read(`/proc/${name}/cgroup`).includes(pod.metadata.uid ?? "no uid") && read(`/proc/${name}/cmdline`).includes(program))
+      return Number(name);
+  }
+  throw new Error(`${pod.metadata.name} runs no ${program} on this machine`);
+}
+
+function memoryGroupOf(pid: number): string {
+  const line = read(`/proc/${pid}/cgroup`)
+    .split("\n")
+    .find((each) => each.split(":")[1] === "memory");
+  return line?.split(":")[2] ?? "";
+}
+
+/** A process that has ended meanwhile has no file. */
+function read(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+/** Fills the volume of a pod beyond its limit, as a process does that writes without end: the kubelet evicts the pod. */
+export async function fillVolume(pod: Pod, volume: string, signal: AbortSignal): Promise<void> {
+  const found = await mustRun(
+    "find",
+    ["/tmp", "-maxdepth", "10", "-type", "d", "-path", `*/pods/${pod.metadata.uid}/volumes/*/${volume}`],
+    {
+      signal,
+    },
+  );
+  const folder = found.trim().split("\n")[0] ?? "";
+  if (folder === "") throw new Error(`${pod.metadata.name} has no volume ${volume} on this machine`);
+  await mustRun("dd", ["if=/dev/zero", `of=${join(folder, "full")}`, "bs=1M", "count=1200", "status=none"], { signal });
+}

@@ -1,0 +1,47 @@
+import type { KubeObject, ResourceType } from "../../src/runtime/kube/resource.ts";
+import type { ChartCluster } from "./chart-cluster.ts";
+import { mustRun } from "./run-program.ts";
+
+export interface Pod extends KubeObject {
+  readonly spec?: { readonly nodeName?: string };
+  readonly status?: {
+    readonly phase?: string;
+    readonly podIP?: string;
+    /** Address of its node. */
+    readonly hostIP?: string;
+    readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+    readonly containerStatuses?: readonly {
+      readonly restartCount: number;
+      readonly lastState?: { readonly terminated?: { readonly reason?: string } };
+    }[];
+  };
+}
+
+export const POD: ResourceType = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
+
+/** Pods of a namespace with these labels that are not being deleted, by name. */
+export async function podsOf(
+  { api }: ChartCluster,
+  { namespace, labels = "" }: { readonly namespace: string; readonly labels?: string },
+  signal: AbortSignal,
+): Promise<readonly Pod[]> {
+  const { items } = await api.client.listPage<Pod>(POD, { namespace, ...(labels === "" ? {} : { labelSelector: labels }) }, signal);
+  return items
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+}
+
+export function isReady({ status }: Pod): boolean {
+  return status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true;
+}
+
+/** The network namespace of the pod with this address, whichever node it is on. */
+export async function networkOf(address: string, signal: AbortSignal): Promise<string> {
+  const listed = await mustRun("ip", ["netns", "list"], { signal });
+  for (const name of listed.split("\n").map((line) => line.split(" ")[0] ?? "")) {
+    if (!name.startsWith("cni-")) continue;
+    const shown = await mustRun("nsenter", [`--net=/run/netns/${name}`, "ip", "-4", "-o", "address", "show", "eth0"], { signal });
+    if (shown.includes(` ${address}/`)) return name;
+  }
+  throw new Error(`no pod has the address ${address}`);
+}
