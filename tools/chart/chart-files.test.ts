@@ -27,6 +27,14 @@ describe("the chart's generated files", () => {
     for (const [path, text] of Object.entries(wanted)) expect(readFileSync(join(CHART, path), "utf8"), path).toBe(text);
   });
 
+  it("say of every value what it means", () => {
+    const rows = renderChartReadme()
+      .split("\n")
+      .filter((line) => line.startsWith("| `"));
+    expect(rows.length).toBeGreaterThan(60);
+    expect(rows.filter((row) => row.endsWith("|  |"))).toEqual([]);
+  });
+
   it("are all there is below files/", () => {
     const there = readdirSync(join(CHART, "files"), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())

@@ -9,6 +9,9 @@ type Schema = JsonSchema & { readonly [keyword: string]: unknown };
 const LINE = 120;
 /** Rows of the reference that other pages have. */
 const ELSEWHERE = /^(config|fleet)\./;
+/** One row stands for the same field of every Deployment. */
+const WORKLOADS = /^workloads\.(?!workspace\b)/;
+const ANY_WORKLOAD = "workloads.<role>";
 
 /** The JSON schema that Helm holds values against: draft 7, strict, with the form of the fleet document in the place of `fleet`. */
 function valuesJsonSchema(): Schema {
@@ -90,7 +93,9 @@ function commentOf(text: string, indent: string): string {
 export function renderChartReadme(): string {
   const { global: _global, ...properties } = valuesJsonSchema().properties ?? {};
   const fields = listFields({ ...valuesJsonSchema(), properties });
-  const rows = fields.filter(({ path }) => !ELSEWHERE.test(path));
+  const rows = fields
+    .filter(({ path }) => !ELSEWHERE.test(path) && !WORKLOADS.test(path))
+    .map((field) => ({ ...field, path: field.path.replace("workloads.workspace", ANY_WORKLOAD) }));
   // One row stands for the fields that other pages have.
   const shown = rows.map((field) => (["config", "fleet"].includes(field.path) ? { ...field, children: [] } : field));
   return `# Argosy's Helm chart

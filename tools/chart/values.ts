@@ -33,14 +33,13 @@ const peers = z.array(kubernetes).meta({ title: "a list of NetworkPolicyPeers" }
 const cidrs = z.array(cidr).max(1000);
 const replicas = z.int().min(1).max(50);
 
+const amounts = (what: string) =>
+  z.strictObject({
+    cpu: quantity.optional().describe(`CPU that ${what}.`),
+    memory: quantity.optional().describe(`Memory that ${what}.`),
+  });
 const resources = z
-  .strictObject({
-    requests: z
-      .strictObject({ cpu: quantity.optional(), memory: quantity.optional() })
-      .optional()
-      .describe("What a node keeps free for it."),
-    limits: z.strictObject({ cpu: quantity.optional(), memory: quantity.optional() }).optional().describe("What it may take."),
-  })
+  .strictObject({ requests: amounts("a node keeps free for it").optional(), limits: amounts("it may take at most").optional() })
   .meta({ title: "resources of a container" });
 
 const workload = z.strictObject({
