@@ -201,7 +201,12 @@ describe.skipIf("skip" in found)("an installation by helm", () => {
     const uninstall = await cluster.helm(["uninstall", RELEASE, "--wait"]);
     expect(uninstall).toMatchObject({ code: 0, out: expect.stringContaining("These resources were kept due to the resource policy") });
     for (const kept of KEPT) expect(uninstall.out).toContain(kept);
-    expect(await cluster.kubectl(["get", "pods", "--namespace", SYSTEM_NAMESPACE, "-o", "name"])).toBe("pod/argosy-doctor\n");
+    // Helm waits for Deployments, and not for their pods, which answer what is under way first.
+    await until(
+      "no pod but that of the test",
+      () => cluster.kubectl(["get", "pods", "--namespace", SYSTEM_NAMESPACE, "-o", "name"]),
+      (names) => names.trim() === "pod/argosy-doctor",
+    );
     expect((await readDemo(cluster.api.client, signal)).filter(isDone)).toHaveLength(DEMO.length);
 
     await cluster.git.commit("sample", { "settings/config.yaml": configMapFile("settings", { colour: "blue" }) }, "without Argosy");

@@ -142,7 +142,11 @@ describe.skipIf(why !== undefined)("a release", () => {
       const [database] = await podsOfRole("postgresql");
       const node = database?.spec?.nodeName === "node-1" ? "node-2" : "node-1";
       const options = ["--ignore-daemonsets", "--delete-emptydir-data", "--force", "--timeout=6m"];
-      await cluster.kubectl(["drain", node, ...options]).finally(() => cluster.kubectl(["uncordon", node]));
+      try {
+        await cluster.kubectl(["drain", node, ...options]);
+      } finally {
+        await cluster.kubectl(["uncordon", node]);
+      }
       await allReady();
     });
   });
