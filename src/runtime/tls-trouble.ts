@@ -8,7 +8,8 @@ export interface TlsTrouble {
   readonly names: string;
 }
 
-const UNTRUSTED: ReadonlySet<string> = new Set([
+/** Codes of Node.js for a certificate that nobody who is trusted has signed. */
+export const UNTRUSTED_CODES: ReadonlySet<string> = new Set([
   "CERT_UNTRUSTED",
   "DEPTH_ZERO_SELF_SIGNED_CERT",
   "SELF_SIGNED_CERT_IN_CHAIN",
@@ -28,7 +29,7 @@ export function tlsTroubleOf(error: unknown): TlsTrouble | undefined {
 }
 
 function kindOf(code: string): TlsTrouble["kind"] | undefined {
-  if (UNTRUSTED.has(code)) return "untrusted";
+  if (UNTRUSTED_CODES.has(code)) return "untrusted";
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "other-name";
   if (code === "CERT_HAS_EXPIRED") return "expired";
   if (code === "CERT_NOT_YET_VALID") return "not-yet-valid";

@@ -1,4 +1,5 @@
 import { RefusedError } from "../../../../domain/errors.ts";
+import { UNTRUSTED_CODES } from "../../../../runtime/tls-trouble.ts";
 import type { ClusterProbe, ClusterProbeResult, ProbeTarget } from "../../port.ts";
 import { ANSWER_MS, codeOf, createReach, type Reached, type ReachOptions } from "./reached-cluster.ts";
 
@@ -35,15 +36,6 @@ function questionOf({ namespace }: ProbeTarget) {
     : ({ path: `/api/v1/namespaces/${namespace}`, query: {}, kind: "Namespace" } as const);
 }
 
-/** Codes of Node.js for a certificate that nobody we trust has signed. */
-const UNTRUSTED = new Set([
-  "CERT_UNTRUSTED",
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "UNABLE_TO_GET_ISSUER_CERT",
-  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-]);
 const WHY: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: "its certificate has expired",
   ECONNREFUSED: "connection refused",
@@ -58,7 +50,7 @@ const WHY: Readonly<Record<string, string>> = {
 function resultOf(error: unknown): ClusterProbeResult {
   if (error instanceof RefusedError) return { kind: error.context["status"] === 403 ? "forbidden" : "refused" };
   const code = codeOf(error);
-  if (UNTRUSTED.has(code)) return { kind: "untrusted" };
+  if (UNTRUSTED_CODES.has(code)) return { kind: "untrusted" };
   if (code === "kube.not-found" || code === "kube.unknown-path" || code === "kube.undecodable" || code === "kube.answer-too-long")
     return { kind: "refused" };
   return { kind: "unreachable", why: WHY[code] ?? "no answer" };
