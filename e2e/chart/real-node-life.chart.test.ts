@@ -177,9 +177,13 @@ describe.skipIf(why !== undefined)("a release", () => {
       await until(
         "its eviction",
         async () => cluster.api.client.get<Pod>(POD, { namespace: SYSTEM_NAMESPACE, name: victim.metadata.name }, signal),
-        (pod) => pod === undefined || pod.status?.phase === "Failed",
+        // It ends in order, so that it has succeeded in Kubernetes' words; or it is gone already.
+        (pod) => pod === undefined || ["Failed", "Succeeded"].includes(pod.status?.phase ?? ""),
         DEADLINE_MS,
       );
+      const of = `involvedObject.name=${victim.metadata.name},reason=Evicted`;
+      const message = ["-o", "jsonpath={.items[*].message}"];
+      say(await cluster.kubectl(["get", "events", "--namespace", SYSTEM_NAMESPACE, "--field-selector", of, ...message]));
       await allReady();
     });
   });
