@@ -8,6 +8,7 @@ import { type DevApi, type DevCluster, startDevCluster } from "../../hack/dev-cl
 import { argoCdSetName, rendererSets } from "../../hack/dev-cluster/go-sets.ts";
 import { argoCdImage, type LocalImage, postgresImage, redisImage } from "../../hack/dev-cluster/real-node/images.ts";
 import { API_SERVICE, planCluster } from "../../hack/dev-cluster/real-node/network-plan.ts";
+import { run } from "../../hack/dev-cluster/real-node/run.ts";
 import { type GitServer, startGitServer } from "../../hack/git-server/git-server.ts";
 import { SYSTEM_NAMESPACE } from "../../src/domain/names.ts";
 import { type Ended, mustRun, runProgram } from "./run-program.ts";
@@ -68,7 +69,7 @@ export async function startChartCluster({ nodes, images }: ChartClusterOptions, 
 async function addressForGit({ hostForPods, kubernetes }: DevApi, signal: AbortSignal): Promise<string> {
   const address = hostForPods.replace(/\.1$/, ".2");
   const bridge = planCluster(Number(kubernetes.host.split(".")[2])).bridge;
-  await mustRun("ip", ["address", "replace", `${address}/32`, "dev", bridge], { signal });
+  await run("ip", ["address", "replace", `${address}/32`, "dev", bridge], signal);
   return address;
 }
 

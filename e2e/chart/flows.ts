@@ -1,6 +1,6 @@
 import process from "node:process";
-import { networkOf } from "./pods.ts";
-import { mustRun } from "./run-program.ts";
+import { run } from "../../hack/dev-cluster/real-node/run.ts";
+import { networkOf } from "../../hack/dev-cluster/testing/pod-network.ts";
 
 /** Somewhere that a pod may try to connect to. */
 export interface Target {
@@ -33,5 +33,5 @@ Promise.all(targets.map(attempt)).then((found) => console.log(JSON.stringify(fou
 export async function reachedFrom(address: string, targets: readonly Target[], signal: AbortSignal): Promise<readonly string[]> {
   const network = await networkOf(address, signal);
   const args = [`--net=/run/netns/${network}`, process.execPath, "-e", CONNECT, JSON.stringify(targets)];
-  return JSON.parse(await mustRun("nsenter", args, { signal })) as readonly string[];
+  return JSON.parse(await run("nsenter", args, signal)) as readonly string[];
 }

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
+import { run } from "../../hack/dev-cluster/real-node/run.ts";
 import type { Pod } from "./pods.ts";
-import { mustRun } from "./run-program.ts";
 
 /** Takes memory until it is killed, or for good where nothing kills it: 64 MiB each twentieth of a second, touched so that it counts. */
 const HOG = "const kept = []; setInterval(() => kept.push(Buffer.alloc(64 * 1024 * 1024, 1)), 50);";
@@ -54,14 +54,9 @@ function read(file: string): string {
 
 /** Fills the volume of a pod beyond its limit, as a process does that writes without end: the kubelet evicts the pod. */
 export async function fillVolume(pod: Pod, volume: string, signal: AbortSignal): Promise<void> {
-  const found = await mustRun(
-    "find",
-    ["/tmp", "-maxdepth", "10", "-type", "d", "-path", `*/pods/${pod.metadata.uid}/volumes/*/${volume}`],
-    {
-      signal,
-    },
-  );
+  const path = `*/pods/${pod.metadata.uid}/volumes/*/${volume}`;
+  const found = await run("find", ["/tmp", "-maxdepth", "10", "-type", "d", "-path", path], signal);
   const folder = found.trim().split("\n")[0] ?? "";
   if (folder === "") throw new Error(`${pod.metadata.name} has no volume ${volume} on this machine`);
-  await mustRun("dd", ["if=/dev/zero", `of=${join(folder, "full")}`, "bs=1M", "count=1200", "status=none"], { signal });
+  await run("dd", ["if=/dev/zero", `of=${join(folder, "full")}`, "bs=1M", "count=1200", "status=none"], signal);
 }

@@ -1,6 +1,5 @@
 import type { KubeObject, ResourceType } from "../../src/runtime/kube/resource.ts";
 import type { ChartCluster } from "./chart-cluster.ts";
-import { mustRun } from "./run-program.ts";
 
 export interface Pod extends KubeObject {
   readonly spec?: { readonly nodeName?: string };
@@ -33,15 +32,4 @@ export async function podsOf(
 
 export function isReady({ status }: Pod): boolean {
   return status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") === true;
-}
-
-/** The network namespace of the pod with this address, whichever node it is on. */
-export async function networkOf(address: string, signal: AbortSignal): Promise<string> {
-  const listed = await mustRun("ip", ["netns", "list"], { signal });
-  for (const name of listed.split("\n").map((line) => line.split(" ")[0] ?? "")) {
-    if (!name.startsWith("cni-")) continue;
-    const shown = await mustRun("nsenter", [`--net=/run/netns/${name}`, "ip", "-4", "-o", "address", "show", "eth0"], { signal });
-    if (shown.includes(` ${address}/`)) return name;
-  }
-  throw new Error(`no pod has the address ${address}`);
 }

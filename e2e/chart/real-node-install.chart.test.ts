@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { missingForRealNode } from "../../hack/dev-cluster/real-node/requirements.ts";
 import { applyDemo, DEMO, DEMO_FILES, isDone, readDemo } from "../../hack/fleet/demo.ts";
 import { SYSTEM_NAMESPACE } from "../../src/domain/names.ts";
+import { ROLES } from "../../src/domain/role.ts";
 import { configMapFile, IS_LONG, until } from "../world.ts";
 import { imageOfCheckout } from "./argosy-image.ts";
 import { CHART, type ChartCluster, hostOf, imageValues, RELEASE, startChartCluster } from "./chart-cluster.ts";
@@ -15,7 +16,6 @@ const missing = missingForRealNode();
 const found = missing === undefined ? await imageOfCheckout(signal) : { skip: `${missing.why}. ${missing.remedy}` };
 if ("skip" in found) process.stdout.write(`chart: tests on a real node are skipped: ${found.skip}\n`);
 
-const ROLES = ["workspace", "scheduler", "reconciler", "provisioner", "health", "api"];
 /** How long what is installed may take to be there, in ms. Far more than it takes. */
 const DEADLINE_MS = 6 * 60_000;
 /** After so long, in ms, what an installation takes is read: caches are filled then. Nothing is asserted of it. */

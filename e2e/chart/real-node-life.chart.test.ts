@@ -5,21 +5,21 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { missingForRealNode } from "../../hack/dev-cluster/real-node/requirements.ts";
+import { run } from "../../hack/dev-cluster/real-node/run.ts";
 import { SYSTEM_NAMESPACE } from "../../src/domain/names.ts";
+import { ROLES } from "../../src/domain/role.ts";
 import type { KubeObject } from "../../src/runtime/kube/resource.ts";
 import { IS_LONG, TYPES, until } from "../world.ts";
 import { type ArgosyImage, imageOf, imageOfCheckout } from "./argosy-image.ts";
 import { CHART, type ChartCluster, imageValues, RELEASE, startChartCluster } from "./chart-cluster.ts";
 import { exhaustMemory, fillVolume } from "./harm.ts";
 import { isReady, POD, type Pod, podsOf } from "./pods.ts";
-import { mustRun } from "./run-program.ts";
 import { beginStream, STREAM, type StreamSeen, type UserStream } from "./stream.ts";
 import { watchRest } from "./watch-rest.ts";
 
 /** The release before: the commit with which the chart came. Raise it with each release. */
 const PREVIOUS = "89d5b9865cedb7159f6561801fd29352c5d58c6c";
 const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
-const ROLES = ["workspace", "scheduler", "reconciler", "provisioner", "health", "api"];
 /** Deployments that are created a second. */
 const PER_SECOND = IS_LONG ? 5 : 2;
 /** In short runs two pods of each role are enough to see a hand-over. */
@@ -53,7 +53,7 @@ describe.skipIf(why !== undefined)("a release", () => {
     if (before === undefined || now === undefined) return;
     directory = mkdtempSync(join(tmpdir(), "argosy-previous-"));
     previousChart = join(directory, "charts", "argosy");
-    await mustRun("sh", ["-c", `git -C "$0" archive ${PREVIOUS} charts/argosy | tar -x -C "$1"`, PROJECT, directory], { signal });
+    await run("sh", ["-c", `git -C "$0" archive ${PREVIOUS} charts/argosy | tar -x -C "$1"`, PROJECT, directory], signal);
     cluster = await startChartCluster({ nodes: 2, images: [before, now] }, signal);
     values.before = cluster.valuesFile("before", { ...SMALL, image: imageValues(before) });
     values.now = cluster.valuesFile("now", { ...SMALL, image: imageValues(now) });

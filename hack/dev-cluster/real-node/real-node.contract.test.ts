@@ -15,6 +15,7 @@ import { systemRng } from "../../../src/runtime/rng.ts";
 import { noMetrics } from "../../../src/telemetry/metrics.ts";
 import { applyAll, typeOf } from "../apply.ts";
 import { podType } from "../process-node/pod.ts";
+import { listPodNetworks, networkOf } from "../testing/pod-network.ts";
 import { until } from "../testing/until.ts";
 import { PAUSE_IMAGE } from "./images.ts";
 import { networksOf } from "./network.ts";
@@ -89,23 +90,6 @@ const POLICY = {
   metadata: { name: "only-here", namespace: "kube-system" },
   spec: { podSelector: { matchLabels: { "k8s-app": "kube-dns" } }, policyTypes: ["Ingress"], ingress: [{ from: [{ podSelector: {} }] }] },
 };
-
-async function listPodNetworks(): Promise<readonly string[]> {
-  const { stdout } = await run("ip", ["netns", "list"]);
-  return stdout
-    .split("\n")
-    .filter((line) => line.startsWith("cni-"))
-    .map((line) => line.split(" ")[0] ?? "");
-}
-
-/** The network namespace of the pod with this address. */
-async function networkOf(address: string): Promise<string> {
-  for (const name of await listPodNetworks()) {
-    const { stdout } = await run("nsenter", [`--net=/run/netns/${name}`, "ip", "-4", "-o", "address", "show", "eth0"]);
-    if (stdout.includes(` ${address}/`)) return name;
-  }
-  throw new Error(`no pod has the address ${address}`);
-}
 
 describe.skipIf(missing !== undefined)("a real node", () => {
   const stateDir = mkdtempSync(join(tmpdir(), "real-"));
