@@ -53,15 +53,13 @@ function applyWhat(): InputError {
 }
 
 async function carryOut(plan: string, options: ApplyOptions, terminal: Terminal): Promise<void> {
-  const idle = options.dryRun
-    ? "--dry-run"
-    : options.prune
-      ? "--prune"
-      : options.wait !== undefined
-        ? "--wait"
-        : options.databaseToken === true
-          ? "--database-token"
-          : undefined;
+  const ofDocuments = [
+    ["--dry-run", options.dryRun],
+    ["--prune", options.prune],
+    ["--wait", options.wait !== undefined],
+    ["--database-token", options.databaseToken === true],
+  ] as const;
+  const [idle] = ofDocuments.find(([, isGiven]) => isGiven) ?? [];
   if (idle !== undefined)
     throw new InputError("says nothing about a plan", { code: "cli.option", path: idle, remedy: "`argosy explain plan/ID` shows it" });
   const { text, isDone } = await applyPlan(clientOf(options, terminal), plan, options.output);

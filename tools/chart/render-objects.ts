@@ -9,12 +9,19 @@ import { renderCrds } from "../../src/workspace/api/crd.ts";
 export type ChartFiles = Readonly<Record<string, string>>;
 
 /** Helm leaves these where they are when the release is uninstalled: what instances and users go on needing. */
-const KEEP = { "helm.sh/resource-policy": "keep" };
+const KEPT = { "helm.sh/resource-policy": "keep" };
+/**
+ * Helm makes these before an installation and knows no more of them: no upgrade and no rollback changes them. The template asks before whether
+ * they are there. After the pod that migrates, whose weight is less: a database that cannot be used leaves nothing.
+ */
+const MADE_ONCE = { "helm.sh/hook": "pre-install,pre-upgrade", "helm.sh/hook-weight": "5" };
 const HEAD = "# Generated from the program's own objects; `ARGOSY_WRITE_GOLDEN=1 npm test -- tools/chart` writes it anew.\n";
 
 /** The users' kinds, one file for each. */
 export function renderDefinitions(): ChartFiles {
-  return Object.fromEntries(renderCrds().map((crd) => [`files/definitions/${crd.metadata.name}.yaml`, renderObjects([kept(crd)])]));
+  return Object.fromEntries(
+    renderCrds().map((crd) => [`files/definitions/${crd.metadata.name}.yaml`, renderObjects(annotated([crd], KEPT))]),
+  );
 }
 
 /** Objects as one YAML stream. */
@@ -22,22 +29,12 @@ function renderObjects(objects: readonly InstallObject[]): string {
   return HEAD + objects.map((object) => stringify(object, { aliasDuplicateObjects: false, lineWidth: 0 })).join("---\n");
 }
 
-/** The same object, which stays when the release goes. */
-function kept(object: InstallObject): InstallObject {
-  const { annotations } = object.metadata as { readonly annotations?: Readonly<Record<string, string>> };
-  return { ...object, metadata: { ...object.metadata, annotations: { ...annotations, ...KEEP } } } as InstallObject;
-}
-
-/**
- * The same object as one that Helm makes before an installation and knows no more of: no upgrade and no rollback changes it. The template asks
- * before whether it is there.
- */
-function madeOnce(object: InstallObject): InstallObject {
-  return {
-    ...object,
-    // After the pod that migrates, whose weight is less: a database that cannot be used leaves nothing.
-    metadata: { ...object.metadata, annotations: { "helm.sh/hook": "pre-install,pre-upgrade", "helm.sh/hook-weight": "5" } },
-  } as InstallObject;
+/** The objects with what Helm is to know of them. */
+function annotated(objects: readonly InstallObject[], more: Readonly<Record<string, string>>): readonly InstallObject[] {
+  return objects.map((object) => {
+    const { annotations } = object.metadata as { readonly annotations?: Readonly<Record<string, string>> };
+    return { ...object, metadata: { ...object.metadata, annotations: { ...annotations, ...more } } } as InstallObject;
+  });
 }
 
 const LAYOUTS: readonly AccountLayout[] = ["account-per-role", "one-account"];
@@ -56,9 +53,14 @@ export function renderRights(): ChartFiles {
     ];
   });
   return {
-    "files/base.yaml": renderObjects(base.filter((object) => !isDeployer(object)).map(kept)),
+    "files/base.yaml": renderObjects(
+      annotated(
+        base.filter((object) => !isDeployer(object)),
+        KEPT,
+      ),
+    ),
     "files/admission-policies.yaml": renderObjects(renderPolicies()),
-    "files/deployer-role.yaml": renderObjects(base.filter(isDeployer).map(madeOnce)),
+    "files/deployer-role.yaml": renderObjects(annotated(base.filter(isDeployer), MADE_ONCE)),
     ...Object.fromEntries(accounts),
   };
 }
