@@ -1,0 +1,52 @@
+import type { WorkspaceId } from "../../../../domain/ids.ts";
+import type { RepositoryCredential } from "../../../../domain/repository-credential.ts";
+import type { RepositoryAccessStore, WorkspaceRepositories } from "../../../repository-access/port.ts";
+import type { Database, Statement } from "../database.ts";
+import { REPOSITORY_CREDENTIAL } from "../rows.ts";
+import { instant } from "../sql-values.ts";
+import { type AccessRow, accessJson, accessOf } from "./access-row.ts";
+import { recordAccess } from "./record-access.ts";
+
+const READ: Statement = {
+  name: "read_repositories_of_workspace",
+  text: `
+select w.id as "workspaceId", w.api_cluster as "apiCluster", w.namespace,
+       (select coalesce(json_agg(json_build_object('url', n.url, 'access', case when r.url is not null then ${accessJson("r")} end) order by n.url collate "C"), '[]'::json)
+          from (select distinct a.repo_url as url from application a where a.unit in (select id from placement_unit where workspace = w.id) and a.deleted_at is null) as n
+          left join repository_access r on r.workspace = w.id and r.url = n.url) as repositories,
+       (select coalesce(json_agg(${REPOSITORY_CREDENTIAL} order by r.id), '[]'::json) from repository_credential r where r.workspace = w.id) as credentials
+  from workspace w
+ where w.id = $1`,
+};
+
+const LIST_DUE: Statement = {
+  name: "list_repositories_due",
+  text: `
+select distinct a.workspace as id
+  from application a
+  join workspace w on w.id = a.workspace
+  left join repository_access r on r.workspace = a.workspace and r.url = a.repo_url
+ where w.api_cluster = $1 and w.state = 'active' and a.deleted_at is null
+   and (r.url is null or r.state <> 'proven' or r.refusals > 0 or r.probed_at is null or r.probed_at < $2)
+ order by 1`,
+};
+
+interface Row extends Pick<WorkspaceRepositories, "workspaceId" | "apiCluster" | "namespace"> {
+  readonly repositories: readonly { readonly url: string; readonly access: AccessRow | null }[];
+  readonly credentials: readonly RepositoryCredential[];
+}
+
+export function createRepositoryAccessStore(database: Database): RepositoryAccessStore {
+  return {
+    async readRepositories(workspaceId, signal) {
+      const [row] = await database.run<Row>(READ, [workspaceId], signal);
+      if (row === undefined) return undefined;
+      const repositories = row.repositories.map(({ url, access }) => ({ url, access: access === null ? undefined : accessOf(access) }));
+      return { ...row, repositories };
+    },
+    async listDue({ apiCluster, before }, signal) {
+      return (await database.run<{ readonly id: WorkspaceId }>(LIST_DUE, [apiCluster, instant(before)], signal)).map(({ id }) => id);
+    },
+    record: (record, signal) => recordAccess(database, record, signal),
+  };
+}

@@ -1,0 +1,37 @@
+import type { Millis } from "../../domain/clock.ts";
+import type { WorkspaceId } from "../../domain/ids.ts";
+import type { RepositoryAccess } from "../../domain/repository-access.ts";
+import type { RepositoryCredential } from "../../domain/repository-credential.ts";
+
+/** What the applications of a workspace read, and what they may read it with. */
+export interface WorkspaceRepositories {
+  readonly workspaceId: WorkspaceId;
+  readonly apiCluster: string;
+  readonly namespace: string;
+  /** Of every repository that an application names which is not being deleted, sorted by URL. `access` is absent where nothing is recorded. */
+  readonly repositories: readonly { readonly url: string; readonly access: RepositoryAccess | undefined }[];
+  /** All of the workspace, sorted by id. */
+  readonly credentials: readonly RepositoryCredential[];
+}
+
+export interface AccessRecord {
+  readonly workspaceId: WorkspaceId;
+  readonly url: string;
+  readonly access: Omit<RepositoryAccess, "ordinal">;
+}
+
+/** Written by the workspace controllers: whether a workspace was seen to be able to read what its applications name. */
+export interface RepositoryAccessStore {
+  readRepositories(workspaceId: WorkspaceId, signal: AbortSignal): Promise<WorkspaceRepositories | undefined>;
+  /**
+   * Workspaces of an API cluster, sorted, of which a repository was never probed, was last probed before `before`, or is not proven. Repositories
+   * that no application names any more are forgotten.
+   */
+  listDue(of: { readonly apiCluster: string; readonly before: Millis }, signal: AbortSignal): Promise<readonly WorkspaceId[]>;
+  /**
+   * Records what a probe has shown. The first proof of a place gives it its number among those that share a checkout; a workspace that is the first
+   * to write one repository in more ways than `SPELLINGS_AT_MOST` is refused with `too-many`. A change of state or number raises the units
+   * that have applications of the repository, and notifies `unit` and `application`; one of what the user reads notifies `status`.
+   */
+  record(record: AccessRecord, signal: AbortSignal): Promise<void>;
+}
