@@ -1,9 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { REFUSED_GROUPS } from "../domain/fleet.ts";
-import type { DiscoveredResource } from "./deployer-rules.ts";
-import { deployerRules, sameRules } from "./deployer-rules.ts";
-import { parseDiscovery, parseGroups, parseLegacyResources } from "./parse-discovery.ts";
-import { parseRole, parseRules, parseToken } from "./parse-rights.ts";
+import { type DiscoveredResource, parseDiscovery, parseGroups, parseLegacyResources } from "../domain/parse-discovery.ts";
+import { deployerRules, mayDeployInWorkspaces, sameRules } from "./deployer-rules.ts";
+import { parseRole, parseRules } from "./parse-rights.ts";
 
 const kind = (group: string, name: string, over: Partial<DiscoveredResource> = {}): DiscoveredResource => ({
   group,
@@ -12,8 +10,9 @@ const kind = (group: string, name: string, over: Partial<DiscoveredResource> = {
   verbs: ["create", "get", "list"],
   ...over,
 });
+const OPEN = { allowedGroups: ["*"], refusedGroups: [] };
 const rulesOf = (...resources: readonly DiscoveredResource[]) =>
-  deployerRules({ resources, silentGroups: [] }, { present: [], refusedGroups: [] });
+  deployerRules({ resources, silentGroups: [] }, { present: [], declared: OPEN });
 
 describe("the role that deployments are made under", () => {
   test("holds everything that can be created in a namespace, one sorted rule a group", () => {
@@ -61,7 +60,7 @@ describe("the role that deployments are made under", () => {
       { apiGroups: ["silent"], resources: ["*", "things"], verbs: ["*"] },
       { apiGroups: [], resources: [], verbs: [] },
     ];
-    const rules = deployerRules({ resources: [], silentGroups: ["silent", "*"] }, { present, refusedGroups: [] });
+    const rules = deployerRules({ resources: [], silentGroups: ["silent", "*"] }, { present, declared: OPEN });
     expect(JSON.stringify(rules)).not.toContain("*");
     expect(rules).toMatchObject([{ apiGroups: ["silent"], resources: ["things"] }]);
   });
@@ -75,7 +74,7 @@ describe("the role that deployments are made under", () => {
     ].map(({ group, name }) => ({ apiGroups: [group], resources: [name], verbs: [] }));
     const rules = deployerRules(
       { resources: [kind("metrics.example", "new")], silentGroups: ["metrics.example", "argoproj.io", ""] },
-      { present, refusedGroups: [] },
+      { present, declared: OPEN },
     );
     expect(rules).toMatchObject([{ apiGroups: ["metrics.example"], resources: ["new", "things"] }]);
   });
@@ -94,11 +93,58 @@ describe("the role that deployments are made under", () => {
     const others = [kind("apps", "deployments"), kind("notkyverno.io", "things"), kind("example.org", "kyverno.io")];
     const present = operators.map(({ group, name }) => ({ apiGroups: [group], resources: [name], verbs: [] }));
     const silentGroups = operators.map(({ group }) => group);
-    const rules = deployerRules({ resources: [...operators, ...others], silentGroups }, { present, refusedGroups: REFUSED_GROUPS });
+    const rules = deployerRules({ resources: [...operators, ...others], silentGroups }, { present, declared: { allowedGroups: ["*"] } });
     expect(rules.map(({ apiGroups }) => apiGroups[0])).toEqual(["apps", "example.org", "notkyverno.io"]);
-    const narrower = deployerRules({ resources: operators, silentGroups: [] }, { present: [], refusedGroups: ["tekton.dev"] });
+    const narrower = deployerRules(
+      { resources: operators, silentGroups: [] },
+      { present: [], declared: { allowedGroups: ["*"], refusedGroups: ["tekton.dev"] } },
+    );
     expect(narrower.map(({ apiGroups }) => apiGroups[0])).not.toContain("tekton.dev");
     expect(narrower).toHaveLength(operators.length - 1);
+  });
+
+  test("holds nothing of an operator that somebody installs, until its group is declared, by its exact name", () => {
+    const mayDeploy = (allowedGroups: readonly string[], ...[group, name]: [string, string]) =>
+      mayDeployInWorkspaces(kind(group, name), { allowedGroups });
+    expect(mayDeploy([], "example.org", "widgets")).toBe(false);
+    expect(mayDeploy(["example.org"], "example.org", "widgets")).toBe(true);
+    expect(mayDeploy(["example.org"], "deep.example.org", "widgets")).toBe(false);
+    expect(mayDeploy(["example.org/gadgets"], "example.org", "widgets")).toBe(false);
+    expect(mayDeploy(["example.org/gadgets"], "example.org", "gadgets")).toBe(true);
+    expect(mayDeploy(["example.org/gadgets"], "example.org", "gadgets/scale")).toBe(true);
+    expect(mayDeploy(["example.org/gadgets"], "example.org", "gadgets/status")).toBe(false);
+    expect(mayDeploy(["kyverno.io"], "kyverno.io", "policies")).toBe(false);
+    expect(mayDeploy(["rbac.authorization.k8s.io", "core/resourcequotas", "core"], "", "resourcequotas")).toBe(false);
+    expect(mayDeploy(["rbac.authorization.k8s.io"], "rbac.authorization.k8s.io", "roles")).toBe(false);
+  });
+
+  test("holds of Kubernetes itself what stays in its namespace, and not whatever else these groups have", () => {
+    const mayDeploy = (group: string, name: string, declared = {}) => mayDeployInWorkspaces(kind(group, name), declared);
+    for (const [group, name] of [
+      ["", "pods"],
+      ["apps", "deployments"],
+      ["apps", "deployments/scale"],
+      ["batch", "cronjobs"],
+      ["networking.k8s.io", "ingresses"],
+    ] as const)
+      expect(mayDeploy(group, name), name).toBe(true);
+    const others = ["/endpoints", "discovery.k8s.io/endpointslices", "/events", "apps/controllerrevisions", "apps/somethingnew"];
+    for (const [group = "", name = ""] of others.map((each) => each.split("/"))) {
+      expect(mayDeploy(group, name), name).toBe(false);
+      expect(mayDeploy(group, name, { allowedGroups: [`${group || "core"}/${name}`] }), name).toBe(true);
+    }
+    expect(mayDeploy("networking.k8s.io", "networkpolicies", { refusedGroups: ["networking.k8s.io/networkpolicies"] })).toBe(false);
+    expect(mayDeploy("", "configmaps", { refusedGroups: ["core"] })).toBe(false);
+    expect(mayDeploy("apps", "deployments", { refusedGroups: ["core"] })).toBe(true);
+  });
+
+  test("lets go of what a silent group held once that is no longer allowed", () => {
+    const present = ["things", "others"].map((name) => ({ apiGroups: ["metrics.example"], resources: [name], verbs: [] }));
+    const rules = deployerRules(
+      { resources: [], silentGroups: ["metrics.example"] },
+      { present, declared: { allowedGroups: ["metrics.example/things"] } },
+    );
+    expect(rules).toMatchObject([{ apiGroups: ["metrics.example"], resources: ["things"] }]);
   });
 
   test("is what it was until something differs", () => {
@@ -158,11 +204,5 @@ describe("rights that were seen", () => {
   test("a role names the accounts it is about", () => {
     expect(parseRole({ metadata, rules: [{ resourceNames: ["u-1", "u-2"] }, 3] })?.resourceNames).toEqual(new Set(["u-1", "u-2"]));
     expect(parseRole({})).toBeUndefined();
-  });
-
-  test("a token is there once the cluster has made one", () => {
-    expect(parseToken({ metadata })?.token).toBeUndefined();
-    expect(parseToken({ metadata, data: { token: Buffer.from("t").toString("base64") } })?.token).toBe("t");
-    expect(parseToken(undefined)).toBeUndefined();
   });
 });

@@ -1,20 +1,6 @@
+import { type DeclaredGroups, mayBeDeployed } from "../domain/deployable-kinds.ts";
 import { canonicalJson } from "../domain/hash.ts";
-
-/** One kind of resource as discovery names it; a subresource has a name with a slash. */
-export interface DiscoveredResource {
-  readonly group: string;
-  readonly name: string;
-  /** What its objects call themselves. */
-  readonly kind?: string;
-  readonly namespaced: boolean;
-  readonly verbs: readonly string[];
-}
-
-export interface Discovery {
-  readonly resources: readonly DiscoveredResource[];
-  /** Groups that exist but whose server did not say what is in them. */
-  readonly silentGroups: readonly string[];
-}
+import type { DiscoveredResource, Discovery } from "../domain/parse-discovery.ts";
 
 export interface PolicyRule {
   readonly apiGroups: readonly string[];
@@ -26,65 +12,51 @@ export interface PolicyRule {
 export const DEPLOYER_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"] as const;
 
 /**
- * Groups nobody may deploy to through Argosy: rights (RBAC), questions about rights and tokens, and the kinds by which
- * users instruct Argosy and Argo CD. No declaration lifts this.
+ * A right to nothing that exists. Kubernetes lets whoever has all rights of a role bind it, and the administrator of a namespace has all others of this
+ * one: without it they could put somebody into the owner binding. It stands in the role beside `deployerRules`.
  */
-export const FORBIDDEN_GROUPS: ReadonlySet<string> = new Set([
-  "argoproj.io",
-  "argosy.dev",
-  "authentication.k8s.io",
-  "authorization.k8s.io",
-  // The same rights under another name.
-  "authorization.openshift.io",
-  "managed-gitops.redhat.com",
-  "rbac.authorization.k8s.io",
-]);
-
-/** Limits that an administrator set on the namespace, and bindings of pods to nodes, which belong to the scheduler. */
-export const FORBIDDEN_CORE: ReadonlySet<string> = new Set(["bindings", "limitranges", "resourcequotas"]);
+export const OWNER_MARK = { apiGroups: ["owners.argosy.dev"], resources: ["owners"], verbs: ["get"] } as const satisfies PolicyRule;
 
 /** Subresources that change nothing their parent's own fields would not change as well. */
 export const HARMLESS_SUBRESOURCES: ReadonlySet<string> = new Set(["scale"]);
 
 /**
- * Rules of the role that owners' accounts are bound to: everything that can be created in a namespace, except what could
- * widen rights, make tokens, impersonate, or lift quotas, and except groups that are refused, each with all below it. One rule per
- * group, sorted. A group whose server is silent keeps the rules in force (`present`), so that an outage of an aggregated API takes
- * nobody's rights away.
+ * Rules of the role that owners' accounts are bound to: what `mayDeployInWorkspaces` says of each resource. One rule per group, sorted. A group
+ * whose server is silent keeps the rules in force (`present`) as far as they are still allowed, so that an outage of an aggregated API
+ * takes nobody's rights away.
  */
 export function deployerRules(
   discovery: Discovery,
-  { present, refusedGroups }: { readonly present: readonly PolicyRule[]; readonly refusedGroups: readonly string[] },
+  { present, declared }: { readonly present: readonly PolicyRule[]; readonly declared: DeclaredGroups },
 ): readonly PolicyRule[] {
-  const isRefused = refusalOf(refusedGroups);
   const byGroup = new Map<string, Set<string>>();
-  for (const resource of discovery.resources.filter(({ group }) => !isRefused(group))) {
-    if (isDeployable(resource)) byGroup.set(resource.group, (byGroup.get(resource.group) ?? new Set()).add(resource.name));
-  }
+  const add = (group: string, name: string) => byGroup.set(group, (byGroup.get(group) ?? new Set()).add(name));
+  for (const resource of discovery.resources) if (mayDeployInWorkspaces(resource, declared)) add(resource.group, resource.name);
   const silent = new Set(discovery.silentGroups);
-  for (const rule of present) {
-    const group = rule.apiGroups[0];
-    if (group === undefined || !silent.has(group) || isRefused(group)) continue;
-    const names = byGroup.get(group) ?? new Set();
-    for (const name of rule.resources) if (name !== "*" && !FORBIDDEN_CORE.has(name)) names.add(name);
-    byGroup.set(group, names);
+  for (const { apiGroups, resources } of present) {
+    const group = apiGroups[0];
+    if (group === undefined || !silent.has(group)) continue;
+    for (const name of resources) if (name !== "*" && isAllowedName({ group, name }, declared)) add(group, name);
   }
   return [...byGroup]
-    .filter(([, names]) => names.size > 0)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([group, names]) => ({ apiGroups: [group], resources: [...names].sort(), verbs: DEPLOYER_VERBS }));
 }
 
-function refusalOf(refusedGroups: readonly string[]): (group: string) => boolean {
-  return (group) => FORBIDDEN_GROUPS.has(group) || refusedGroups.some((each) => group === each || group.endsWith(`.${each}`));
+/**
+ * Whether some workspace may deploy a resource: one that stands in a namespace and can be created there, of a kind that is allowed, or a
+ * subresource of such a one that changes nothing the object's own fields would not change. It never widens rights, makes tokens,
+ * impersonates, or lifts quotas.
+ */
+export function mayDeployInWorkspaces(resource: DiscoveredResource, declared: DeclaredGroups): boolean {
+  if (!resource.namespaced || !isAllowedName(resource, declared)) return false;
+  return resource.name.includes("/") || resource.verbs.includes("create");
 }
 
-function isDeployable(resource: DiscoveredResource): boolean {
-  if (!resource.namespaced) return false;
-  const [parent = "", subresource, ...deeper] = resource.name.split("/");
-  if (resource.group === "" && FORBIDDEN_CORE.has(parent)) return false;
-  if (subresource === undefined) return resource.verbs.includes("create");
-  return deeper.length === 0 && HARMLESS_SUBRESOURCES.has(subresource);
+function isAllowedName({ group, name }: Pick<DiscoveredResource, "group" | "name">, declared: DeclaredGroups): boolean {
+  const [parent = "", subresource, ...deeper] = name.split("/");
+  if (subresource !== undefined && (deeper.length > 0 || !HARMLESS_SUBRESOURCES.has(subresource))) return false;
+  return mayBeDeployed({ group, resource: parent }, declared);
 }
 
 /** Whether two lists of rules are the same word for word. */
