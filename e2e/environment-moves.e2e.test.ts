@@ -6,7 +6,8 @@ import type { InstanceView } from "../src/api/schema.ts";
 import type { RestClient } from "../src/cli/rest-client.ts";
 import { createToken } from "../src/cli/token.ts";
 import { ACCOUNTS_NAMESPACE, LABEL_ENVIRONMENT } from "../src/domain/names.ts";
-import type { KubeObject } from "../src/runtime/kube/resource.ts";
+import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
+import { ANNOTATION_REFRESH } from "../src/shard/names.ts";
 import { again } from "./again.ts";
 import { ENVIRONMENT, observeEnvironments, playEnvironments } from "./environments.ts";
 import { mayWrite } from "./moves-world.ts";
@@ -49,14 +50,19 @@ const parts = () => ({ world, target });
 const { putSecret, putEnvironment, saysOfEnvironment, deploy } = playEnvironments(parts);
 const { deployed } = observeEnvironments(parts);
 
+/** Two instances, of which the second takes nobody. */
+async function openPool(): Promise<void> {
+  await pools.declare(pools.withPool({ name: POOL, instances: { min: 2, max: 3 } }));
+  for (const name of [`${POOL}-1`, `${POOL}-2`]) await pools.instance(name, "active", (found) => found?.state === "ACTIVE");
+  await pools.cordon(`${POOL}-2`, true);
+}
+
 /**
  * A workspace that deploys to its own namespace and, with accounts of its own, to two namespaces of another cluster.
  * The connection to one of them can be cut.
  */
 async function settle(): Promise<Workspace> {
-  await pools.declare(pools.withPool({ name: POOL, instances: { min: 2, max: 3 } }));
-  for (const name of [`${POOL}-1`, `${POOL}-2`]) await pools.instance(name, "active", (found) => found?.state === "ACTIVE");
-  await pools.cordon(`${POOL}-2`, true);
+  await openPool();
   const workspace = await openWorkspace(world, NAMESPACE);
   const servers = { prod: target.kubernetes.server, stage: `https://127.0.0.1:${await proxy.portFor("stage")}` };
   for (const [name, apiURL] of Object.entries(servers)) {
@@ -115,6 +121,13 @@ async function mayWriteThere({ name }: Account): Promise<boolean> {
   return (await mayWrite(there, "prod", name)) || mayWrite(there, "stage", name);
 }
 
+/** From when on an instance is to have read each of the environments of the other cluster anew; `undefined`: nobody asks for that. */
+async function askedAgain(instance: string): Promise<readonly (string | undefined)[]> {
+  const options = { namespace: `argosy-${instance}`, labelSelector: LABEL_ENVIRONMENT };
+  const { items } = await world.kube.listPage<KubeObject>(TYPES.secret, options, world.signal);
+  return items.map(({ metadata }) => metadata.annotations?.[ANNOTATION_REFRESH]);
+}
+
 function endOf(id: string): Promise<MoveView> {
   return until(
     `move ${id} ended`,
@@ -123,6 +136,94 @@ function endOf(id: string): Promise<MoveView> {
     TIMEOUT_MS,
   );
 }
+
+const KINDS = "env-kinds";
+const LATE = "late.example";
+const DEFINITION: ResourceType = {
+  ...{ group: "apiextensions.k8s.io", version: "v1", plural: "customresourcedefinitions" },
+  ...{ kind: "CustomResourceDefinition", namespaced: false },
+};
+const GUEST: ResourceType = { group: LATE, version: "v1", plural: "guests", kind: "Guest", namespaced: true };
+const guestFile = (name: string) => JSON.stringify({ apiVersion: `${LATE}/v1`, kind: "Guest", metadata: { name }, spec: {} });
+
+async function defineGuests(): Promise<void> {
+  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+  const definition = {
+    ...{ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: `guests.${LATE}` } },
+    spec: {
+      ...{ group: LATE, scope: "Namespaced", names: { plural: "guests", singular: "guest", kind: "Guest" } },
+      versions: [{ name: "v1", served: true, storage: true, schema }],
+    },
+  };
+  await target.kube.apply(DEFINITION, definition as KubeObject, { fieldManager: "owner" }, world.signal);
+  const isServed = () => target.kube.listPage(GUEST, {}, world.signal).then(Boolean, () => false);
+  await until("guests are served", isServed, Boolean);
+}
+
+it(
+  "objects of a group that came to be while a workspace was handed over are pruned and cascaded by its new owner as any others",
+  async () => {
+    await openPool();
+    const workspace = await openWorkspace(world, KINDS);
+    await target.namespace("guests");
+    await putSecret(KINDS, { token: await target.account("kinds") });
+    await putEnvironment(KINDS, { createNewServiceAccount: true });
+    await world.git.commit(KINDS, { "house/config.yaml": configMapFile("house", {}) });
+    await deploy(workspace, "house", { environment: "prod", namespace: "guests" });
+    await workspace.settled("house");
+    await pools.cordon(`${POOL}-2`, false);
+
+    const asked = await rest.post<MoveView>("/v1/moves", { workspace: KINDS, to: `${POOL}-2` });
+    // The new owner has read the cluster by now, and is not allowed anything else: its controller is refused the new group's objects.
+    await until(
+      "the right to write is being taken",
+      () => rest.get<MoveView>(`/v1/moves/${asked.id}`),
+      ({ phase }) => ["FENCE", "QUIESCE", "REVOKE"].includes(phase),
+    );
+    await defineGuests();
+    // It is refused for 15 s before anybody else has the right.
+    expect(["FENCE", "QUIESCE", "REVOKE"]).toContain((await rest.get<MoveView>(`/v1/moves/${asked.id}`)).phase);
+    const moved = await endOf(asked.id);
+    expect([moved.phase, moved.message]).toEqual(["DONE", ""]);
+    expect(await askedAgain(`${POOL}-2`)).toEqual([expect.stringMatching(/Z$/)]);
+
+    const guests = async (): Promise<readonly string[]> => {
+      const { items } = await target.kube.listPage<KubeObject>(GUEST, { namespace: "guests" }, world.signal);
+      return items.map(({ metadata }) => metadata.name).sort();
+    };
+    const pushGuests = async (files: Readonly<Record<string, string | undefined>>, step: string): Promise<void> => {
+      await world.git.commit(KINDS, files);
+      await workspace.annotate("house", { "argosy.dev/refreshed-at": step });
+    };
+    const there = (names: readonly string[]) =>
+      until(`guests ${names.join(" ")}`, guests, (found) => found.join(" ") === names.join(" "), TIMEOUT_MS);
+    await pushGuests({ "house/anna.yaml": guestFile("anna"), "house/ben.yaml": guestFile("ben") }, "came");
+    await there(["anna", "ben"]);
+    await workspace.settled("house");
+    await pushGuests({ "house/ben.yaml": undefined }, "went");
+    await there(["anna"]);
+    await workspace.settled("house");
+    await workspace.remove("house");
+    await until(
+      "the deployment is gone",
+      () => workspace.read("house"),
+      (found) => found === undefined,
+      TIMEOUT_MS,
+    );
+    await there([]);
+    expect(await deployed("house", "guests")).toBeUndefined();
+    await world.kube.delete(ENVIRONMENT, { namespace: KINDS, name: "prod" }, {}, world.signal);
+    await until("nothing is left there", accountsThere, (accounts) => accounts.length === 0, TIMEOUT_MS);
+    await until(
+      "nobody enters it",
+      () => askedAgain(`${POOL}-2`),
+      (entries) => entries.length === 0,
+      TIMEOUT_MS,
+    );
+    await world.kube.delete(TYPES.namespace, { namespace: "", name: KINDS }, {}, world.signal);
+  },
+  DEADLINE_MS,
+);
 
 it(
   "a workspace with environments is moved with its accounts, and where one environment cannot be reached, by stopping its instance (I1, I2, I8)",
@@ -155,6 +256,8 @@ it(
     } finally {
       for (const each of watching) await each.end();
     }
+    // Its accounts found what they had found, so that nobody had a whole cluster listed anew in the gap.
+    expect(await askedAgain(`${POOL}-2`)).toEqual([undefined, undefined]);
     report(`a move with two environments: gap ${moved.gapMs} ms, whole ${moved.tookMs} ms, ${pushes} pushes`);
     expect([moved.phase, moved.message]).toEqual(["DONE", ""]);
     // The probes work: they see an owner, and none during the gap.

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { EnvironmentId, InstanceId, UnitId } from "../../domain/ids.ts";
 import { accountMark, clusterAccount, environmentOwnerBinding } from "./account-objects.ts";
+import { builtInRules } from "./reading-rules.ts";
 
 const HOLDER = { unitId: "unit-1" as UnitId, instanceId: "instance-1" as InstanceId, epoch: 7 };
 const environment = (over: { readonly namespaces?: readonly string[]; readonly clusterResources?: boolean } = {}) => ({
@@ -14,20 +15,14 @@ const kindsOf = (over = {}) =>
 
 describe("an account on a user's cluster", () => {
   it("may do everything everywhere when no namespaces are listed, by an owner binding that carries the epoch", () => {
-    expect(kindsOf()).toEqual([
-      "Namespace -",
-      "ServiceAccount argosy-accounts",
-      "Secret argosy-accounts",
-      "ClusterRole -",
-      "ClusterRoleBinding -",
-    ]);
-    const { token } = clusterAccount(environment(), HOLDER);
+    expect(kindsOf()).toEqual(["Namespace -", "ServiceAccount argosy-accounts", "ClusterRole -", "ClusterRoleBinding -"]);
+    const { at } = clusterAccount(environment(), HOLDER);
     const { roles, bindings } = environmentOwnerBinding(environment(), HOLDER, HOLDER.instanceId);
     expect(roles).toMatchObject([{ kind: "ClusterRole", rules: [{ verbs: ["*"] }] }]);
     expect(bindings).toMatchObject([
       {
         metadata: { annotations: { "argosy.dev/epoch": "7" } },
-        subjects: [{ kind: "ServiceAccount", name: token.name, namespace: "argosy-accounts" }],
+        subjects: [{ kind: "ServiceAccount", name: at.name, namespace: "argosy-accounts" }],
       },
     ]);
   });
@@ -35,7 +30,7 @@ describe("an account on a user's cluster", () => {
   it("may only read by itself: the owner binding lets it write, and has one name whoever the owner is", () => {
     const { objects } = clusterAccount(environment(), HOLDER);
     const rules = objects.filter(({ kind }) => kind === "ClusterRole").map((role) => role["rules"]);
-    expect(rules).toEqual([[{ apiGroups: ["*"], resources: ["*"], verbs: ["get", "list", "watch"] }]]);
+    expect(rules).toEqual([builtInRules({ isNamespaced: false })]);
     const ownerBindings = [HOLDER.instanceId, "instance-2" as InstanceId, undefined].map((to) =>
       environmentOwnerBinding(environment(), HOLDER, to),
     );
@@ -44,8 +39,12 @@ describe("an account on a user's cluster", () => {
   });
 
   it("is bound in the listed namespaces only, unless objects outside them are allowed", () => {
-    expect(kindsOf({ namespaces: ["a", "b"] }).slice(3)).toEqual(["Role a", "RoleBinding a", "Role b", "RoleBinding b"]);
-    expect(kindsOf({ namespaces: ["a"], clusterResources: true }).slice(3)).toEqual(["ClusterRole -", "ClusterRoleBinding -"]);
+    expect(kindsOf({ namespaces: ["a", "b"] }).slice(2)).toEqual(["Role a", "RoleBinding a", "Role b", "RoleBinding b"]);
+    expect(kindsOf({ namespaces: ["a"], clusterResources: true }).slice(2)).toEqual(["ClusterRole -", "ClusterRoleBinding -"]);
+  });
+
+  it("has no token that stands in its cluster", () => {
+    expect(clusterAccount(environment(), HOLDER).objects.filter(({ kind }) => kind === "Secret")).toEqual([]);
   });
 
   it("is another for each unit, environment and instance", () => {
@@ -54,7 +53,7 @@ describe("an account on a user's cluster", () => {
       clusterAccount(environment(), { ...HOLDER, unitId: "unit-2" as UnitId }),
       clusterAccount(environment(), { ...HOLDER, instanceId: "instance-2" as InstanceId }),
       clusterAccount({ ...environment(), id: "environment-2" as EnvironmentId }, HOLDER),
-    ].map(({ token }) => token.name);
+    ].map(({ at }) => at.name);
     expect(new Set(names).size).toBe(4);
   });
 

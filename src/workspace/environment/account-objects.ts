@@ -12,6 +12,8 @@ import { canonicalJson, sha256 } from "../../domain/hash.ts";
 import type { EnvironmentId, InstanceId, UnitId } from "../../domain/ids.ts";
 import { ACCOUNTS_NAMESPACE, ANNOTATION_EPOCH, LABEL_ENVIRONMENT, LABEL_MANAGED_BY, MANAGED_BY } from "../../domain/names.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
+import type { KnownKinds } from "./known-kinds.ts";
+import { builtInRules } from "./reading-rules.ts";
 
 type Place = Pick<Environment, "id" | "namespaces" | "clusterResources">;
 
@@ -31,8 +33,9 @@ export function clusterUser(id: EnvironmentId, owner: AccountOwner): string {
 }
 
 /**
- * The account an instance deploys with on a user's cluster, in a namespace of our own, with a token. By itself it may only read, which
- * is what an instance needs to get to know a cluster before it owns anything there. The owner binding lets it write.
+ * The account an instance deploys with on a user's cluster, in a namespace of our own. By itself it may only read, which is what an
+ * instance needs to get to know a cluster before it owns anything there: whole objects of what every API server has, as it is rendered here,
+ * and of what that cluster serves, once it has said so. The owner binding lets it write. Its tokens stand nowhere there.
  */
 export function clusterAccount(environment: Place, { epoch, ...owner }: AccountHolder): ClusterAccount {
   const name = clusterAccountName(environment.id, owner);
@@ -40,7 +43,12 @@ export function clusterAccount(environment: Place, { epoch, ...owner }: AccountH
   const annotations = { [ANNOTATION_EPOCH]: String(epoch) };
   const at = { namespace: ACCOUNTS_NAMESPACE, name };
   const reading = scopesOf(environment).flatMap((scope): readonly EngineObject[] => [
-    { ...RBAC, kind: `${scope.kind}Role`, metadata: { ...scope.at, name, labels }, rules: READING },
+    {
+      ...RBAC,
+      kind: `${scope.kind}Role`,
+      metadata: { ...scope.at, name, labels },
+      rules: builtInRules({ isNamespaced: scope.kind === "" }),
+    },
     {
       ...RBAC,
       kind: `${scope.kind}RoleBinding`,
@@ -50,17 +58,11 @@ export function clusterAccount(environment: Place, { epoch, ...owner }: AccountH
     },
   ]);
   return {
-    token: at,
+    at,
     epoch,
     objects: [
       { apiVersion: "v1", kind: "Namespace", metadata: { name: ACCOUNTS_NAMESPACE, labels: { [LABEL_MANAGED_BY]: MANAGED_BY } } },
       { apiVersion: "v1", kind: "ServiceAccount", metadata: { ...at, labels, annotations }, automountServiceAccountToken: false },
-      {
-        apiVersion: "v1",
-        kind: "Secret",
-        metadata: { ...at, labels, annotations: { "kubernetes.io/service-account.name": name } },
-        type: "kubernetes.io/service-account-token",
-      },
       ...reading,
     ],
   };
@@ -126,7 +128,6 @@ function subjectOf(name: string) {
 }
 
 const RBAC = { apiVersion: "rbac.authorization.k8s.io/v1" } as const;
-const READING = [{ apiGroups: ["*"], resources: ["*"], verbs: ["get", "list", "watch"] }] as const;
 const EVERYTHING = [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }] as const;
 
 /** Who needs an account for a unit: its owner, if it has one. */
@@ -155,8 +156,15 @@ export function parseOwnerCredential(stored: string | undefined): EnvironmentCre
   }
 }
 
-/** What is stored of an account of ours: the way its user's credential leads, and the account's token in place of what it proves itself by. */
-export function accountCredential(credential: EnvironmentCredential, token: string): string {
+/**
+ * What is stored of an account of ours: the way its user's credential leads, the account's token in place of what it proves itself by, and
+ * which kinds its instance has read.
+ */
+export function accountCredential(
+  credential: EnvironmentCredential,
+  token: Pick<EnvironmentCredential, "token" | "issued">,
+  kinds: KnownKinds,
+): string {
   const { certificate: _, ...rest } = credential;
-  return canonicalJson({ ...rest, token });
+  return canonicalJson({ ...rest, ...token, ...kinds });
 }

@@ -1,4 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { millis } from "../../domain/clock.ts";
+import type { EnvironmentId, InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
+import type { Withholding } from "../../domain/withholding.ts";
 import { NAMESPACES } from "../../runtime/kube/namespaces.ts";
 import { aSpec } from "../testing/builders.ts";
 import { eventually } from "../testing/world.ts";
@@ -188,6 +191,96 @@ describe("an environment", () => {
     expect((await said()).filter((condition) => condition.endsWith("QuotaExceeded"))).toHaveLength(1);
   });
 
+  it("beyond what one workspace may have waits, and a lower quota takes none that is in use", async () => {
+    const quotaOf = (environments: number) =>
+      world.applyFleet({
+        workspaces: { selector: {}, everyNamespace: true, quota: { deployments: 9, syncsPerMinute: 9, environments } },
+      });
+    const saidOf = async (name: string) => (await world.saidOfEnvironment("jane", name))[0];
+    await quotaOf(2);
+    world.startEnvironmentController();
+    await connected();
+    await world.putEnvironment({}, "jane", "second");
+    await eventually("the second is used", async () => (await saidOf("second"))?.endsWith("True/Succeeded") === true);
+    await quotaOf(1);
+    await world.putEnvironment({}, "jane", "third");
+    const said = "This namespace may have at most 1 managed environments: delete another one";
+    await eventually("the third is over the lower quota", async () => (await world.messagesOfEnvironment("third")).includes(said));
+    await world.putEnvironment({ namespaces: ["web", "db"] }, "jane", "second");
+    await eventually("the second was probed again", async () =>
+      (await world.rows()).some(({ name, generation }) => name === "second" && generation === 2),
+    );
+    expect(await saidOf("second")).toBe("ConnectionInitializationSucceeded=True/Succeeded");
+    await quotaOf(3);
+    await eventually("the third is used", async () => (await saidOf("third"))?.endsWith("True/Succeeded") === true);
+  });
+
+  describe("that takes more of its instance than it may", () => {
+    const measured = (times: Partial<Withholding> = {}): Withholding => ({
+      ...{ objects: 31_000, apis: 420, budget: 20_000, times: 1, at: millis(Date.now()) },
+      ...{ changeFrom: millis(Date.now() + 3_600_000), until: millis(Date.now() + 7_200_000) },
+      ...times,
+    });
+    const withhold = async (withholding: Withholding): Promise<void> => {
+      const [row] = await world.rows();
+      expect(await world.store.environments.withhold(row!.id, withholding, world.signal)).toBe(true);
+    };
+
+    const deploy = async (): Promise<void> => {
+      world.startController();
+      await world.apply("guestbook", { spec: aSpec({ destination: { environment: "prod", namespace: "web" } }) });
+      await eventually("the deployment is recorded", async () => (await world.row("guestbook")) !== undefined);
+      await connected();
+    };
+
+    const changeSecret = async (): Promise<void> => {
+      world.clusters.serve(SERVER, "token-2");
+      await world.putSecret("token-2");
+    };
+
+    it("reads what was measured and what to do, and a restart does not forget it", async () => {
+      const controller = world.startEnvironmentController();
+      await deploy();
+      await withhold(measured());
+      await says("False", "ResourceBudgetExceeded");
+      await eventually("who deploys there reads it", async () =>
+        (await world.said("guestbook")).includes("Ready=False/EnvironmentUnavailable"),
+      );
+      expect((await world.row("guestbook"))?.application.deletedAt).toBeUndefined();
+      const messages = await world.messagesOfEnvironment();
+      expect(messages[0]).toContain("31000 objects of 420 APIs");
+      expect(messages[0]).toContain("spec.namespaces");
+      await controller.stop();
+      world.startEnvironmentController();
+      const probed = world.clusters.asked().length;
+      await eventually("it was probed again", () => world.clusters.asked().length > probed);
+      await world.putEnvironment({ namespaces: ["web", "db"] });
+      await eventually("a change was probed", () => world.clusters.asked().length > probed + 1);
+      expect(await state()).toBe("withdrawn");
+      expect(await connection()).toBe("ConnectionInitializationSucceeded=False/ResourceBudgetExceeded");
+    });
+
+    const allowMore = (): Promise<void> => {
+      const quota = { deployments: 9, syncsPerMinute: 9, environmentObjects: 34_360 };
+      return world.applyFleet({ workspaces: { selector: {}, everyNamespace: true, quota } });
+    };
+
+    it.each([
+      ["the administrator allows what was measured", {}, allowMore],
+      ["its spec is changed", { changeFrom: millis(0) }, () => world.putEnvironment({ namespaces: ["db"] })],
+      ["its Secret is changed", { changeFrom: millis(0) }, changeSecret],
+      ["the time is over", { until: millis(0) }, () => world.putEnvironment({}, "jane", "prod", { "example.org/touched": "yes" })],
+    ])("is used again once %s", async (_what, times: Partial<Withholding>, change) => {
+      world.startEnvironmentController();
+      await deploy();
+      await withhold(measured(times));
+      if (times.until === undefined) await says("False", "ResourceBudgetExceeded");
+      await change();
+      await says("True", "Succeeded");
+      await eventually("it is connected", async () => (await state()) === "connected");
+    });
+  });
+
   it("that the watch still shows drives out none that the API server has by now under its name", async () => {
     let answers: string | undefined = "another-uid";
     world.startEnvironmentController((ports) => ({
@@ -307,7 +400,7 @@ describe("an environment that wants an account of its own", () => {
     expect(accounts()[0]).toMatch(/^u-[0-9a-f]{20}$/);
   });
 
-  it("says that it waits for a token, and why no account can be made", async () => {
+  it("says which right is missing for a token, and goes on once it is there", async () => {
     world.startEnvironmentController();
     await place();
     world.clusters.makeTokens(false);
@@ -315,10 +408,49 @@ describe("an environment that wants an account of its own", () => {
     await world.putSecret("token-1");
     await world.putEnvironment(withAccount);
     await says("False", "UnableToInstallServiceAccount");
+    expect((await world.messagesOfEnvironment()).join()).toContain("serviceaccounts/token in the namespace argosy-accounts");
     expect(await state()).toBe("withdrawn");
     world.clusters.makeTokens(true);
     await says("True", "Succeeded");
     await eventually("it is used", isUsed);
+  });
+
+  it("keeps the token without an end of an earlier version until it gets another, and removes its Secret once the entry has that", async () => {
+    world.startEnvironmentController();
+    await place();
+    world.clusters.serve(SERVER, "token-1");
+    await world.putSecret("token-1");
+    await world.putEnvironment(withAccount);
+    await eventually("it is used", isUsed);
+    const [row] = await world.rows();
+    const id = row?.id as EnvironmentId;
+    const [workspace] = await world.store.intents.listKnownWorkspaces("api", world.signal);
+    const [unit] = await world.store.placements.readUnitsOf(workspace?.workspaceId as WorkspaceId, world.signal);
+    const account = { unitId: unit?.id as UnitId, instanceId: unit?.owner as InstanceId };
+    const plaintext = JSON.stringify({ server: SERVER, token: "endless" });
+    await world.store.environments.putCredential({ id, use: { purpose: "environment-account", account }, plaintext }, world.signal);
+
+    world.clusters.makeTokens(false);
+    await world.putEnvironment({ ...withAccount, allowInsecureSkipTLSVerify: true });
+    await says("False", "UnableToInstallServiceAccount");
+    expect([await state(), await world.storedToken()]).toEqual(["connected", "endless"]);
+
+    world.clusters.makeTokens(true);
+    await world.putEnvironment(withAccount);
+    await says("True", "Succeeded");
+    await eventually("it has another", isUsed);
+    await world.putEnvironment({ ...withAccount, allowInsecureSkipTLSVerify: true });
+    await eventually("it was visited again", async () => (await world.rows())[0]?.generation === 4);
+    expect(world.clusters.cleaned()).toEqual([]);
+    const entry = { ...account, kind: "cluster-entry", subject: id, appliedRevision: 1_000, epoch: unit?.epoch ?? 0, uid: "u", hash: "h" };
+    await world.store.shards.acknowledge([entry as never], world.signal);
+    await eventually("the Secret is gone", async () => {
+      await world.putEnvironment({ ...withAccount, allowInsecureSkipTLSVerify: true }, "jane", "prod", {
+        visited: String(performance.now()),
+      });
+      return world.clusters.cleaned().length > 0;
+    });
+    expect(world.clusters.cleaned()).toEqual(accounts());
   });
 
   it("is as the user last said: an account is made when it is wanted, and goes when it is not any more", async () => {

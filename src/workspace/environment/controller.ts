@@ -1,3 +1,4 @@
+import type { TokenLife } from "../../domain/account-token.ts";
 import type { Change } from "../../domain/change.ts";
 import type { Clock } from "../../domain/clock.ts";
 import type { Ids } from "../../domain/ids.ts";
@@ -17,18 +18,20 @@ import { secretNameOf } from "./parse-environment.ts";
 import type { ClusterAccounts, ClusterProbe } from "./port.ts";
 import { createEnvironmentWork } from "./reconcile-environment.ts";
 import { createAccountRemoval } from "./remove-account.ts";
-import { createAwaitedOwners, findAwaitedOwners, findEndingEnvironments } from "./sweep-environments.ts";
+import { createAwaitedOwners, createWithheldSweep, findAwaitedOwners, findEndingEnvironments } from "./sweep-environments.ts";
 import { createTeardown, type TeardownDeps } from "./tear-down-environment.ts";
 import { createVisitPace } from "./visit-pace.ts";
 
 export interface EnvironmentControllerDeps {
-  readonly store: Pick<Store, "environments" | "credentials" | "placements" | "fleet" | "changes">;
+  readonly store: Pick<Store, "environments" | "credentials" | "placements" | "shards" | "fleet" | "changes">;
   readonly resources: WatchedResources;
   /** Watched by somebody else, who starts and stops it; the namespaces too. */
   readonly secrets: UserSecrets;
   readonly namespaces: Pick<UserResources, "namespace" | "readNamespaceUid" | "synced">;
   readonly probe: ClusterProbe;
   readonly accounts: ClusterAccounts;
+  /** Of the tokens by which instances enter users' clusters. */
+  readonly tokenLife: TokenLife;
   /** Name of the cluster the resources are of. */
   readonly apiCluster: string;
   /** This process's share of the namespaces. */
@@ -51,7 +54,8 @@ const SWEEP_EVERY_MS = 60_000;
  */
 export function createEnvironmentController(deps: EnvironmentControllerDeps): ResourceController {
   const { store, resources, secrets, namespaces, apiCluster, partition } = deps;
-  const parts = { ...deps, environments: store.environments, credentials: store.credentials, placements: store.placements };
+  const { environments, credentials, placements, shards } = store;
+  const parts = { ...deps, environments, credentials, placements, shards };
   const policy = createPolicySource(store.fleet);
   const awaited = createAwaitedOwners();
   const pace = createVisitPace();
@@ -68,12 +72,14 @@ export function createEnvironmentController(deps: EnvironmentControllerDeps): Re
     ...{ ...deps, name: "environments", concurrency: AT_ONCE, atOncePerGroup: AT_ONCE_OF_WORKSPACE, groupOf: namespaceOf },
     work: createEnvironmentWork({ ...parts, removal, teardown, pace, policy: policy.declared, awaitOwner: awaited.await }),
   });
+  const findWithheld = createWithheldSweep(parts);
   const sweeps = createSweeps({
-    ...{ ...deps, name: "environment-upkeep", first: [], next: ["policy", "rows", "owners"] },
+    ...{ ...deps, name: "environment-upkeep", first: [], next: ["policy", "rows", "owners", "withheld"] },
     sweeps: {
       policy: { everyMs: SWEEP_EVERY_MS, run: readPolicy },
       rows: { everyMs: SWEEP_EVERY_MS, run: findEnding },
       owners: { everyMs: SWEEP_EVERY_MS, run: findOwners },
+      withheld: { everyMs: SWEEP_EVERY_MS, run: (signal) => findWithheld(queue.add, signal) },
     },
   });
 
@@ -96,7 +102,8 @@ export function createEnvironmentController(deps: EnvironmentControllerDeps): Re
   const isNamed = (at: ResourceAt): boolean => partition.isMine(at.namespace) && namersOf(at).length > 0;
   const onChanges = (changes: readonly Change[] | "missed"): void => {
     if (changes === "missed" || changes.some(isAboutFleet)) sweeps.add("policy");
-    if (changes === "missed" || changes.some(({ kind }) => kind === "unit")) sweeps.add("owners");
+    if (changes === "missed" || changes.some(({ kind }) => kind === "unit"))
+      for (const sweep of ["owners", "withheld"] as const) sweeps.add(sweep);
   };
 
   return createResourceController({

@@ -1,3 +1,5 @@
+import { rfc3339 } from "../../domain/clock.ts";
+import { type Withholding, weightText } from "../../domain/withholding.ts";
 import type { ReasonOf } from "../api/reasons.ts";
 import type { StatusVerdict } from "../status/verdict.ts";
 
@@ -65,6 +67,17 @@ export const unusableKubeconfig = (why: string): EnvironmentFinding =>
 export const noContext = mustMend("False", "UnableToLocateContext", "the kubeconfig did not have a cluster entry that matched the API URL");
 export const overQuota = (limit: number): EnvironmentFinding =>
   mustMend("False", "QuotaExceeded", `This namespace may have at most ${limit} managed environments: delete another one`);
+
+/** That an instance is kept from it. What is deployed stays as it is. */
+export const overBudget = (withheld: Withholding): EnvironmentFinding => ({
+  ...mustMend("False", "ResourceBudgetExceeded", overBudgetText(withheld)),
+  keepsLast: true,
+});
+
+export function overBudgetText(withheld: Withholding): string {
+  const { changeFrom, until } = withheld;
+  return `${weightText(withheld)}. Nothing is deployed there meanwhile, and what is deployed stays. List in spec.namespaces the namespaces that are deployed to, so that only these are watched, or ask your administrator for more. It is tried again after a change of the spec or the Secret, from ${rfc3339(changeFrom)} on, and without one at ${rfc3339(until)}`;
+}
 
 export const notInstalled = (why: string): EnvironmentFinding => comesAgain("False", "UnableToInstallServiceAccount", why);
 

@@ -1,8 +1,10 @@
 import { expect, it } from "vitest";
 import type { EnvironmentId, InstanceId, WorkspaceId } from "../../domain/ids.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
+import { systemClock } from "../../runtime/clock.ts";
 import { anApplicationPlacement } from "../../shard/testing/builders.ts";
 import { silentLog } from "../../telemetry/log.ts";
+import { noMetrics } from "../../telemetry/metrics.ts";
 import { createAccountController } from "./grant-access.ts";
 import { createTargetClusters } from "./testing/target-clusters.ts";
 
@@ -24,7 +26,15 @@ function aController() {
       { ...anApplicationPlacement().unit, phase: "IDLE", owner: "instance-1" as InstanceId, epoch: 7, ...over } as PlacementUnit,
     ];
     const stored = { putCredential: async () => "fingerprint", noteAccount: async () => undefined };
-    const parts = { environments: stored, placements: { readUnitsOf: async () => units }, accounts: clusters, log: silentLog };
+    const credentials = { read: async () => undefined };
+    const rows = {
+      environments: stored,
+      credentials,
+      placements: { readUnitsOf: async () => units },
+      shards: { readUnit: async () => undefined },
+    };
+    const tokenLife = { lifeMs: 43_200_000, renewAfterMs: 28_800_000 };
+    const parts = { ...rows, accounts: clusters, tokenLife, clock: systemClock, log: silentLog, metrics: noMetrics };
     return createAccountController(parts).install(ASK, never);
   };
   return { clusters, install };

@@ -1,4 +1,5 @@
 import type { AccessAnswer } from "../../domain/access.ts";
+import type { IssuedToken } from "../../domain/account-token.ts";
 import type { AccountHolder, AccountOwner, ClusterAccount, Environment, EnvironmentOwnerBinding } from "../../domain/environment.ts";
 import type { EgressSpec } from "../../domain/fleet.ts";
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
@@ -50,26 +51,45 @@ export interface AccountsKept extends AccountTraces {
 }
 
 export type InstallResult =
-  | { readonly kind: "installed"; readonly token: string }
-  /** The cluster has not made the token yet, or a former binding is on its way out. */
+  /** `kindsMark`: of the rules by which the cluster is read, see `markOf`; absent: it does not say what it serves. */
+  | { readonly kind: "installed"; readonly accountUid: string; readonly kindsMark?: string }
+  /** A former binding is on its way out. */
   | { readonly kind: "waiting" }
   /** The owner binding was written under a newer epoch. */
   | { readonly kind: "fenced" }
   | { readonly kind: "failed"; readonly why: ClusterProbeResult };
 
-export type OwnerBindingResult = { readonly kind: "written" } | Exclude<InstallResult, { readonly kind: "installed" }>;
+export type IssueResult =
+  | { readonly kind: "issued"; readonly token: IssuedToken }
+  | { readonly kind: "failed"; readonly why: ClusterProbeResult };
+
+export type OwnerBindingResult =
+  | { readonly kind: "written"; readonly kindsMark?: string }
+  | Exclude<InstallResult, { readonly kind: "installed" }>;
+
+export interface AccountWanted {
+  readonly account: ClusterAccount;
+  readonly ownerBinding?: EnvironmentOwnerBinding;
+}
 
 /** Accounts of ours on users' clusters, made and removed with the users' own credentials; the bounds of {@link ClusterProbe} hold. */
 export interface ClusterAccounts {
-  /** Makes the account, and writes its owner binding where one is given. */
-  install(
-    target: ProbeTarget,
-    wanted: { readonly account: ClusterAccount; readonly ownerBinding?: EnvironmentOwnerBinding },
-    signal: AbortSignal,
-  ): Promise<InstallResult>;
+  /** Makes the account, which reads what the cluster serves, and writes its owner binding where one is given. */
+  install(target: ProbeTarget, wanted: AccountWanted, signal: AbortSignal): Promise<InstallResult>;
+  /**
+   * Leaves an account that stands with what any account reads, beside its owner binding. It never rejects for what the cluster does: `kindsMark`
+   * is absent where that could not be seen to.
+   */
+  narrow(target: ProbeTarget, account: ClusterAccount, signal: AbortSignal): Promise<{ readonly kindsMark?: string }>;
+  /** Asks for a token of an account that is there. It ends after `lifeMs`, or sooner if the cluster likes. */
+  issueToken(target: ProbeTarget, account: Pick<ClusterAccount, "at">, lifeMs: number, signal: AbortSignal): Promise<IssueResult>;
+  /** Removes the Secret in which earlier versions kept a token without an end. `undefined`: it is not there. */
+  removeEndless(target: ProbeTarget, account: Pick<ClusterAccount, "at">, signal: AbortSignal): Promise<ClusterProbeResult | undefined>;
   writeOwnerBinding(target: ProbeTarget, ownerBinding: EnvironmentOwnerBinding, signal: AbortSignal): Promise<OwnerBindingResult>;
   /** Asks as whoever the target's token belongs to, in each namespace. One that gives no answer is silent; never rejects for it. */
   ask(target: ProbeTarget, namespaces: readonly string[], signal: AbortSignal): Promise<readonly AccessAnswer[]>;
+  /** Takes from an account what lets it read, unless a newer epoch made it. It stays, so that it is found where `removeAccount` never comes. */
+  endReading(target: ProbeTarget, account: ClusterAccount, signal: AbortSignal): Promise<ClusterProbeResult | undefined>;
   /** Removes one account with what lets it read. `undefined`: nothing of it is left there, or a newer epoch made it anew. */
   removeAccount(target: ProbeTarget, account: ClusterAccount, signal: AbortSignal): Promise<ClusterProbeResult | undefined>;
   /** Removes accounts that nobody holds any more. `undefined`: none is left there. */
@@ -83,14 +103,16 @@ export type VisitEnd = { readonly kind: "done" | "waiting" | "fenced" } | { read
 
 /** The owner bindings and accounts of units in environments where accounts are made: what live moves do there. */
 export interface EnvironmentOwnerBindings {
-  /** Makes an account that may read only, and stores its token. */
-  prepare(environment: Environment, holder: AccountHolder, signal: AbortSignal): Promise<VisitEnd>;
+  /** Makes an account that may read only, and stores its token. The owner, `former`, may read no more than that either, but for its owner binding. */
+  prepare(environment: Environment, holder: AccountHolder, former: AccountHolder, signal: AbortSignal): Promise<VisitEnd>;
   /** Makes the unit's owner binding name this instance's account, or nobody, under an epoch. */
   hand(
     environment: Environment,
     to: { readonly unitId: UnitId; readonly epoch: number; readonly instanceId: InstanceId | undefined },
     signal: AbortSignal,
   ): Promise<VisitEnd>;
+  /** Takes from an account what lets it read, as far as its cluster can be reached; `clear` does the rest. */
+  endReading(environment: Environment, holder: AccountHolder, signal: AbortSignal): Promise<void>;
   /** Asks as the account whether it may write in each namespace. None: it never had a token, so nobody can act as it. */
   ask(environment: Environment, asked: AskedAccount, signal: AbortSignal): Promise<readonly AccountAnswer[]>;
   /** Removes the account and its token, unless a newer epoch made it anew. */

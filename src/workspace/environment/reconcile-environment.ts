@@ -1,7 +1,10 @@
-import type { Clock } from "../../domain/clock.ts";
+import type { Clock, Millis } from "../../domain/clock.ts";
+import { ENVIRONMENT_PURPOSE, type Environment, environmentCredentialKey, OWNER_PURPOSE } from "../../domain/environment.ts";
+import { canonicalJson } from "../../domain/hash.ts";
 import type { Ids, WorkspaceId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { ObservedNamespace, ObservedResource } from "../../domain/user-resource.ts";
+import { isWithheld, isWithholdingOver, type Withholding } from "../../domain/withholding.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import type { EnvironmentStore } from "../../store/environment/port.ts";
 import { parseKey, resourceKey } from "../keys.ts";
@@ -9,8 +12,8 @@ import type { UserKindResources, UserResources, UserSecrets } from "../port.ts";
 import { isWithinQuota } from "../quota.ts";
 import { isWorkspace, type WorkspacePolicy } from "../workspace-policy.ts";
 import { environmentStatus, pausedEnvironmentStatus } from "./environment-status.ts";
-import { type EnvironmentFinding, NO_ANSWER, overQuota, wasVisited } from "./finding.ts";
-import { type AccessDeps, createEnvironmentAccess } from "./grant-access.ts";
+import { type EnvironmentFinding, NO_ANSWER, overBudget, overQuota, wasVisited } from "./finding.ts";
+import { type AccessDeps, type AccountAsk, createEnvironmentAccess } from "./grant-access.ts";
 import type { ClusterProbe } from "./port.ts";
 import type { Teardown } from "./tear-down-environment.ts";
 import { createExamination, type Examined } from "./try-credential.ts";
@@ -34,6 +37,9 @@ export interface EnvironmentWorkDeps extends AccessDeps {
   readonly ids: Ids;
 }
 
+/** However short the tokens that a cluster gives, it is not visited all the time for them. In ms. */
+const SOONEST_RENEWAL_MS = 1_000;
+
 type Works = NonNullable<Examined["works"]>;
 
 /** The namespace of an environment, and what policy says about it. */
@@ -53,13 +59,10 @@ interface Followed {
   readonly isInstalling?: boolean;
   /** When to run again, in ms; absent: as often as the pace of visits says. */
   readonly againMs?: number;
+  /** When a token of an account there is replaced. */
+  readonly renewAt?: Millis;
 }
 
-/**
- * Environments that one namespace may have; the oldest are let in. Each is probed every few minutes, and may cost an
- * instance one cluster cache.
- */
-const LIMIT = 50;
 /**
  * When to run again, in ms. `unseen`: a watch is behind. `leftBehind`: a former account is to be removed, or a move
  * is under way.
@@ -111,28 +114,46 @@ export function createEnvironmentWork(deps: EnvironmentWorkDeps): (key: string, 
    * itself (`keepsLast`).
    */
   async function follow(resource: ObservedResource, policy: WorkspacePolicy, namespace: ObservedNamespace, signal: AbortSignal) {
-    const isWithin = isWithinQuota(resource, { siblings: resources.list(resource.namespace), limit: LIMIT, isAdmitted: () => false });
-    const { finding, works } = isWithin ? await examine(resource, policy.egress, signal) : { finding: overQuota(LIMIT), works: undefined };
+    const { finding, works } = (await isWithin(resource, policy.environments, signal))
+      ? await examine(resource, policy.egress, signal)
+      : { finding: overQuota(policy.environments), works: undefined };
     if (wasVisited(finding)) await environments.noteReach(resource.uid, finding.reason !== NO_ANSWER, signal);
     const trustClass = policy.newUnit?.trustClass;
     if (works === undefined && !finding.keepsLast) await environments.withdraw(resource.uid, signal);
     const followed: Followed =
       works === undefined || trustClass === undefined ? {} : await connect(resource, { namespace, policy, trustClass }, works, signal);
-    const againMs = deps.pace.next(resource.uid, followed.isInstalling === true ? "installing" : (followed.finding ?? finding).kind);
-    return { finding, againMs, ...followed };
+    const paceMs = deps.pace.next(resource.uid, followed.isInstalling === true ? "installing" : (followed.finding ?? finding).kind);
+    const renewMs = Math.max((followed.renewAt ?? Number.POSITIVE_INFINITY) - clock.now(), SOONEST_RENEWAL_MS);
+    return { finding, againMs: Math.min(paceMs, renewMs), ...followed };
+  }
+
+  /** Whether the namespace may have this one too. Those in use stay, so that a lower quota takes nothing from anybody. */
+  async function isWithin(resource: ObservedResource, limit: number, signal: AbortSignal): Promise<boolean> {
+    if (resource.isOneTooMany === true) return false;
+    const siblings = resources.list(resource.namespace);
+    if (siblings.length <= limit) return true;
+    const used = new Set(await environments.listUsed(apiCluster, resource.namespace, signal));
+    return isWithinQuota(resource, { siblings, limit, isAdmitted: (uid) => used.has(uid) });
+  }
+
+  /** Connects an environment that works, unless its resource is behind or it is kept from instances. */
+  async function connect(resource: ObservedResource, own: OwnNamespace, works: Works, signal: AbortSignal): Promise<Followed> {
+    const known = await environments.read(resource.uid, signal);
+    if (known === undefined && (await isBehind(resource, own.namespace, signal))) return { againMs: AGAIN_MS.unseen };
+    const asked = { generation: resource.generation, credential: works.credential, budget: own.policy.environmentObjects };
+    const withheld = known && (await stillWithheld(known, asked, signal));
+    return withheld === undefined ? record(resource, own, works, signal) : { finding: overBudget(withheld) };
   }
 
   /**
    * Records an environment that works. The credential is stored before the row is connected: a connected row must
    * always have one.
    */
-  async function connect(resource: ObservedResource, ownNamespace: OwnNamespace, works: Works, signal: AbortSignal): Promise<Followed> {
+  async function record(resource: ObservedResource, ownNamespace: OwnNamespace, works: Works, signal: AbortSignal): Promise<Followed> {
     const { name, uid, generation } = resource;
     const { namespace, policy, trustClass } = ownNamespace;
     const { secretName: _, ...request } = works.request;
     const workspace = { plane: "kubernetes", apiCluster, namespace: namespace.name, namespaceUid: namespace.uid, trustClass } as const;
-    if ((await environments.read(uid, signal)) === undefined && (await isBehind(resource, namespace, signal)))
-      return { againMs: AGAIN_MS.unseen };
     const newIds = { workspaceId: ids.next<never>(), environmentId: ids.next<never>() };
     const { id, workspaceId, hasAccount } = await environments.claim({ workspace, newIds, name, uid }, signal);
     const before = hasAccount ? await environments.read(uid, signal) : undefined;
@@ -147,7 +168,32 @@ export function createEnvironmentWork(deps: EnvironmentWorkDeps): (key: string, 
     if (provided.kind === "moving") return { againMs: AGAIN_MS.leftBehind };
     if (provided.kind !== "installed") return { finding: provided.finding, isInstalling: provided.kind === "waiting" };
     const isChange = await environments.connect({ id, generation, fingerprint: provided.fingerprint, ...request }, signal);
-    return (await access.tidy(ask, before, isChange, signal)) ? {} : { againMs: AGAIN_MS.leftBehind };
+    const { renewAt } = provided;
+    if (!(await access.tidy(ask, before, isChange, signal))) return { againMs: AGAIN_MS.leftBehind };
+    return renewAt === undefined ? {} : { renewAt };
+  }
+
+  /**
+   * Why an environment is kept from instances, as long as that is so: it ends some time after it began, sooner where its user has changed
+   * the resource or what is in its Secret, or more is allowed by now.
+   */
+  async function stillWithheld(
+    known: Environment,
+    {
+      generation,
+      credential,
+      budget,
+    }: Pick<AccountAsk, "credential"> & { readonly generation: number; readonly budget: number | undefined },
+    signal: AbortSignal,
+  ): Promise<Withholding | undefined> {
+    const { id, uid, workspaceId, withheld } = known;
+    if (!isWithheld(withheld)) return undefined;
+    const use = { purpose: known.createsAccount ? OWNER_PURPOSE : ENVIRONMENT_PURPOSE } as const;
+    const stored = await deps.credentials.read(environmentCredentialKey(id, workspaceId, use), signal);
+    const isChanged = known.generation !== generation || stored !== canonicalJson(credential);
+    if (!isWithholdingOver(withheld, { now: clock.now(), isChanged, budget })) return withheld;
+    await environments.endWithholding(uid, signal);
+    return undefined;
   }
 
   /**

@@ -40,6 +40,22 @@ export async function findAwaitedOwners(
   review(withoutAccount.map((row) => resourceKey(apiCluster, row)));
 }
 
+/** Reconciles environments that were withheld since the last time, so that their users hear of it. */
+export function createWithheldSweep({
+  apiCluster,
+  environments,
+  partition,
+}: Pick<EnvironmentSweepDeps, "apiCluster" | "partition"> & { readonly environments: Pick<EnvironmentStore, "listWithheld"> }) {
+  let known = new Set<string>();
+  return async (review: (keys: readonly string[]) => void, signal: AbortSignal): Promise<void> => {
+    const rows = (await environments.listWithheld(apiCluster, signal)).filter(({ namespace }) => partition.isMine(namespace));
+    const markOf = ({ uid, withheld }: (typeof rows)[number]): string => `${uid} ${withheld.at}`;
+    const before = known;
+    known = new Set(rows.map(markOf));
+    review(rows.filter((row) => !before.has(markOf(row))).map((row) => resourceKey(apiCluster, row)));
+  };
+}
+
 export type AwaitedOwners = ReturnType<typeof createAwaitedOwners>;
 
 /** Environments that wait for an owner of their workspace's unit, by key. Lost on a restart, when all of them are reconciled anyway. */

@@ -24,7 +24,7 @@ export const SERVER = "https://prod.example:6443";
 
 /** Ports of a controller, for tests that come between. */
 export interface ControllerPorts {
-  readonly store: Pick<Store, "environments" | "credentials" | "placements" | "fleet" | "changes">;
+  readonly store: Pick<Store, "environments" | "credentials" | "placements" | "shards" | "fleet" | "changes">;
   readonly resources: WatchedResources;
   readonly secrets: UserSecrets;
   readonly probe: ClusterProbe;
@@ -47,6 +47,8 @@ export interface EnvironmentWorld extends World {
   removeEnvironment(): Promise<void>;
   /** `Type=Status/Reason` of each condition of the environment. */
   saidOfEnvironment(namespace?: string, name?: string): Promise<readonly string[]>;
+  /** Messages of its conditions. */
+  messagesOfEnvironment(name?: string): Promise<readonly string[]>;
   rows(): ReturnType<Store["environments"]["listKnown"]>;
   /** The token that is stored for the environment. */
   storedToken(): Promise<string | undefined>;
@@ -76,7 +78,8 @@ export async function startEnvironmentWorld(): Promise<EnvironmentWorld> {
         accounts: clusters,
       });
       const partition = { isMine: () => true, onChange: () => () => undefined };
-      const controller = createEnvironmentController({ ...common, ...ports, namespaces, apiCluster: "api", partition, ids });
+      const tokenLife = { lifeMs: 43_200_000, renewAfterMs: 28_800_000 };
+      const controller = createEnvironmentController({ ...common, ...ports, tokenLife, namespaces, apiCluster: "api", partition, ids });
       namespaces.start(signal);
       ports.secrets.start(signal);
       controller.start(signal);
@@ -99,6 +102,11 @@ export async function startEnvironmentWorld(): Promise<EnvironmentWorld> {
     async saidOfEnvironment(namespace = "jane", name = "prod") {
       const found = await hands.get<KubeObject & { readonly status?: DeploymentStatus }>(ENVIRONMENTS, { namespace, name }, signal);
       return (found?.status?.conditions ?? []).map(({ type, status, reason }) => `${type}=${status}/${reason}`);
+    },
+    async messagesOfEnvironment(name = "prod") {
+      const at = { namespace: "jane", name };
+      const found = await hands.get<KubeObject & { readonly status?: DeploymentStatus }>(ENVIRONMENTS, at, signal);
+      return (found?.status?.conditions ?? []).map(({ message }) => message ?? "");
     },
     rows,
     async storedToken() {

@@ -1,3 +1,4 @@
+import { millis } from "../../../domain/clock.ts";
 import type { EnvironmentOwnerBinding } from "../../../domain/environment.ts";
 import { ACCOUNTS_NAMESPACE } from "../../../domain/names.ts";
 import type { ClusterAccounts, ClusterProbe, ClusterProbeResult, ProbeTarget } from "../port.ts";
@@ -8,10 +9,18 @@ export interface TargetClusters extends ClusterProbe, ClusterAccounts {
   serve(server: string, token: string): void;
   /** Holds every answer back until it is let go. */
   hold(isHeld: boolean): void;
-  /** Makes tokens of new accounts, or is slow with them. */
+  /** Gives tokens of accounts, or lets nobody have any. */
   makeTokens(isMaking: boolean): void;
+  /** Accounts that had a Secret with a token without an end, which was removed. */
+  cleaned(): readonly string[];
   /** Names of the accounts of ours that stand at `server`. */
   accountsAt(server: string): readonly string[];
+  /** From now on all of them serve these kinds, as `kindsMark` has it, or do not say. */
+  serveKinds(mark: string | undefined): void;
+  /** Accounts that were left with what any account reads. */
+  narrowed(): readonly string[];
+  /** Accounts that were left with nothing that lets them read. */
+  ended(): readonly string[];
   /** Lets an account write by another binding than the owner binding, or not any more. */
   bypass(name: string | undefined): void;
   /** Names of those whom owner bindings let write. */
@@ -25,8 +34,12 @@ export interface TargetClusters extends ClusterProbe, ClusterAccounts {
 export function createTargetClusters(): TargetClusters {
   const tokens = new Map<string, string>();
   const asked: ProbeTarget[] = [];
+  const cleaned: string[] = [];
   const accounts = new Map<string, { readonly server: string; readonly mark: string | undefined }>();
   const ownerBindings = new Map<string, EnvironmentOwnerBinding>();
+  const narrowed: string[] = [];
+  const ended: string[] = [];
+  let kindsMark: string | undefined = "kinds-1";
   let bypassed: string | undefined;
   let isMakingTokens = true;
   let removals = 0;
@@ -43,6 +56,7 @@ export function createTargetClusters(): TargetClusters {
     ownerBindings.set(name, ownerBinding);
     return true;
   };
+  const read = () => (kindsMark === undefined ? {} : { kindsMark });
   return {
     serve: (server, token) => void tokens.set(server, token),
     hold(isHeld) {
@@ -62,16 +76,42 @@ export function createTargetClusters(): TargetClusters {
       const result = answer(target);
       if (result.kind !== "accepted") return { kind: "failed", why: result };
       const mark = account.objects.find(({ kind }) => kind === "ServiceAccount")?.metadata.labels?.["argosy.dev/environment"];
-      accounts.set(account.token.name, { server: target.server, mark });
+      accounts.set(account.at.name, { server: target.server, mark });
       if (ownerBinding !== undefined && !takeOwnerBinding(ownerBinding)) return { kind: "fenced" };
-      return isMakingTokens ? { kind: "installed", token: `token-of-${account.token.name}` } : { kind: "waiting" };
+      return { kind: "installed", accountUid: `uid-of-${account.at.name}`, ...read() };
     },
+    async issueToken(target, { at }, lifeMs, signal) {
+      signal.throwIfAborted();
+      const result = answer(target);
+      if (result.kind !== "accepted") return { kind: "failed", why: result };
+      if (!isMakingTokens) return { kind: "failed", why: { kind: "forbidden" } };
+      const madeAt = millis(Date.now());
+      return { kind: "issued", token: { token: `token-of-${at.name}`, madeAt, endsAt: millis(madeAt + lifeMs) } };
+    },
+    async removeEndless(_target, { at }, signal) {
+      signal.throwIfAborted();
+      cleaned.push(at.name);
+      return undefined;
+    },
+    cleaned: () => cleaned,
     async writeOwnerBinding(target, ownerBinding, signal) {
       signal.throwIfAborted();
       const result = answer(target);
       if (result.kind !== "accepted") return { kind: "failed", why: result };
-      return { kind: takeOwnerBinding(ownerBinding) ? "written" : "fenced" };
+      if (!takeOwnerBinding(ownerBinding)) return { kind: "fenced" };
+      return { kind: "written", ...(ownerBinding.bindings[0]?.subjects.length === 0 ? {} : read()) };
     },
+    async narrow(target, account, signal) {
+      signal.throwIfAborted();
+      if (answer(target).kind !== "accepted" || !accounts.has(account.at.name)) return {};
+      narrowed.push(account.at.name);
+      return read();
+    },
+    serveKinds(mark) {
+      kindsMark = mark;
+    },
+    narrowed: () => narrowed,
+    ended: () => ended,
     async ask({ server, token }, namespaces, signal) {
       signal.throwIfAborted();
       const name = token?.replace("token-of-", "") ?? "";
@@ -84,11 +124,18 @@ export function createTargetClusters(): TargetClusters {
       const said = isSilent ? { isAllowed: undefined, trial: { status: undefined, message: "" } } : { isAllowed, trial };
       return namespaces.map((namespace) => ({ endpoint: `${server} ${namespace}`, ...said }));
     },
+    async endReading(target, account, signal) {
+      signal.throwIfAborted();
+      const result = answer(target);
+      if (result.kind !== "accepted") return result;
+      ended.push(account.at.name);
+      return undefined;
+    },
     async removeAccount(target, account, signal) {
       signal.throwIfAborted();
       const result = answer(target);
       if (result.kind !== "accepted") return result;
-      accounts.delete(account.token.name);
+      accounts.delete(account.at.name);
       return undefined;
     },
     async removeOthers(target, { mark, names }, signal) {

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { ClusterAccount } from "../../../../domain/environment.ts";
 import type { ShownServer } from "../../../../domain/shown-server.ts";
@@ -60,7 +61,7 @@ const target = (over: Partial<ProbeTarget> = {}): ProbeTarget => ({
   ...over,
 });
 const account = (objects: number): ClusterAccount => ({
-  token: { namespace: "argosy-accounts", name: "u-1" },
+  at: { namespace: "argosy-accounts", name: "u-1" },
   epoch: 1,
   objects: Array.from({ length: objects }, (_, index) => ({
     apiVersion: "v1",
@@ -154,6 +155,60 @@ describe("a cluster that wants to hold whoever visits it", () => {
     expect(await probed).toEqual({ kind: "unreachable", why: "no answer" });
   });
 
+  describe("by answers that never end", () => {
+    /** Pours as fast as it is read; the returned function says how much of all answers was written, in bytes. */
+    const pour = (status: number, headers: Readonly<Record<string, string>> = {}, chunk: Buffer | string = '"x",'.repeat(16_384)) => {
+      let poured = 0;
+      answer = (_url, response) => {
+        response.writeHead(status, { "content-type": "application/json", ...headers });
+        response.write('{"metadata":{"resourceVersion":"1"},"items":[');
+        const more = (): void => {
+          let isTaken = true;
+          while (isTaken && !response.destroyed) {
+            poured += chunk.length;
+            isTaken = response.write(chunk);
+          }
+          response.once("drain", more);
+        };
+        more();
+      };
+      return () => poured;
+    };
+    const binding = {
+      ...{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding", metadata: { name: "r-1" }, subjects: [] },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "r-1" },
+    };
+    const traces = { mark: "m", namespaces: [] };
+    const visits = {
+      probe: () => createClusterProbe(options()).probe(target(), never),
+      install: () => createClusterAccounts(options()).install(target(), { account: account(3) }, never),
+      issueToken: () => createClusterAccounts(options()).issueToken(target(), account(1), 600_000, never),
+      removeEndless: () => createClusterAccounts(options()).removeEndless(target(), account(1), never),
+      writeOwnerBinding: () =>
+        createClusterAccounts(options()).writeOwnerBinding(target(), { roles: [], bindings: [binding], epoch: 1 }, never),
+      ask: () => createClusterAccounts(options()).ask(target(), ["web"], never),
+      removeAccount: () => createClusterAccounts(options()).removeAccount(target(), account(1), never),
+      removeOthers: () => createClusterAccounts(options()).removeOthers(target(), { ...traces, epoch: 1, names: [] }, never),
+      remove: () => createClusterAccounts(options()).remove(target(), traces, never),
+    };
+    /** What each of a visit's few requests may read, and what the system keeps of a connection on its way. */
+    const MOST = 64 * 2 ** 20;
+
+    it.each(Object.entries(visits))("is left soon by %s, which keeps none of it, whatever it answers with", async (_name, visit) => {
+      for (const status of [200, 404, 403, 500]) {
+        const poured = pour(status);
+        await visit();
+        expect(poured()).toBeLessThan(MOST);
+      }
+    });
+
+    it("is not read on because they are packed", async () => {
+      const poured = pour(200, { "content-encoding": "gzip" }, gzipSync(Buffer.alloc(2 ** 24)));
+      expect(await visits.probe()).toEqual({ kind: "refused" });
+      expect(poured()).toBeLessThan(MOST);
+    });
+  });
+
   it("has no more objects deleted than were asked for, however long the list it answers with", async () => {
     DELETED.length = 0;
     const items = Array.from({ length: 10_000 }, (_, index) => ({ metadata: { name: `n${index}` } }));
@@ -199,10 +254,14 @@ describe("a cluster that wants to hold whoever visits it", () => {
     expect(written).toMatchObject({ kind: "failed" });
   });
 
-  it("is refused when the token it made is longer than any", async () => {
-    answer = (_url, response) => void response.end(JSON.stringify({ data: { token: Buffer.alloc(200_000, "x").toString("base64") } }));
-    const { install } = createClusterAccounts(options());
-    expect(await install(target(), { account: account(1) }, never)).toEqual({ kind: "failed", why: { kind: "refused" } });
+  it.each([
+    ["longer than any", { token: "x".repeat(200_000), expirationTimestamp: "2999-01-01T00:00:00Z" }],
+    ["one that breaks a header", { token: "a\nb", expirationTimestamp: "2999-01-01T00:00:00Z" }],
+    ["one without an end", { token: "t" }],
+  ])("is refused when the token it gives is %s", async (_, status) => {
+    answer = (_url, response) => void response.end(JSON.stringify({ status }));
+    const { issueToken } = createClusterAccounts(options());
+    expect(await issueToken(target(), account(1), 600_000, never)).toEqual({ kind: "failed", why: { kind: "refused" } });
   });
 });
 
