@@ -33,7 +33,7 @@ export async function startDatabase(cluster: ChartCluster, signal: AbortSignal):
     120_000,
   );
   const host = ready?.status?.podIP ?? "";
-  const url = (database: string): string => `postgres://argosy:${PASSWORD}@${host}:5432/${database}`;
+  const url = (database: string): string => `postgres://argosy:${PASSWORD}@${host}:5432/${database}?sslmode=disable`;
   return {
     ...{ host, url },
     async query(statement, database = "postgres") {
