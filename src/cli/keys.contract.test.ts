@@ -9,6 +9,7 @@ import { createKeyRing } from "../store/adapters/postgres/credentials/envelope.t
 import { createPostgresStore } from "../store/adapters/postgres/postgres-store.ts";
 import type { CredentialKey } from "../store/credential/port.ts";
 import { startTestServer, type TestDatabase, type TestServer } from "../store/testing/test-server.ts";
+import { startTransitServer, type TransitServer } from "../store/testing/transit-server.ts";
 import { soon } from "../store/testing/world.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
@@ -91,6 +92,13 @@ describe("argosy keys rotate, on PostgreSQL", () => {
       ...{ current: "new", rewrapped: 0, unreadable: [] },
       keys: [{ key: "new", isCurrent: true, isGiven: true, credentials: COUNT }],
     });
+    const trail = await withStore("new", ["new"], ({ audit }) => audit.list({}, { limit: 10, order: "oldest-first" }, soon()));
+    expect(trail.map(({ action, outcome, details }) => [action, outcome, details])).toEqual([
+      ["rotateKeys", "asked", { current: "new", dataKeys: false }],
+      ["rotateKeys", "ok", { rewrapped: COUNT, unreadable: [] }],
+      ["rotateKeys", "asked", { current: "new", dataKeys: false }],
+      ["rotateKeys", "ok", { rewrapped: 0, unreadable: [] }],
+    ]);
   });
 
   it("does so once when several do it at once, beside a server that stores and replaces", async () => {
@@ -134,8 +142,81 @@ describe("argosy keys rotate, on PostgreSQL", () => {
     ]);
   });
 
+  it("encrypts everything anew with other data keys, so that an old key and an old copy of the database open nothing of today", async () => {
+    const copy = await server.query<{ id: string; data_key: Buffer; ciphertext: Buffer }>(
+      "select id, data_key, ciphertext from credential order by id",
+      database.url,
+    );
+    const { out, err } = await keys("rotate", {}, "--data-keys", "-o", "json");
+    expect(JSON.parse(out)).toMatchObject({ rewrapped: COUNT, unreadable: [], keys: wrapped(0, COUNT) });
+    expect(err).toContain(`${COUNT} of ${COUNT} credentials encrypted anew`);
+    const now = await server.query<{ id: string; data_key: Buffer; ciphertext: Buffer }>(
+      "select id, data_key, ciphertext from credential order by id",
+      database.url,
+    );
+    for (const [index, { ciphertext, data_key }] of now.entries()) {
+      expect(ciphertext.equals(copy[index]?.ciphertext ?? ciphertext)).toBe(false);
+      expect(data_key.equals(copy[index]?.data_key ?? data_key)).toBe(false);
+    }
+    await withStore("new", ["new"], async ({ credentials }) => {
+      for (let index = 0; index < COUNT; index += 1) expect(await credentials.read(keyOf(index), soon())).toBe(`secret ${index}`);
+    });
+    // Once more all of it, although nothing is wrapped by an old key any more.
+    expect(JSON.parse((await keys("rotate", {}, "--data-keys", "-o", "json")).out)).toMatchObject({ rewrapped: COUNT });
+  });
+
   it("is wrong use without keys, and explains itself", async () => {
     expect(await keys("rotate", { given: [] })).toMatchObject({ code: 2, err: expect.stringContaining("names no keys") });
     expect((await runCommand(["keys", "rotate"], {})).code).toBe(2);
+  });
+});
+
+describe("a key that a Vault keeps", () => {
+  let vault: TransitServer;
+  const tokenFile = join(directory, "vault-token");
+  const config = join(directory, "vault.yaml");
+  beforeAll(async () => {
+    vault = await startTransitServer();
+    vault.tokens.add("hvs.one");
+    writeFileSync(tokenFile, "hvs.one");
+  });
+  afterAll(() => vault.stop());
+
+  it("is made by a command, takes over from one in a file, and is asked for when a command or a server starts", async () => {
+    const made = await runCommand(
+      ["keys", "generate", "--address", vault.address, "--key", "argosy", "--token-file", tokenFile, "-o", "json"],
+      {},
+    );
+    const key = JSON.parse(made.out) as { readonly vault: Readonly<Record<string, string>> };
+    expect(key.vault).toEqual({
+      ...{ address: vault.address, mount: "transit", key: "argosy", tokenFile },
+      wrapped: expect.stringMatching(/^vault:v1:/),
+    });
+    const encryption = {
+      current: "kept",
+      keys: [
+        { id: "old", env: "OLD_KEY" },
+        { id: "kept", ...key },
+      ],
+    };
+    const apiCluster = { name: "api", kubeconfig: join(directory, "kubeconfig") };
+    writeFileSync(config, stringify({ roles: ["api"], stateDir: directory, apiCluster, encryption }));
+    const rotate = () => runCommand(["keys", "rotate", "-c", config, "--database", database.url, "-o", "json"], env);
+    expect(JSON.parse((await rotate()).out)).toMatchObject({ current: "kept", rewrapped: COUNT, unreadable: [] });
+
+    // Whoever has the configuration and the database has nothing while the Vault says no.
+    vault.tokens.clear();
+    const refused = await rotate();
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("does not let this caller use the key argosy")]);
+  });
+
+  it.each([
+    ["http://vault.example", "--address"],
+    ["https://vault.example/v1", "--address"],
+    ["https://user:pass@vault.example", "--address"],
+  ])("is not asked of %s", async (address, path) => {
+    const args = ["keys", "generate", "--address", address, "--key", "argosy", "--token-file", tokenFile];
+    const { code, err } = await runCommand(args, {});
+    expect([code, err]).toEqual([2, expect.stringContaining(`${path}: is none that a key can be asked of`)]);
   });
 });
