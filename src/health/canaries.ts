@@ -1,6 +1,6 @@
 import type { Millis } from "../domain/clock.ts";
 import type { EngineObject } from "../domain/engine.ts";
-import { LABEL_CANARY } from "../domain/names.ts";
+import { CANARY_NAMESPACE, LABEL_CANARY } from "../domain/names.ts";
 import type { CanarySource } from "../domain/probed.ts";
 
 const PROJECT = "argosy-canaries";
@@ -8,8 +8,6 @@ const PROJECT = "argosy-canaries";
 export const ACTIVE_CANARIES = ["argosy-canary-1", "argosy-canary-2"] as const;
 /** Never refreshed on request: it shows whether the controller still compares by itself, which requested refreshes hide. */
 export const PASSIVE_CANARY = "argosy-canary-passive";
-/** Nothing is ever deployed there: canaries are compared and never synced. */
-const NAMESPACE = "argosy-canary";
 
 const API = "argoproj.io/v1alpha1";
 /**
@@ -32,7 +30,7 @@ const WITHOUT_REPOSITORY = ["first", "second"].map((ref) => ({ repoURL: NOWHERE,
  */
 export function renderCanaries(namespace: string, server: string, from: CanarySource): readonly EngineObject[] {
   const labels = { [LABEL_CANARY]: "true" };
-  const destination = { server, namespace: NAMESPACE };
+  const destination = { server, namespace: CANARY_NAMESPACE };
   const project: EngineObject = {
     apiVersion: API,
     kind: "AppProject",

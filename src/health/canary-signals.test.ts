@@ -93,7 +93,7 @@ describe("the objects in an instance's namespace", () => {
     const pod = (over: object, status: object) => parsePod({ metadata: { name: "redis-1", labels, ...over }, status });
     expect(pod({}, { conditions: ready("False"), containerStatuses: [{ restartCount: 2 }, { restartCount: "x" }] })).toEqual({
       ...{ component: "redis", name: "redis-1", restarts: 2, unreadySince: Date.parse("2026-01-01T00:00:00Z") },
-      ...{ memoryLimit: undefined, killedAt: undefined },
+      ...{ memoryLimit: undefined, killedAt: undefined, evicted: undefined },
     });
     expect(pod({}, { conditions: ready("True") })).toMatchObject({ restarts: 0, unreadySince: undefined });
     expect(pod({ deletionTimestamp: "now" }, {})).toBeUndefined();

@@ -27,7 +27,12 @@ it("keeps to the limit of restarts where all instances get stuck at the same mom
   const verdictOf = (id: InstanceVerdict["instanceId"]): InstanceVerdict => ({
     ...{ ...stuck, instanceId: id, text: "stuck", evidence: [], baseline: undefined },
   });
-  const help = () => Promise.all(serving.map((instance) => remedies.help({ instance, verdict: verdictOf(instance.id), serving }, never)));
+  const help = () =>
+    Promise.all(
+      serving.map((instance) =>
+        remedies.help({ instance, verdict: verdictOf(instance.id), serving, repositories: { disk: new Map(), memory: new Map() } }, never),
+      ),
+    );
   await help();
   await help();
   const taken = await store.decisions.list({ kind: "health", verdict: "RESTART" }, 100, never);

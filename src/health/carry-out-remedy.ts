@@ -7,12 +7,14 @@ import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { remedyDecision, stepsTaken } from "./decisions.ts";
-import { DAY_MS, FLEET_WINDOW, nextRemedy, type Remedy, STICKS_MS } from "./next-remedy.ts";
+import { fillerOf, type Taken } from "./filler.ts";
+import { DAY_MS, FLEET_WINDOW, filledOf, type NamedFiller, nextRemedy, type Remedy, STICKS_MS } from "./next-remedy.ts";
 import type { EmptyInstance, OpenNamespace } from "./port.ts";
 import type { Quarantines } from "./quarantine/carry-out-quarantine.ts";
+import type { Filled } from "./quarantine/schema.ts";
 
 export interface RemedyDeps {
-  readonly store: Pick<Store, "decisions" | "loads">;
+  readonly store: Pick<Store, "decisions" | "loads" | "placements">;
   readonly openNamespace: OpenNamespace;
   readonly empty: EmptyInstance;
   /** Absent: an instance of its own for a workspace is always only advice. */
@@ -26,11 +28,15 @@ export interface RemedyDeps {
   readonly metrics: Metrics;
 }
 
-/** An instance with its latest verdict. `serving`: all instances that are judged, itself included. */
+/**
+ * An instance with its latest verdict. `serving`: all instances that are judged, itself included. `repositories`: what each repository took of its
+ * repo-servers lately.
+ */
 export interface Judged {
   readonly instance: Instance;
   readonly verdict: InstanceVerdict;
   readonly serving: readonly Instance[];
+  readonly repositories: Taken;
 }
 
 export interface Remedies {
@@ -59,13 +65,15 @@ export function createRemedies(deps: RemedyDeps): Remedies {
   };
 
   /** Decides the step that is due and writes it into the journal. */
-  async function decide({ instance, verdict, serving }: Judged, signal: AbortSignal): Promise<Remedy | undefined> {
+  async function decide({ instance, verdict, serving, repositories }: Judged, signal: AbortSignal): Promise<Remedy | undefined> {
     const now = clock.now();
     const lately = { subject: instance.id, kind: "health", since: millis(now - DAY_MS) } as const;
     const taken = stepsTaken(await store.decisions.list(lately, MANY, signal));
     const restarts = await countElsewhere(instance.id, { step: "RESTART", withinMs: FLEET_WINDOW * apartMs }, signal);
     const emptied = await countElsewhere(instance.id, { step: "DRAIN", withinMs: STICKS_MS }, signal);
     const noisiest = verdict.state === "overloaded" ? await findNoisiest(instance, signal) : undefined;
+    const filled = filledOf(verdict);
+    const filler = filled && (await nameFiller(instance, { taken: repositories, filled }, signal));
     const due = nextRemedy({
       now,
       apartMs,
@@ -76,9 +84,12 @@ export function createRemedies(deps: RemedyDeps): Remedies {
       others: serving.filter((one) => one.id !== instance.id && one.class === instance.class && one.state === "ACTIVE").length,
       fleet: { restarts, emptied, instances: serving.length },
       noisiest: noisiest?.namespace,
+      filler,
     });
     if (due === undefined) return undefined;
-    const planned = due.step === "QUARANTINE" ? await quarantines?.plan({ instance, remedy: due, noisiest }, signal) : undefined;
+    const heaviest = noisiest && { unitId: noisiest.unitId, isMeasured: noisiest.known !== undefined };
+    const leaving = filler === undefined ? heaviest : { unitId: filler.unitId, isMeasured: true };
+    const planned = due.step === "QUARANTINE" ? await quarantines?.plan({ instance, remedy: due, leaving, filled }, signal) : undefined;
     const remedy = planned ?? due;
     await store.decisions.append([remedyDecision(remedy, verdict, now)], signal);
     steps.add(1, { step: remedy.step });
@@ -99,6 +110,17 @@ export function createRemedies(deps: RemedyDeps): Remedies {
   async function findNoisiest({ id }: Instance, signal: AbortSignal): Promise<HeavyUnit | undefined> {
     const heaviest = await store.loads.listHeaviest(NOISIEST_READ, signal);
     return heaviest.find(({ instanceId }) => instanceId === id);
+  }
+
+  /** The unit that fills the instance's repo-server, if one stands out, with the namespace of its workspace. */
+  async function nameFiller(
+    { id }: Instance,
+    { taken, filled }: { readonly taken: Taken; readonly filled: Filled },
+    signal: AbortSignal,
+  ): Promise<NamedFiller | undefined> {
+    const filler = fillerOf(await store.loads.countUnits(id, signal), taken, filled);
+    const held = filler && (await store.placements.readUnit(filler.unitId, signal));
+    return filler && held && { ...filler, namespace: held.workspace.namespace };
   }
 
   async function take(instance: Instance, { step, component, isAdvice, text }: Remedy, signal: AbortSignal): Promise<void> {
@@ -124,5 +146,5 @@ export function createRemedies(deps: RemedyDeps): Remedies {
 /** An instance that is drained by fail-over needs no help, and one that is being changed may be slow for a while. */
 function mayBeHelped({ instance, verdict }: Judged): boolean {
   if (instance.version !== instance.desiredVersion || instance.failsOver) return false;
-  return HELPED.includes(verdict.state) || verdict.cause === "memory";
+  return HELPED.includes(verdict.state) || verdict.cause === "memory" || verdict.cause === "disk";
 }

@@ -3,7 +3,7 @@ import { type InstanceVerdict, VERDICT_STATES } from "../domain/health.ts";
 import type { Instance, InstanceState } from "../domain/instance.ts";
 import type { Partition } from "../domain/partition.ts";
 import type { Rng } from "../domain/rng.ts";
-import { createKeyedQueue } from "../runtime/keyed-queue.ts";
+import { createKeyedQueue, type WorkResult } from "../runtime/keyed-queue.ts";
 import { createResourceController } from "../runtime/resource-controller/resource-controller.ts";
 import { createSweeps } from "../runtime/resource-controller/sweeps.ts";
 import type { Store } from "../store/port.ts";
@@ -37,7 +37,17 @@ export interface Health {
 }
 
 const AT_ONCE = 16;
+/**
+ * How often the repo-servers of an instance are observed that was short of their memory lately, in ms. A fetch that is killed for taking
+ * too much may last for two seconds only: a large file comes at once from a host near by.
+ */
+const CLOSER_MS = 1_500;
 const JUDGED: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
+
+/** Whether what an instance's repo-servers are doing has to be known when one of them ends, which no probe may see. */
+function isWatchedCloser(verdict: InstanceVerdict | undefined): boolean {
+  return verdict?.cause === "memory" && verdict.component === "repo-server";
+}
 
 /** What the latest survey found for this process's share. */
 interface Survey {
@@ -61,6 +71,8 @@ export function createHealth(deps: HealthDeps): Health {
   const placingAgain = createPlacingAgain(deps);
   let survey: Survey = { fleet: undefined, serving: new Map(), open: new Map() };
   const verdicts = new Map<string, InstanceVerdict>();
+  /** Instances that a survey asked to probe. What else asks for their key wants their repo-servers observed. */
+  const due = new Set<string>();
   const gauge = metrics.gauge("argosy_health_instances", "Instances of this process's share, by their verdict.", ["state"]);
   gauge.collect(() => {
     const states = [...verdicts.values()].map(({ state }) => state);
@@ -82,18 +94,29 @@ export function createHealth(deps: HealthDeps): Health {
       serving: new Map(judged.map((instance) => [instance.id, instance])),
       open: new Map(begun.map((one) => [`quarantine/${one.source}`, one])),
     };
+    for (const id of mine) due.add(id);
     return [...mine, ...survey.open.keys()];
   }
 
-  async function work(key: string, signal: AbortSignal): Promise<void> {
-    const { fleet, serving, open } = survey;
-    const begun = open.get(key);
+  async function work(key: string, signal: AbortSignal): Promise<WorkResult | void> {
+    const begun = survey.open.get(key);
     if (begun !== undefined) await quarantines?.carryOn(begun, signal);
-    const instance = serving.get(key);
-    if (instance === undefined) return;
+    const instance = survey.serving.get(key);
+    if (instance === undefined || !isMine(key)) return;
+    if (!due.has(key)) await probes.observeRepoServers(instance, signal);
+    else {
+      await probe(instance, signal);
+      // Only now: one that fails is tried again.
+      due.delete(key);
+    }
+    if (isWatchedCloser(verdicts.get(key))) return { requeueAfterMs: CLOSER_MS };
+  }
+
+  async function probe(instance: Instance, signal: AbortSignal): Promise<void> {
+    const { fleet, serving } = survey;
     const verdict = await probes.probeInstance(instance, fleet, signal);
-    verdicts.set(key, verdict);
-    await remedies.help({ instance, verdict, serving: [...serving.values()] }, signal);
+    verdicts.set(instance.id, verdict);
+    await remedies.help({ instance, verdict, serving: [...serving.values()], repositories: probes.takenOf(instance.id) }, signal);
     await placingAgain.probe(instance, verdict, signal);
   }
 

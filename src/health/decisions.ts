@@ -50,6 +50,6 @@ export function stepsTaken(entries: readonly Decision[]): readonly StepTaken[] {
     if (isEnd(details)) return [];
     const step = REMEDIES.find((each) => each === verdict);
     const cause = HEALTH_CAUSES.find((each) => each.toUpperCase() === rule);
-    return step === undefined || cause === undefined ? [] : [{ step, cause, at: millis(at) }];
+    return step === undefined || cause === undefined ? [] : [{ step, cause, isAdvice: details["isAdvice"] === true, at: millis(at) }];
   });
 }

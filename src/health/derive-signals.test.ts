@@ -1,19 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { deriveSignals, keptProbes, known, type ProbeResult } from "./derive-signals.ts";
 import type { HealthPage } from "./parse-page.ts";
+import { aHealthPage } from "./testing/stage.ts";
 
 const WORKERS = { statusProcessors: 20, operationProcessors: 10 };
 type Counters = HealthPage["counters"];
 
 const probe = (seconds: number, counters: Counters | undefined, over: Partial<ProbeResult> = {}): ProbeResult => ({
   ...{ atMs: seconds * 1_000, wallS: 1_000 + seconds, controllerAnswers: counters !== undefined, repoServers: new Map() },
-  controller: counters && { counters: { startedAt: 400, ...counters }, git: new Map() },
+  controller: counters && aHealthPage({ counters: { startedAt: 400, ...counters } }),
   ...over,
 });
-const repo = (git: Readonly<Record<string, readonly [number, number]>>, startedAt = 5): HealthPage => ({
-  counters: { startedAt },
-  git: new Map(Object.entries(git).map(([name, [requests, seconds]]) => [name, { requests, seconds }])),
-});
+const repo = (git: Readonly<Record<string, readonly [number, number]>>, startedAt = 5): HealthPage =>
+  aHealthPage({
+    counters: { startedAt },
+    git: new Map(Object.entries(git).map(([name, [requests, seconds]]) => [name, { requests, seconds }])),
+  });
 const pods = (pages: Readonly<Record<string, HealthPage | undefined>>) => ({ repoServers: new Map(Object.entries(pages)) });
 
 describe("signals", () => {

@@ -134,6 +134,16 @@ describe("a verdict", () => {
     expect(counting([0, 1, 2], 600)).toMatchObject({ state: "healthy" });
   });
 
+  it("is failed where repo-servers were evicted twice within an hour, degraded where one was, each for ten minutes", () => {
+    const evicted = (repoServerEvictions: number, repoServerEvictedS: number): Verdict =>
+      of({ ...GOOD, repoServerEvictions, repoServerEvictedS }, 1);
+    expect(evicted(2, 5)).toMatchObject({ state: "failed", cause: "disk", component: "repo-server" });
+    expect(evicted(2, 5).text).toBe("its repo-server was evicted 2 times within an hour: it uses more disk than it may");
+    expect(evicted(1, 5)).toMatchObject({ state: "degraded", cause: "disk", component: "repo-server" });
+    expect(evicted(2, 600)).toMatchObject({ state: "healthy", cause: "none" });
+    expect(of({ ...GOOD, nodeEvictedS: 5 }, 1)).toMatchObject({ state: "degraded", cause: "node", component: undefined });
+  });
+
   it("waits one second longer for every five new applications", () => {
     const burst = (before: number) => {
       const hot = { ...GOOD, queueDepth: 500, canaryS: 20, utilisation: 0.5 };

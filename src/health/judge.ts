@@ -32,6 +32,11 @@ const MANY_RESTARTS = 3;
  * after each restart.
  */
 const MANY_KILLED = 2;
+/**
+ * So many evictions of repo-servers within an hour are no accident. One may end what everybody filled in weeks, and its successor begins
+ * with an empty disk. A second one so soon shows that what is read now does not fit.
+ */
+const MANY_EVICTIONS = 2;
 
 /**
  * How far back the samples of a verdict go, in ms. No rule has to hold for longer than twice `overloadMs`; five minutes
@@ -43,15 +48,15 @@ export function windowMs({ overloadMs }: Pick<HealthSettings, "overloadMs">): nu
 
 /**
  * Judges an instance by its latest samples. In this order: `unknown` without a recent sample; `failed` where a
- * component restarts again and again; the first rule of `rulesOf` that has held for long enough; `unknown` where
+ * component restarts or is evicted again and again; the first rule of `rulesOf` that has held for long enough; `unknown` where
  * nothing shows that it works; else `healthy`.
  */
 export function judgeHealth(window: Window): Verdict {
   const { now, samples, periodMs, settings } = window;
   const newest = samples.at(-1);
   if (newest === undefined || now - newest.at > timeoutMs(periodMs)) return unknown("no-samples", "nobody has observed it for a while", []);
-  const restarting = restartsOf(samples);
-  if (restarting !== undefined) return restarting;
+  const failing = restartsOf(samples) ?? evictionsOf(samples);
+  if (failing !== undefined) return failing;
   const known = { newApplications: newApplications(samples), before: window.before };
   const rule = rulesOf(settings, known).find((each) => isOn(each, window));
   if (rule !== undefined) {
@@ -161,6 +166,15 @@ function restartsOf(samples: readonly HealthSample[]): Verdict | undefined {
     return { state: "failed", cause: "memory", component, text: ended, evidence: evidenceOf([killed, signal], samples) };
   }
   return undefined;
+}
+
+/** The verdict on repo-servers that were evicted too often within an hour; `undefined`: they were not. */
+function evictionsOf(samples: readonly HealthSample[]): Verdict | undefined {
+  const { repoServerEvictions = 0, repoServerEvictedS = KILLED_S } = samples.at(-1)?.signals ?? {};
+  if (repoServerEvictions < MANY_EVICTIONS || repoServerEvictedS >= KILLED_S) return undefined;
+  const text = `its repo-server was evicted ${repoServerEvictions} times within an hour: it uses more disk than it may`;
+  const evidence = evidenceOf(["repoServerEvictedS", "repoServerEvictions"], samples);
+  return { state: "failed", cause: "disk", component: "repo-server", text, evidence };
 }
 
 /**

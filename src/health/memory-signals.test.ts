@@ -3,15 +3,13 @@ import { millis } from "../domain/clock.ts";
 import type { ProbedPod } from "../domain/probed.ts";
 import { memorySignals } from "./memory-signals.ts";
 import { parsePod } from "./parse-probed.ts";
-import { aProbedPod } from "./testing/stage.ts";
+import { aHealthPage, aProbedPod } from "./testing/stage.ts";
 
 const NOW = millis(1_700_000_000_000);
 const ago = (seconds: number) => millis(NOW - seconds * 1_000);
 const GIB = 2 ** 30;
-const using = (bytes: number | undefined) => ({
-  counters: { startedAt: 5, ...(bytes === undefined ? {} : { residentBytes: bytes }) },
-  git: new Map(),
-});
+const using = (bytes: number | undefined) =>
+  aHealthPage({ counters: { startedAt: 5, ...(bytes === undefined ? {} : { residentBytes: bytes }) } });
 const CONTROLLER = aProbedPod({ component: "controller", name: "c", memoryLimit: 4 * GIB });
 const repoServer = (name: string, over: Partial<ProbedPod> = {}) =>
   aProbedPod({ component: "repo-server", name, memoryLimit: GIB, ...over });

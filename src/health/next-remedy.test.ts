@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
 import type { HealthCause, InstanceVerdict } from "../domain/health.ts";
-import type { InstanceId } from "../domain/ids.ts";
+import type { InstanceId, UnitId } from "../domain/ids.ts";
 import { nextRemedy, type RemedyFacts, type RemedyStep, type StepTaken } from "./next-remedy.ts";
 
 const NOW = millis(1_700_000_000_000);
@@ -13,16 +13,22 @@ const verdict = (over: Partial<InstanceVerdict>): InstanceVerdict => ({
   ...over,
 });
 const STUCK = verdict({ state: "stalled", cause: "redis", component: "redis" });
+const EVICTED = verdict({ state: "failed", cause: "disk", component: "repo-server" });
+const EVICTED_ONCE: InstanceVerdict = { ...EVICTED, state: "degraded" };
+const FILLER = { unitId: "u" as UnitId, share: 0.914, namespace: "video" };
 const HOT = verdict({ state: "overloaded", cause: "queue" });
 
 const facts = (over: Partial<RemedyFacts>): RemedyFacts => ({
   ...{ now: NOW, apartMs: 300_000, emptyAfter: 2, stateSince: minutesAgo(999), others: 3, verdict: STUCK, taken: [], noisiest: "shop" },
+  filler: undefined,
   fleet: { restarts: 0, emptied: 0, instances: 10 },
   ...over,
 });
 const since = (one: InstanceVerdict, minutes: number): InstanceVerdict => ({ ...one, since: minutesAgo(minutes) });
 const taken = (...steps: readonly (readonly [RemedyStep, number, HealthCause?])[]): readonly StepTaken[] =>
-  steps.map(([step, minutes, cause = "redis"]) => ({ step, cause, at: minutesAgo(minutes) }));
+  steps.map(([step, minutes, cause = "redis"]) => ({ step, cause, isAdvice: false, at: minutesAgo(minutes) }));
+const advised = (minutes: number): readonly StepTaken[] =>
+  taken(["QUARANTINE", minutes, "disk"]).map((step) => ({ ...step, isAdvice: true }));
 const TWICE = taken(["RESTART", 20], ["RESTART", 10]);
 
 describe("the next remedy", () => {
@@ -75,7 +81,22 @@ describe("the next remedy", () => {
       { verdict: since(verdict({ state: "failed", cause: "memory" }), 60), taken: taken(["RAISE", 60]) },
       "DRAIN",
     ],
+    ["an instance that was evicted once is to get more disk", { verdict: EVICTED_ONCE, filler: FILLER }, "RAISE"],
+    ["who fills its repo-server again and again leaves at once", { verdict: EVICTED, filler: FILLER }, "QUARANTINE"],
+    ["also who fills its memory", { verdict: { ...EVICTED, cause: "memory" }, filler: FILLER }, "QUARANTINE"],
+    [
+      "not where another component is short of memory",
+      { verdict: { ...EVICTED, cause: "memory", component: "redis" }, filler: FILLER },
+      "RAISE",
+    ],
+    ["nor where nobody stands out", { verdict: EVICTED }, "RAISE"],
+    ["and not twice within an hour", { verdict: EVICTED, filler: FILLER, taken: taken(["QUARANTINE", 59, "disk"]) }, "RAISE"],
+    ["but again where it goes on", { verdict: EVICTED, filler: FILLER, taken: taken(["QUARANTINE", 60, "disk"]) }, "QUARANTINE"],
+    ["nor where it was advice just now", { verdict: EVICTED, filler: FILLER, taken: advised(9) }, "RAISE"],
+    ["but soon after: what spoke against it may have ended", { verdict: EVICTED, filler: FILLER, taken: advised(10) }, "QUARANTINE"],
+    ["one for an overload does not count", { verdict: EVICTED, filler: FILLER, taken: taken(["QUARANTINE", 9, "queue"]) }, "QUARANTINE"],
     ["nothing is done about slow Git", { verdict: since(verdict({ state: "degraded", cause: "git" }), 600) }, undefined],
+    ["nor about a node that ran short", { verdict: since(verdict({ state: "degraded", cause: "node" }), 600) }, undefined],
     ["nor about a workspace's own trouble", { verdict: since(verdict({ cause: "workspace" }), 600) }, undefined],
     ["nor about an unknown state", { verdict: since(verdict({ state: "unknown", cause: "no-metrics" }), 600) }, undefined],
   ])("%s", (_what, over, step) => expect(nextRemedy(facts(over))?.step).toBe(step));
@@ -86,5 +107,14 @@ describe("the next remedy", () => {
     expect(nextRemedy(facts({ taken: TWICE }))).toMatchObject({ step: "DRAIN", component: "redis", isAdvice: false });
     const advice = nextRemedy(facts({ verdict: since(HOT, 30), taken: taken(["SHED", 20], ["RAISE", 10]) }));
     expect(advice).toMatchObject({ isAdvice: true, text: expect.stringContaining("shop") });
+    expect(nextRemedy(facts({ verdict: EVICTED, filler: FILLER }))?.text).toBe(
+      "give video an instance of its own: `argosy pin`, because 91 % of the time of all fetches went to its repositories",
+    );
+    expect(nextRemedy(facts({ verdict: { ...EVICTED, cause: "memory" }, filler: FILLER }))?.text).toBe(
+      "give video an instance of its own: `argosy pin`, because 91 % of what was under way when its repo-server ended was of its repositories",
+    );
+    expect(nextRemedy(facts({ verdict: EVICTED }))?.text).toBe(
+      "raise the disk of its repo-server in fleet.yaml (pools[].resources.repoServer.disk)",
+    );
   });
 });

@@ -1,6 +1,8 @@
 import type { Millis } from "../domain/clock.ts";
 import type { Component, HealthCause, InstanceVerdict } from "../domain/health.ts";
+import type { Filler } from "./filler.ts";
 import type { Quarantine } from "./quarantine/entries.ts";
+import type { Filled } from "./quarantine/schema.ts";
 
 /**
  * Steps of the ladder. Argosy takes RESTART and SHED itself, DRAIN where restarts have not helped, and QUARANTINE where
@@ -21,6 +23,7 @@ export interface Remedy {
 export interface StepTaken {
   readonly step: RemedyStep;
   readonly cause: HealthCause;
+  readonly isAdvice: boolean;
   readonly at: Millis;
 }
 
@@ -53,6 +56,13 @@ export interface RemedyFacts {
   readonly fleet: { readonly restarts: number; readonly emptied: number; readonly instances: number };
   /** Namespace of the workspace that takes most of the instance. */
   readonly noisiest: string | undefined;
+  /** The unit that fills the disk or the memory of the instance's repo-server. Absent: none stands out, or nothing is filled. */
+  readonly filler: NamedFiller | undefined;
+}
+
+/** A unit that fills a repo-server, with the namespace of its workspace. */
+export interface NamedFiller extends Filler {
+  readonly namespace: string;
 }
 
 const MINUTE_MS = 60_000;
@@ -72,6 +82,9 @@ const FLEET_SHARE = 0.05;
  */
 export const STICKS_MS = 60 * MINUTE_MS;
 
+/** For how long the advice to isolate a unit is not repeated, in ms. */
+const ADVISED_MS = 10 * MINUTE_MS;
+
 /** A ladder: its steps in order, and how long after the beginning of the verdict each is due. */
 const OVERLOADED: readonly (readonly [RemedyStep, afterMs: number])[] = [
   ["SHED", 0],
@@ -85,8 +98,8 @@ const NOT_HELPED: readonly (readonly [RemedyStep, afterMs: number])[] = [
   ["DRAIN", 20 * MINUTE_MS],
 ];
 
-/** Neither a restart nor waiting gives a component more memory: a person is advised at once to raise its resources. */
-const OUT_OF_MEMORY: typeof NOT_HELPED = [
+/** Neither a restart nor waiting gives a component more memory or disk: a person is advised at once to raise its resources. */
+const USED_UP: typeof NOT_HELPED = [
   ["RAISE", 0],
   ["DRAIN", 60 * MINUTE_MS],
 ];
@@ -96,7 +109,8 @@ const OUT_OF_MEMORY: typeof NOT_HELPED = [
  *
  * - Overloaded: shed load; after a while advise more resources, then an instance of its own for the noisiest workspace,
  *   then a drain.
- * - Short of memory, whatever its state: advise more memory at once, and a drain later.
+ * - Short of memory or disk, whatever its state: advise more at once, and a drain later. Where its repo-server was ended for that twice, and
+ *   one workspace has filled it, that workspace gets an instance of its own at once.
  * - Stalled in one component: restart that component. If it is stuck again after enough restarts, drain the instance.
  *   Where neither is allowed, as for a failed instance below.
  * - Failed, or stalled in no component that is known: advise more resources, then a drain.
@@ -108,7 +122,7 @@ const OUT_OF_MEMORY: typeof NOT_HELPED = [
 export function nextRemedy(facts: RemedyFacts): Remedy | undefined {
   const { verdict } = facts;
   if (verdict.state === "overloaded") return nextOf(OVERLOADED, facts);
-  if (verdict.cause === "memory") return nextOf(OUT_OF_MEMORY, facts);
+  if (verdict.cause === "memory" || verdict.cause === "disk") return isolate(facts) ?? nextOf(USED_UP, facts);
   if (verdict.state !== "stalled" && verdict.state !== "failed") return undefined;
   // What has failed is restarted by its cluster already: another restart would not help.
   const component = verdict.state === "failed" ? undefined : verdict.component;
@@ -123,6 +137,33 @@ export function nextRemedy(facts: RemedyFacts): Remedy | undefined {
   return mayRestart(facts)
     ? { step: "RESTART", component, isAdvice: false, text: `restart its ${component}: ${verdict.text}` }
     : nextOf(NOT_HELPED, facts);
+}
+
+/**
+ * What a repo-server was ended for using up more than once lately: its disk or its memory. `undefined`: neither. Once may be what everybody has filled in
+ * weeks, or whoever's work was under way by chance. After it the disk is empty and the counters of fetches begin again, so that the second
+ * time shows who fills it now.
+ */
+export function filledOf({ state, cause, component }: Pick<InstanceVerdict, "state" | "cause" | "component">): Filled | undefined {
+  if (state !== "failed" || component !== "repo-server") return undefined;
+  return cause === "disk" || cause === "memory" ? cause : undefined;
+}
+
+/**
+ * The step QUARANTINE for the unit that fills the repo-server. It is taken once an hour at most, and was only advice every ten minutes: the
+ * verdict lasts as long as the unit stays, and what spoke against it may end.
+ */
+function isolate({ now, verdict, taken, filler }: RemedyFacts): Remedy | undefined {
+  if (filler === undefined || filledOf(verdict) === undefined) return undefined;
+  const before = taken.filter(({ step, cause }) => step === "QUARANTINE" && cause === verdict.cause);
+  if (before.some(({ isAdvice, at }) => now - at < (isAdvice ? ADVISED_MS : STICKS_MS))) return undefined;
+  const share = Math.round(filler.share * 100);
+  const why =
+    verdict.cause === "memory"
+      ? `${share} % of what was under way when its repo-server ended was of its repositories`
+      : `${share} % of the time of all fetches went to its repositories`;
+  const text = `${textOf("QUARANTINE", verdict, filler.namespace)}, because ${why}`;
+  return { step: "QUARANTINE", component: undefined, isAdvice: true, text };
 }
 
 /**
@@ -161,14 +202,16 @@ function nextOf(ladder: typeof OVERLOADED, { now, verdict, taken, noisiest }: Re
   return { step, component: undefined, isAdvice: step !== "SHED", text: textOf(step, verdict, noisiest) };
 }
 
-function textOf(step: RemedyStep, { component }: InstanceVerdict, noisiest: string | undefined): string {
+function textOf(step: RemedyStep, { component, cause }: InstanceVerdict, noisiest: string | undefined): string {
   switch (step) {
     case "RESTART":
       return "restart what is stuck";
     case "SHED":
       return "let plans move what is too much for it: cool-downs and the jump guard are waived, the budget is four-fold";
     case "RAISE":
-      return `raise the resources of its ${component ?? "controller"} in fleet.yaml (pools[].resources)`;
+      return cause === "disk"
+        ? "raise the disk of its repo-server in fleet.yaml (pools[].resources.repoServer.disk)"
+        : `raise the resources of its ${component ?? "controller"} in fleet.yaml (pools[].resources)`;
     case "QUARANTINE":
       return `give ${noisiest ?? "the workspace that takes most"} an instance of its own: \`argosy pin\``;
     case "DRAIN":

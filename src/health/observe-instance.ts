@@ -5,6 +5,9 @@ import type { Log } from "../telemetry/log.ts";
 import { type AskedCanaries, nextCanary } from "./canaries.ts";
 import { namespaceSignals, nextAsked } from "./canary-signals.ts";
 import { deriveSignals, keptProbes, type ProbeResult, type Workers } from "./derive-signals.ts";
+import { type Ended, NOTHING_ENDED, nextEnded } from "./ended.ts";
+import { evictionSignals } from "./eviction-signals.ts";
+import { type Fetched, NOTHING_FETCHED, nextFetched } from "./fetched.ts";
 import { memorySignals } from "./memory-signals.ts";
 import { type HealthPage, parseHealthPage } from "./parse-page.ts";
 import type { FindProcesses, OpenNamespace, ProbedNamespace, ProbedPlace } from "./port.ts";
@@ -22,6 +25,8 @@ export interface InstanceProbeDeps {
  */
 export interface ProbeMemory {
   readonly observations: readonly ProbeResult[];
+  readonly fetched: Fetched;
+  readonly ended: Ended;
   readonly asked: AskedCanaries;
   readonly errors: number;
   /** When the canaries were last applied, or removed. */
@@ -35,7 +40,9 @@ export interface ProbeRequest {
   readonly canary: CanarySource | undefined;
 }
 
-export const NO_MEMORY: ProbeMemory = { observations: [], asked: new Map(), errors: 0, ensuredAt: undefined };
+export const NO_MEMORY: ProbeMemory = {
+  ...{ observations: [], fetched: NOTHING_FETCHED, ended: NOTHING_ENDED, asked: new Map(), errors: 0, ensuredAt: undefined },
+};
 
 /**
  * Timeout of a page of metrics, in ms. A controller with thousands of applications answers in a second, or in four
@@ -92,9 +99,36 @@ export async function observeInstance(
       ...deriveSignals(memory.observations, probe, request.workers),
       ...namespaceSignals({ now, asked: answered, canaries, others, pods, errors }),
       ...memorySignals(probe, pods, now),
+      ...evictionSignals(pods, now),
     },
-    memory: { observations: keptProbes(memory.observations, probe), asked: answered, errors, ensuredAt },
+    memory: {
+      observations: keptProbes(memory.observations, probe),
+      ...nextTaken(memory, probe),
+      ...{ asked: answered, errors, ensuredAt },
+    },
   };
+}
+
+/** Reads the repo-servers alone, for what they are at, and for nothing that is recorded. */
+export async function observeRepoServers(
+  { findProcesses, clock, log }: InstanceProbeDeps,
+  at: ProbedPlace,
+  memory: ProbeMemory,
+  signal: AbortSignal,
+): Promise<ProbeMemory> {
+  try {
+    const processes = await findProcesses(at, AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]));
+    const repoServers = await readRepoServers(processes, signal);
+    return { ...memory, ...nextTaken(memory, { atMs: clock.monotonicMs(), wallS: clock.now() / 1_000, repoServers }) };
+  } catch (error) {
+    signal.throwIfAborted();
+    log.debug({ error, namespace: at.namespace }, "Observing repo-servers");
+    return memory;
+  }
+}
+
+function nextTaken({ fetched, ended }: ProbeMemory, probe: Parameters<typeof nextFetched>[1]): Pick<ProbeMemory, "fetched" | "ended"> {
+  return { fetched: nextFetched(fetched, probe), ended: nextEnded(ended, probe) };
 }
 
 async function ensure(
@@ -128,19 +162,29 @@ async function ask(
  * (absent).
  */
 async function readProcesses(processes: Awaited<ReturnType<FindProcesses>>, clock: Clock, signal: AbortSignal): Promise<ProbeResult> {
-  const [controller, ...repoServers] = await Promise.all([
+  const [controller, repoServers] = await Promise.all([
     processes === undefined ? undefined : readPage(processes.controller, signal),
-    ...[...(processes?.repoServers ?? [])].map(async ([pod, lines]) => [pod, await readPage(lines, signal)] as const),
+    readRepoServers(processes, signal),
   ]);
   return {
     atMs: clock.monotonicMs(),
     wallS: clock.now() / 1_000,
     controller: controller?.page,
     controllerAnswers: controller?.page !== undefined ? true : controller?.isSilent === true ? false : undefined,
-    // A repo-server that refuses the connection counts like one that does not answer: neither renders, and one that
-    // is starting is ready soon.
-    repoServers: new Map(repoServers.map(([pod, { page }]) => [pod, page])),
+    repoServers,
   };
+}
+
+/**
+ * A repo-server that refuses the connection counts like one that does not answer: neither renders, and one that is
+ * starting is ready soon.
+ */
+async function readRepoServers(
+  processes: Awaited<ReturnType<FindProcesses>>,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, HealthPage | undefined>> {
+  const reads = [...(processes?.repoServers ?? [])].map(async ([pod, lines]) => [pod, (await readPage(lines, signal)).page] as const);
+  return new Map(await Promise.all(reads));
 }
 
 async function readPage(

@@ -57,6 +57,32 @@ describe("a page of metrics", () => {
     expect([...(read(GIT)?.git ?? [])]).toEqual([["https://g/a.git", { requests: 12, seconds: 0.19999999999999998 }]]);
   });
 
+  it("keeps how long fetches took, apart from requests for the newest revision", () => {
+    expect([...(read(GIT)?.fetchSeconds ?? [])]).toEqual([["https://g/a.git", 0.18]]);
+  });
+
+  it("keeps what is fetched at the moment, and what is pending in any way", () => {
+    const lines = [
+      ...GIT,
+      'argocd_git_request_duration_seconds_count{repo="https://g/b.git",request_type="ls-remote"} 1',
+      'argocd_git_request_total{repo="https://g/a.git",request_type="fetch"} 1',
+      'argocd_git_request_total{repo="https://g/a.git",request_type="ls-remote"} 12',
+      'argocd_git_request_total{repo="https://g/b.git",request_type="fetch"} 1',
+      'argocd_git_request_total{repo="https://g/b.git",request_type="ls-remote"} 1',
+      'argocd_repo_pending_request_total{repo="https://g/b.git"} 2',
+      'argocd_repo_pending_request_total{repo="oci://g/c"} 1',
+      'argocd_repo_pending_request_total{repo="https://g/a.git"} 0',
+    ];
+    expect([...(read(lines)?.fetchesBegun ?? [])]).toEqual([
+      ["https://g/a.git", 1],
+      ["https://g/b.git", 1],
+    ]);
+    expect([[...(read(lines)?.fetching ?? [])], [...(read(lines)?.pending ?? [])]]).toEqual([
+      ["https://g/b.git"],
+      ["https://g/b.git", "oci://g/c"],
+    ]);
+  });
+
   it.each([
     ["does not say when the process started", ["argocd_app_info{} 1"]],
     ["is not in the text format", ["<html>", "process_start_time_seconds NaN", "process_start_time_seconds{ 5"]],
@@ -64,8 +90,11 @@ describe("a page of metrics", () => {
 
   it("is refused when it is longer, or names more repositories, than a real one can", () => {
     expect(read(GIT, { ...HEALTH_PAGE_LIMITS, characters: 200 })).toBeUndefined();
-    const more = [...GIT, 'argocd_git_request_duration_seconds_count{repo="https://g/b.git",request_type="fetch"} 1'];
-    expect(read(more, { ...HEALTH_PAGE_LIMITS, repositories: 1 })).toBeUndefined();
+    for (const name of ["argocd_git_request_duration_seconds_count", "argocd_git_request_total", "argocd_repo_pending_request_total"]) {
+      const more = ["a", "b"].map((each) => `${name}{repo="https://g/${each}.git",request_type="fetch"} 1`);
+      expect(read([...GIT, ...more], { ...HEALTH_PAGE_LIMITS, repositories: 1 })).toBeUndefined();
+      expect(read([...GIT, ...more], { ...HEALTH_PAGE_LIMITS, repositories: 2 })).toBeDefined();
+    }
     expect(parseHealthPage({ ...HEALTH_PAGE_LIMITS, characters: 5 }).take("process_start_time_seconds 5")).toBe(false);
   });
 });

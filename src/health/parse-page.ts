@@ -23,6 +23,17 @@ export interface HealthPage {
   readonly counters: Readonly<Partial<Record<CounterName, number>>>;
   /** Requests to Git of any kind and the seconds they took, by repository. */
   readonly git: ReadonlyMap<string, GitCount>;
+  /** The seconds that fetches took, by repository: what clones and updates checkouts. Asking for the newest revision does not count. */
+  readonly fetchSeconds: ReadonlyMap<string, number>;
+  /** How many fetches have begun, by repository, also those that have ended. */
+  readonly fetchesBegun: ReadonlyMap<string, number>;
+  /** Repositories that a fetch of has begun and not ended. */
+  readonly fetching: ReadonlySet<string>;
+  /**
+   * Repositories, registries and chart repositories that a request is under way for: to fetch, check out or render, or one that waits for
+   * its turn to do so. What comes from the cache does not count.
+   */
+  readonly pending: ReadonlySet<string>;
 }
 
 export interface GitCount {
@@ -72,12 +83,19 @@ const COUNTED: Readonly<Record<string, Count>> = {
 };
 const GIT_COUNT = "argocd_git_request_duration_seconds_count";
 const GIT_SECONDS = "argocd_git_request_duration_seconds_sum";
-const NAMES: ReadonlySet<string> = new Set([...Object.keys(COUNTED), GIT_COUNT, GIT_SECONDS]);
+/** Counts a request when it begins. {@link GIT_COUNT} does when it ends. */
+const GIT_BEGUN = "argocd_git_request_total";
+const PENDING = "argocd_repo_pending_request_total";
+const NAMES: ReadonlySet<string> = new Set([...Object.keys(COUNTED), GIT_COUNT, GIT_SECONDS, GIT_BEGUN, PENDING]);
 
 /** Sums up a page while it is read, in memory that depends only on the number of repositories. Other metrics are skipped. */
 export function parseHealthPage(limits: typeof HEALTH_PAGE_LIMITS = HEALTH_PAGE_LIMITS): HealthPageReader {
   const counters: Partial<Record<CounterName, number>> = {};
   const git = new Map<string, GitCount>();
+  const fetchSeconds = new Map<string, number>();
+  const begun = new Map<string, number>();
+  const fetches = new Map<string, number>();
+  const pending = new Map<string, number>();
   let characters = 0;
   let isRefused = false;
   const countGit = (repository: string, requests: number, seconds: number): void => {
@@ -86,10 +104,36 @@ export function parseHealthPage(limits: typeof HEALTH_PAGE_LIMITS = HEALTH_PAGE_
     if (before === undefined && git.size >= limits.repositories) isRefused = true;
     else git.set(repository, { requests: (before?.requests ?? 0) + requests, seconds: (before?.seconds ?? 0) + seconds });
   };
+  const countSeconds = ({ labels, value }: MetricsSample): void => {
+    const repository = labels.get("repo") ?? "";
+    countGit(repository, 0, value);
+    if (labels.get("request_type") === "fetch" && git.has(repository))
+      fetchSeconds.set(repository, (fetchSeconds.get(repository) ?? 0) + value);
+  };
+  const add = (to: Map<string, number>, repository: string, value: number): void => {
+    if (repository.length > limits.address) return;
+    if (!to.has(repository) && to.size >= limits.repositories) isRefused = true;
+    else to.set(repository, (to.get(repository) ?? 0) + value);
+  };
+  const countFetches = (to: Map<string, number>, { labels }: MetricsSample, value: number): void => {
+    if (labels.get("request_type") === "fetch") add(to, labels.get("repo") ?? "", value);
+  };
+  const ofRepositories: Readonly<Record<string, (sample: MetricsSample) => void>> = {
+    [GIT_BEGUN](sample) {
+      countFetches(fetches, sample, sample.value);
+      countFetches(begun, sample, sample.value);
+    },
+    [GIT_COUNT](sample) {
+      countFetches(fetches, sample, -sample.value);
+      countGit(sample.labels.get("repo") ?? "", sample.value, 0);
+    },
+    [GIT_SECONDS]: countSeconds,
+    [PENDING]: ({ labels, value }) => add(pending, labels.get("repo") ?? "", value),
+  };
   const count = (sample: MetricsSample): void => {
-    const { name, labels, value } = sample;
-    if (name === GIT_COUNT) countGit(labels.get("repo") ?? "", value, 0);
-    else if (name === GIT_SECONDS) countGit(labels.get("repo") ?? "", 0, value);
+    const { name, value } = sample;
+    const ofRepository = ofRepositories[name];
+    if (ofRepository !== undefined) ofRepository(sample);
     else for (const counter of COUNTED[name]?.(sample) ?? []) counters[counter] = (counters[counter] ?? 0) + value;
   };
   return {
@@ -100,6 +144,13 @@ export function parseHealthPage(limits: typeof HEALTH_PAGE_LIMITS = HEALTH_PAGE_
       if (sample !== undefined) count(sample);
       return !isRefused;
     },
-    end: () => (isRefused || counters.startedAt === undefined ? undefined : { counters, git }),
+    end() {
+      if (isRefused || counters.startedAt === undefined) return undefined;
+      return { counters, git, fetchSeconds, fetchesBegun: begun, fetching: positive(fetches), pending: positive(pending) };
+    },
   };
+}
+
+function positive(counts: ReadonlyMap<string, number>): ReadonlySet<string> {
+  return new Set([...counts].flatMap(([repository, count]) => (count > 0 ? [repository] : [])));
 }

@@ -1,12 +1,14 @@
 import type { Millis } from "../domain/clock.ts";
 import { COMPONENTS, type Component } from "../domain/health.ts";
 import { asArray, asObject, asTime, type Json } from "../domain/json.ts";
-import type { ProbedApplication, ProbedPod } from "../domain/probed.ts";
+import type { Eviction, ProbedApplication, ProbedPod } from "../domain/probed.ts";
 import { parseQuantity } from "../domain/quantity.ts";
 
 const PAUSE = "argocd.argoproj.io/skip-reconcile";
 export const REFRESH = "argocd.argoproj.io/refresh";
 const ERRORS = ["ComparisonError", "InvalidSpecError"];
+/** Phases of a pod that runs no more and will not again. */
+const ENDED = ["Failed", "Succeeded"];
 const NAMES: Readonly<Record<Component, string>> = {
   controller: "argocd-application-controller",
   "repo-server": "argocd-repo-server",
@@ -41,18 +43,38 @@ export function parsePod(raw: unknown): ProbedPod | undefined {
   if (typeof name !== "string" || component === undefined || deletionTimestamp !== undefined) return undefined;
   const status = asObject(asObject(raw)["status"]);
   const containers = asArray(status["containerStatuses"]).map(asObject);
-  const ready = asArray(status["conditions"])
-    .map(asObject)
-    .find(({ type }) => type === "Ready");
+  const conditions = asArray(status["conditions"]).map(asObject);
+  const ready = conditions.find(({ type }) => type === "Ready");
+  const hasEnded = ENDED.includes(String(status["phase"]));
   const counts = containers.map((each) => Number(each["restartCount"]));
   return {
     component,
     name,
     restarts: counts.reduce((sum, count) => sum + (Number.isFinite(count) ? count : 0), 0),
-    unreadySince: ready?.["status"] === "False" ? asTime(ready["lastTransitionTime"]) : undefined,
+    // A pod that has ended stays in the list for days, and gets ready no more: another one is in its place.
+    unreadySince: ready?.["status"] === "False" && !hasEnded ? asTime(ready["lastTransitionTime"]) : undefined,
     memoryLimit: memoryLimit(asObject(raw)["spec"]),
     killedAt: newest(containers.flatMap(killedAt)),
+    evicted: evictionOf(status, { containers, conditions }),
   };
+}
+
+/**
+ * How the kubelet ended the pod. Its reason is `Evicted` where a container ended with an error, or had to be killed. Where all ended in
+ * order within the one second that they are given, the pod has succeeded, without a reason; one whose containers are restarted always
+ * succeeds in no other way. With the condition `DisruptionTarget` its node ran short, or was shut down; the kubelet sets none where a pod
+ * has used more disk than it may. Source: kubelet/eviction/eviction_manager.go, kubelet_pods.go, Kubernetes 1.36.
+ */
+function evictionOf(
+  { phase, reason }: Json,
+  { containers, conditions }: { readonly containers: readonly Json[]; readonly conditions: readonly Json[] },
+): Eviction | undefined {
+  if (phase !== "Succeeded" && (phase !== "Failed" || reason !== "Evicted")) return undefined;
+  const ended = containers.flatMap(({ state }) => asTime(asObject(asObject(state)["terminated"])["finishedAt"]) ?? []);
+  const unready = conditions.filter(({ type }) => type === "Ready").flatMap(({ lastTransitionTime }) => asTime(lastTransitionTime) ?? []);
+  const at = newest(ended.length > 0 ? ended : unready);
+  const byNode = conditions.some(({ type, status }) => type === "DisruptionTarget" && status === "True");
+  return at === undefined ? undefined : { at, by: byNode ? "node" : "limit" };
 }
 
 /** The limit of a pod is the sum of its containers'; `undefined` where one of them has none. */

@@ -1,15 +1,17 @@
 import { type Clock, type Millis, millis } from "../domain/clock.ts";
 import type { EngineSettings, FleetSpec } from "../domain/fleet.ts";
 import type { InstanceVerdict, Signals } from "../domain/health.ts";
+import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { CanarySource } from "../domain/probed.ts";
 import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import { changedDecision } from "./decisions.ts";
 import { known, type Workers } from "./derive-signals.ts";
+import type { Taken } from "./filler.ts";
 import { judgeHealth, nextVerdict, windowMs } from "./judge.ts";
 import { nextBaseline, ratioToBaseline } from "./next-baseline.ts";
-import { NO_MEMORY, observeInstance, type ProbeMemory } from "./observe-instance.ts";
+import { NO_MEMORY, observeInstance, observeRepoServers, type ProbeMemory } from "./observe-instance.ts";
 import type { FindProcesses, OpenNamespace } from "./port.ts";
 import type { HealthSettings } from "./rules.ts";
 
@@ -29,6 +31,10 @@ export interface ProbeDeps {
 export interface Probes {
   /** Probes an instance once, judges it, and records the sample and the verdict. */
   probeInstance(instance: Instance, fleet: FleetSpec | undefined, signal: AbortSignal): Promise<InstanceVerdict>;
+  /** Observes what an instance's repo-servers are at, between two probes. Nothing is judged or recorded. */
+  observeRepoServers(instance: Instance, signal: AbortSignal): Promise<void>;
+  /** What each repository took of an instance's repo-servers lately. Nothing before its first probe here. */
+  takenOf(id: InstanceId): Taken;
   /** Forgets all other instances. */
   keep(ids: readonly string[]): void;
 }
@@ -90,6 +96,15 @@ export function createProbes(deps: ProbeDeps): Probes {
 
   return {
     probeInstance,
+    async observeRepoServers(instance, signal) {
+      const memory = memories.get(instance.id);
+      if (memory === undefined) return;
+      memories.set(instance.id, { ...memory, probe: await observeRepoServers(deps, instance, memory.probe, signal) });
+    },
+    takenOf(id) {
+      const { probe } = memories.get(id) ?? FIRST;
+      return { disk: probe.fetched.seconds, memory: probe.ended.ends };
+    },
     keep(ids) {
       for (const id of memories.keys()) if (!ids.includes(id)) memories.delete(id);
     },

@@ -30,7 +30,7 @@ export interface Rule {
 }
 
 const MINUTE_MS = 60_000;
-/** How long a kill for using too much memory counts, in s: long enough for the memory to fill up once more. */
+/** How long a kill for using too much memory, or an eviction, counts, in s: long enough for the memory to fill up once more. */
 export const KILLED_S = 600;
 
 /** Whether one sample meets a condition. `undefined`: a value that it needs is not known. */
@@ -252,6 +252,25 @@ export function rulesOf(
       text: "it has more to sync than it can: syncs wait for their turn all the time",
     },
     ...MEMORY.flatMap(memoryRules),
+    {
+      state: "degraded",
+      cause: "disk",
+      component: "repo-server",
+      persistMs: 0,
+      clearMs: MINUTE_MS,
+      holds: below("repoServerEvictedS", KILLED_S),
+      evidence: ["repoServerEvictedS", "repoServerEvictions"],
+      text: "its repo-server was evicted for using more disk than it may: checkouts of repositories fill it",
+    },
+    {
+      state: "degraded",
+      cause: "node",
+      persistMs: 0,
+      clearMs: MINUTE_MS,
+      holds: below("nodeEvictedS", KILLED_S),
+      evidence: ["nodeEvictedS"],
+      text: "its node ran short of disk or memory, or was shut down, and ended a part of it: no workspace here is to blame",
+    },
     {
       state: "degraded",
       cause: "git",

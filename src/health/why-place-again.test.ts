@@ -29,6 +29,8 @@ describe("whether units that an instance never compared are placed again", () =>
     ["one that is overloaded", { state: "overloaded" }, {}],
     ["one whose state is unknown", { state: "unknown" }, {}],
     ["one that is healthy", { state: "healthy" }, {}],
+    ["one whose repo-server is filled: who fills it may be among them", { state: "failed", cause: "disk", component: "repo-server" }, {}],
+    ["also where its memory is filled", { state: "failed", cause: "memory", component: "repo-server" }, {}],
     ["one that is drained: every unit leaves it anyway", {}, { state: "DRAINING" }],
     ["one that is being changed", {}, { desiredVersion: "9.9.9" }],
   ])("leaves them on %s", (_what, verdict, instance) => {

@@ -1,6 +1,7 @@
 import { type Millis, millis } from "../domain/clock.ts";
 import type { InstanceVerdict, VerdictState } from "../domain/health.ts";
 import type { Instance } from "../domain/instance.ts";
+import { filledOf } from "./next-remedy.ts";
 
 /**
  * How long a workspace waits for its first comparison before it is placed again, in ms. Its instance must have done
@@ -22,10 +23,13 @@ const DOES_NO_WORK: readonly VerdictState[] = ["stalled", "failed"];
 /**
  * Decides whether workspaces that an instance has never compared with Git are placed again: they are once it has been
  * stalled or failed for a minute. `undefined`: they stay. They also stay on an instance that is drained or being
- * changed, where the drain or the change takes care of them, and on one whose state is unknown.
+ * changed, where the drain or the change takes care of them, on one whose state is unknown, and on one whose repo-server is filled again
+ * and again.
  */
 export function whyPlaceAgain(instance: Instance, verdict: InstanceVerdict, now: Millis): PlacedAgain | undefined {
   const { name, state, version, desiredVersion } = instance;
+  // It works after each restart, and one of those that it never compared may be who fills it: the next instance would be filled too.
+  if (filledOf(verdict) !== undefined) return undefined;
   const isDrainedOrChanged = state === "DRAINING" || version !== desiredVersion;
   if (isDrainedOrChanged || !DOES_NO_WORK.includes(verdict.state) || now - verdict.since < PLACE_AGAIN_AFTER_MS) return undefined;
   const seconds = Math.round((now - verdict.since) / 1_000);

@@ -67,6 +67,7 @@ async function begin(points = createFaultPoints(CALLS), { idle = true, max = 3 }
     const { moving } = createRequestPorts({ store, clock, ids, log: silentLog });
     const quarantines = createQuarantines({
       ...{ store: wrapped, requests: points.wrap(quarantining({ moving, store })), most: 1, clock, log: silentLog },
+      openNamespace: async () => undefined,
     });
     const remedies = createRemedies({
       ...{ store: wrapped, quarantines, clock, log: silentLog, metrics: noMetrics },
@@ -79,7 +80,10 @@ async function begin(points = createFaultPoints(CALLS), { idle = true, max = 3 }
   const observeOnce = async (): Promise<void> => {
     for (const one of await opened.quarantines.listOpen(never)) await opened.quarantines.carryOn(one, never);
     const instance = (await fleet.readInstance(source.id, never))!;
-    await opened.remedies.help({ instance, verdict: verdictOf(state), serving: [instance] }, never);
+    await opened.remedies.help(
+      { instance, verdict: verdictOf(state), serving: [instance], repositories: { disk: new Map(), memory: new Map() } },
+      never,
+    );
   };
   /** What everybody else does meanwhile: instances come, moves go on. */
   const elsewhere = async ({ movesEnd = true } = {}): Promise<void> => {

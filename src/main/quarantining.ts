@@ -1,3 +1,4 @@
+import { againWhenStale } from "../api/again-when-stale.ts";
 import { nextInstance, planCreation } from "../api/instance-orders.ts";
 import { readPools } from "../api/read-pools.ts";
 import { LOAD_DIMENSIONS } from "../domain/load.ts";
@@ -23,14 +24,16 @@ export function quarantining({
       const facts = await read(signal);
       return facts === undefined ? { why: undeclared } : nextInstance(pool, facts, facts.planned);
     },
-    async create(name, signal) {
-      const facts = await read(signal);
-      if (facts === undefined) return undeclared;
-      const order = planCreation(name, facts, facts.planned);
-      if (order.kind === "refused") return order.text;
-      if (order.kind === "carry-out" && order.spec !== undefined) await store.fleet.applyFleet(order.spec, HEALTH, signal);
-      return undefined;
-    },
+    create: (name, signal) =>
+      againWhenStale(async () => {
+        const facts = await read(signal);
+        if (facts === undefined) return undeclared;
+        const order = planCreation(name, facts, facts.planned);
+        if (order.kind === "refused") return order.text;
+        if (order.kind === "carry-out" && order.spec !== undefined)
+          await store.fleet.changeFleet({ spec: order.spec, actor: HEALTH, revision: facts.revision }, signal);
+        return undefined;
+      }),
     whyNot: async (unit, target, signal) => (await moving.whyNot({ unit, target }, signal))?.text,
     move: (unit, target, signal) => refusalOf(moving.ask({ unit, target, kind: "drain", actor: HEALTH }, signal)),
     async giveUp(move, signal) {

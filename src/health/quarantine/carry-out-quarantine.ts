@@ -2,23 +2,30 @@ import { type Clock, millis } from "../../domain/clock.ts";
 import type { UnitId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { freezeOfRollout } from "../../domain/rollout.ts";
-import type { HeavyUnit } from "../../store/load/port.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { DAY_MS, type Remedy } from "../next-remedy.ts";
-import type { QuarantineRequests } from "../port.ts";
+import type { OpenNamespace, QuarantineRequests } from "../port.ts";
 import type { Quarantine } from "./entries.ts";
 import * as entries from "./entries.ts";
 import { giveUp, nextQuarantine, type OpenFacts, type QuarantineEnding, type QuarantineStep } from "./next-quarantine.ts";
 import { likeIt, planQuarantine, remedyOf } from "./plan-quarantine.ts";
+import type { Filled } from "./schema.ts";
 
 export interface QuarantineDeps {
   readonly store: Pick<Store, "fleet" | "health" | "decisions" | "directives" | "placements" | "moves" | "rollouts">;
   readonly requests: QuarantineRequests;
+  readonly openNamespace: OpenNamespace;
   /** Largest number of instances of one pool that are kept for one workspace each. */
   readonly most: number;
   readonly clock: Clock;
   readonly log: Log;
+}
+
+/** The unit that is to leave its instance, and whether that was measured. */
+export interface Leaving {
+  readonly unitId: UnitId;
+  readonly isMeasured: boolean;
 }
 
 export interface Quarantines {
@@ -27,7 +34,12 @@ export interface Quarantines {
    * journal entry.
    */
   plan(
-    about: { readonly instance: Instance; readonly remedy: Remedy; readonly noisiest: HeavyUnit | undefined },
+    about: {
+      readonly instance: Instance;
+      readonly remedy: Remedy;
+      readonly leaving: Leaving | undefined;
+      readonly filled?: Filled | undefined;
+    },
     signal: AbortSignal,
   ): Promise<Remedy>;
   /** Quarantines that have begun and not ended. */
@@ -91,8 +103,8 @@ export function createQuarantines(deps: QuarantineDeps): Quarantines {
 
   return {
     listOpen,
-    async plan({ instance: source, remedy, noisiest }, signal) {
-      const held = noisiest && (await readHeld(noisiest.unitId, signal));
+    async plan({ instance: source, remedy, leaving, filled }, signal) {
+      const held = leaving && (await readHeld(leaving.unitId, signal));
       const instances = await fleet.listInstances(signal);
       const verdicts = (await health.listVerdicts(signal)).map(({ instanceId, state }) => [instanceId, state] as const);
       const planned = planQuarantine({
@@ -101,7 +113,8 @@ export function createQuarantines(deps: QuarantineDeps): Quarantines {
         source,
         verdicts: new Map(verdicts),
         fits: requests.fits,
-        noisiest: held && { ...held, namespace: held.workspace.namespace, isMeasured: noisiest.known !== undefined },
+        noisiest: held && { ...held, namespace: held.workspace.namespace, isMeasured: leaving.isMeasured },
+        filled,
         freeze: await readFreeze(ofClass(instances, source.class), signal),
         open: await listOpen(signal),
         instances,
@@ -127,7 +140,7 @@ type TakeStep = (step: QuarantineStep, facts: OpenFacts, signal: AbortSignal) =>
  * Takes steps of quarantines. Each change is written together with its journal entry, and only to rows that are
  * unchanged since they were read.
  */
-function createSteps({ store: { fleet, decisions, directives }, requests, clock, log }: QuarantineDeps): TakeStep {
+function createSteps({ store: { fleet, decisions, directives }, requests, openNamespace, clock, log }: QuarantineDeps): TakeStep {
   const pin = async (quarantine: Quarantine, target: Instance, signal: AbortSignal): Promise<void> => {
     const order = entries.pinOf(quarantine, target, clock.now());
     const decision = entries.pinDecision(quarantine, "PINNED", order.reason, clock.now());
@@ -147,10 +160,27 @@ function createSteps({ store: { fleet, decisions, directives }, requests, clock,
     const decision = entries.cordonDecision(target, state, because.reason, clock.now());
     await fleet.changeInstance({ id, revision, state, ...because, attempt, decision }, signal);
   };
+  /**
+   * Replaces the repo-servers of the source, which were killed again and again for what has left. Kubernetes holds such a one back for up to
+   * five minutes, and a Git that was killed in a checkout leaves a lock there (`index.lock`), with which Argo CD fails for as long as the pod
+   * lives, whoever's repository it is. Where it cannot be done, nothing waits for it.
+   */
+  const replaceRepoServers = async ({ source, sourceName }: Quarantine, signal: AbortSignal): Promise<void> => {
+    try {
+      const instance = await fleet.readInstance(source, signal);
+      const namespace = instance && (await openNamespace(instance, signal));
+      for (const { component, name } of (await namespace?.listPods(signal)) ?? [])
+        if (component === "repo-server") await namespace?.deletePod(name, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      log.warn({ error, instance: sourceName }, "Replacing repo-servers that were killed for what has left");
+    }
+  };
   const end = async ({ quarantine }: OpenFacts, { undo, outcome, text }: QuarantineEnding, signal: AbortSignal): Promise<void> => {
     if (undo.abort !== undefined) await requests.giveUp(undo.abort, signal);
     if (undo.uncordon !== undefined) await setState(undo.uncordon, "ACTIVE", { reason: text, cause: undefined }, signal);
     if (undo.unpin) await unpin(quarantine, text, signal);
+    if (outcome === "done" && quarantine.filled === "memory") await replaceRepoServers(quarantine, signal);
     // Last: until this entry is there, the next process that carries the quarantine on undoes whatever is not undone yet.
     await decisions.append([entries.endDecision(quarantine, outcome, text, clock.now())], signal);
     log.warn({ instance: quarantine.sourceName, workspace: quarantine.namespace, outcome, text }, "Ending a quarantine");

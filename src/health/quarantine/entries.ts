@@ -5,7 +5,10 @@ import type { Pin } from "../../domain/directive.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { type QuarantineEntry, quarantineEntry } from "./schema.ts";
 
-/** A workspace that gets an instance of its own, because it takes most of one that is overloaded. `at`: when it began. */
+/**
+ * A workspace that gets an instance of its own, because it takes most of one that is overloaded, or fills the repo-server of one. `at`: when
+ * it began.
+ */
 export type Quarantine = QuarantineEntry & { readonly at: Millis };
 
 /**
@@ -48,8 +51,12 @@ export function endDecision({ at: begunAt, ...quarantine }: Quarantine, outcome:
 }
 
 /** Why the workspace's own instance is cordoned: reason and cause, as they are recorded with the instance. */
-export function quarantined({ namespace, sourceName }: Quarantine): Because {
-  return cordonedBy(HEALTH, `quarantine of ${namespace}, which took most of ${sourceName}`, { code: "QUARANTINE" });
+export function quarantined(quarantine: Quarantine): Because {
+  return cordonedBy(HEALTH, `quarantine of ${quarantine.namespace}, which ${whatItDid(quarantine)}`, { code: "QUARANTINE" });
+}
+
+function whatItDid({ sourceName, filled }: Pick<Quarantine, "sourceName" | "filled">): string {
+  return filled === undefined ? `took most of ${sourceName}` : `filled the ${filled} of the repo-server of ${sourceName}`;
 }
 
 /** Whether an instance is cordoned for one workspace. `argosy uncordon` ends that. */
@@ -63,8 +70,8 @@ export function cordonDecision({ id, name, pool }: Instance, state: "CORDONED" |
 }
 
 /** The pin that keeps a workspace on its own instance. */
-export function pinOf({ sourceName }: Quarantine, target: Pick<Instance, "id">, at: Millis): Pin {
-  return { kind: "instance", instance: target.id, actor: HEALTH, reason: `quarantine: it took most of ${sourceName}`, at };
+export function pinOf(quarantine: Quarantine, target: Pick<Instance, "id">, at: Millis): Pin {
+  return { kind: "instance", instance: target.id, actor: HEALTH, reason: `quarantine: it ${whatItDid(quarantine)}`, at };
 }
 
 /** Whether the pin is one that a quarantine made to this target. A person's pin is not. */

@@ -34,6 +34,7 @@ const reported = (over: Partial<OpenFacts>): string => {
   return step.kind === "wait" ? `wait for ${step.for}` : step.kind;
 };
 const none = (why: string): string => `given-up: no instance of its own for noisy: ${why}`;
+const FILLING: Quarantine = { ...QUARANTINE, filled: "disk" };
 const old = { ...QUARANTINE, at: millis(NOW - HOUR_MS) };
 
 describe("the next step of a quarantine", () => {
@@ -64,6 +65,7 @@ describe("the next step of a quarantine", () => {
       "done: noisy has left standard-1 and lives on standard-2, with 2 that came before it was closed",
     ],
     ["gives up when the overload has ended", { verdict: "healthy" }, none("standard-1 is healthy again")],
+    ["but not while it fills a repo-server, which is well between two evictions", { verdict: "healthy", quarantine: FILLING }, "pin"],
     ["or another one of the class began before it", { isFirst: false }, none("another one of its class began before it")],
     ["or it takes an hour", { quarantine: old, target: target({ state: "CREATING" }) }, none("standard-2 does not serve yet")],
     ["or a freeze began", { freeze: "release" }, none("a freeze holds: release")],
@@ -108,6 +110,19 @@ describe("quarantines in the journal", () => {
   it("are open from beginning to end, and advice does not count", () => {
     expect(openQuarantines([advice, begun])).toEqual([QUARANTINE]);
     expect(openQuarantines([endDecision(QUARANTINE, "done", "", NOW), begun])).toEqual([]);
+  });
+
+  it("say what the workspace did, in the pin and with the instance that is closed for it", () => {
+    expect([pinOf(QUARANTINE, OPEN, NOW).reason, quarantined(QUARANTINE).reason]).toEqual([
+      "quarantine: it took most of standard-1",
+      "cordoned by health: quarantine of noisy, which took most of standard-1",
+    ]);
+    expect([pinOf(FILLING, OPEN, NOW).reason, quarantined(FILLING).reason]).toEqual([
+      "quarantine: it filled the disk of the repo-server of standard-1",
+      "cordoned by health: quarantine of noisy, which filled the disk of the repo-server of standard-1",
+    ]);
+    const details = { text: "", quarantine: { ...kept, filled: "disk" } };
+    expect(openQuarantines([{ ...begun, details }])).toEqual([FILLING]);
   });
 
   it("are distinguished by when they began, the oldest first", () => {

@@ -78,7 +78,7 @@ const NOTHING: Undo = { unpin: false, uncordon: undefined, abort: undefined };
  * The steps in order: create the target if it has to be new, pin the workspace to it, request the live move, cordon the
  * target, end. The target is cordoned only once the move has begun, because a move begins only towards an open target.
  *
- * Before the pin, the quarantine is given up as soon as it is not needed any more. After it, it is given up where the
+ * Before the pin, the quarantine of what overloads an instance is given up as soon as it is not needed any more. After it, it is given up where the
  * workspace or the target can no longer take part, or the move fails or does not get its turn. A person calls it off by
  * removing the pin.
  */
@@ -183,9 +183,11 @@ function follow(facts: OpenFacts, move: Pick<Move, "phase">): QuarantineStep {
 
 /** Why to give up a quarantine that has not touched the workspace yet; `undefined`: it goes on. */
 function whyNotYet({ quarantine, verdict, isFirst, freeze, now }: OpenFacts, held: Held): string | undefined {
-  const { namespace, sourceName, target, at } = quarantine;
+  const { namespace, sourceName, target, at, filled } = quarantine;
   if (!isFirst) return "another one of its class began before it";
-  if (verdict !== "overloaded" && verdict !== "unknown" && verdict !== undefined) return `${sourceName} is ${verdict} again`;
+  // Between two evictions an instance is well: what fills its repo-server is on its way there again.
+  const isOver = filled === undefined && verdict !== "overloaded" && verdict !== "unknown" && verdict !== undefined;
+  if (isOver) return `${sourceName} is ${verdict} again`;
   if (now - at >= TIMEOUT_MS) return `${target} does not serve yet`;
   return whyStays({ namespace, ...held }, { freeze, now });
 }

@@ -75,5 +75,11 @@ describe("whether a workspace gets an instance of its own", () => {
     ["it cannot be moved", { refusal: "its credential is the user's own" }, "its credential is the user's own"],
     ["another one of the class is in progress", { open: [HELD] }, "loud is just given one, and a class gets one at a time"],
     ["another class does not count", { open: [{ ...HELD, class: "us/shared/public" }] }, "standard-2"],
+    ["who fills a repo-server gets one like who takes most", { filled: "disk" }, "standard-2"],
+    [
+      "and stays where a person wants it",
+      { filled: "disk", noisiest: { ...NOISY, directive: { ...NO_DIRECTIVE, pin } } },
+      "noisy is pinned by ada",
+    ],
   ])("%s", (_what, over, expected) => expect(plan(over)).toBe(expected));
 });

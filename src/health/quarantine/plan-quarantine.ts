@@ -8,8 +8,9 @@ import type { LoadVector } from "../../domain/load.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
 import type { Remedy } from "../next-remedy.ts";
 import { isInQuarantine, type Quarantine } from "./entries.ts";
+import type { Filled } from "./schema.ts";
 
-/** The workspace that takes most of an instance. */
+/** The workspace that takes most of an instance, or fills its repo-server. */
 export interface Noisiest {
   readonly unit: PlacementUnit;
   readonly namespace: string;
@@ -26,6 +27,8 @@ export interface QuarantineFacts {
   readonly most: number;
   readonly source: Instance;
   readonly noisiest: Noisiest | undefined;
+  /** What it filled there. Absent: it takes most of the instance, which is overloaded. */
+  readonly filled?: Filled | undefined;
   /** Why nothing may be moved now that need not be. Absent: there is no freeze. */
   readonly freeze: string | undefined;
   /** Open quarantines of all classes. */
@@ -48,8 +51,8 @@ export type QuarantinePlan =
   | { readonly kind: "advice"; readonly why: string };
 
 /**
- * Decides whether the workspace that takes most of an overloaded instance gets an instance of its own without a
- * person, and which: an existing one of the class without units, else a new one of the pool. One quarantine of a
+ * Decides whether the workspace that takes most of an overloaded instance, or fills a repo-server, gets an instance of its own without
+ * a person, and which: an existing one of the class without units, else a new one of the pool. One quarantine of a
  * class at a time, at most `most` in a pool, and none against what a person has ordered for the workspace.
  */
 export function planQuarantine(facts: QuarantineFacts): QuarantinePlan {
@@ -76,7 +79,7 @@ export function whyStays(
 }
 
 function chooseTarget({ unit: { id: unitId, workspaceId, load }, namespace }: Noisiest, facts: QuarantineFacts): QuarantinePlan {
-  const { source, instances, most, next, fits } = facts;
+  const { source, filled, instances, most, next, fits } = facts;
   const begin = (target: string, pool: string, isNew: boolean): QuarantinePlan => ({
     kind: "begin",
     quarantine: {
@@ -89,6 +92,7 @@ function chooseTarget({ unit: { id: unitId, workspaceId, load }, namespace }: No
       target,
       pool,
       isNew,
+      ...(filled === undefined ? {} : { filled }),
     },
   });
   const isFull = (pool: string): boolean => instances.filter((one) => one.pool === pool && isInQuarantine(one)).length >= most;

@@ -4,6 +4,7 @@ import type { HealthSample } from "../../domain/health.ts";
 import { deriveSignals, known, type ProbeResult } from "../derive-signals.ts";
 import { ratioToBaseline } from "../next-baseline.ts";
 import type { GitCount, HealthPage } from "../parse-page.ts";
+import { aHealthPage } from "./stage.ts";
 
 /** States of one real instance with 700 applications, recorded with a sample every five or ten seconds. */
 export const RECORDED = [
@@ -53,10 +54,12 @@ export function recorded(name: string): readonly HealthSample[] {
 
 function observationOf(line: Line, git: Map<string, GitCount>): ProbeResult {
   for (const [repository, [requests, seconds]] of Object.entries(line.repoServer?.git ?? {})) git.set(repository, { requests, seconds });
-  const repoServer = line.repoServer === null ? undefined : { counters: { startedAt: line.repoServer.startedAt }, git: new Map(git) };
+  // The recordings do not tell fetches from other requests.
+  const repoServer =
+    line.repoServer === null ? undefined : aHealthPage({ counters: { startedAt: line.repoServer.startedAt }, git: new Map(git) });
   return {
     ...{ atMs: line.s * 1_000, wallS: BEGAN / 1_000 + line.s },
-    controller: line.controller === null ? undefined : { counters: line.controller, git: new Map() },
+    controller: line.controller === null ? undefined : aHealthPage({ counters: line.controller }),
     controllerAnswers: line.controllerAnswers === 1,
     repoServers: new Map([["repo-0", line.repoServerAnswers === 1 ? repoServer : undefined]]),
   };

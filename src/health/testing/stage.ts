@@ -7,6 +7,7 @@ import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
 import { ACTIVE_CANARIES, PASSIVE_CANARY } from "../canaries.ts";
 import { createHealth, type Health, type HealthDeps } from "../controller.ts";
+import type { HealthPage } from "../parse-page.ts";
 import type { EmptyInstance, FindProcesses, OpenNamespace, ProbedNamespace } from "../port.ts";
 
 export const PERIOD_MS = 15_000;
@@ -22,6 +23,16 @@ export function aProbedPod(over: Partial<ProbedPod> = {}): ProbedPod {
     unreadySince: undefined,
     memoryLimit: undefined,
     killedAt: undefined,
+    evicted: undefined,
+    ...over,
+  };
+}
+
+/** The page of a process that has done nothing yet. */
+export function aHealthPage(over: Partial<HealthPage> = {}): HealthPage {
+  return {
+    ...{ counters: { startedAt: 5 }, git: new Map(), fetchSeconds: new Map(), fetchesBegun: new Map() },
+    ...{ fetching: new Set(), pending: new Set() },
     ...over,
   };
 }

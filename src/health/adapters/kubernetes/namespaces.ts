@@ -1,5 +1,7 @@
 import { FIELD_MANAGER, LABEL_CANARY } from "../../../domain/names.ts";
+import type { ProbedPod } from "../../../domain/probed.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
+import { listInPages } from "../../../runtime/kube/list.ts";
 import type { KubeObject, ResourceType } from "../../../runtime/kube/resource.ts";
 import { renderCanaries } from "../../canaries.ts";
 import { parsePod, parseProbed, REFRESH } from "../../parse-probed.ts";
@@ -16,7 +18,8 @@ const PODS: ResourceType = { group: "", version: "v1", plural: "pods", kind: "Po
 const ASKED = "argosy.dev/asked";
 /** Long enough for a healthy pod to end by itself. The old controller has to be gone before its successor begins. */
 const GRACE_S = 5;
-const MOST_PODS = 100;
+/** Objects in one page of a list. */
+const PAGE = 100;
 
 /** Opens the namespaces of instances on their engine clusters. `server`: the API cluster's address, as instances reach it. */
 export function createNamespaces(clientOf: (engineCluster: string) => Promise<KubeClient | undefined>, server: string): OpenNamespace {
@@ -36,7 +39,7 @@ export function createNamespaces(clientOf: (engineCluster: string) => Promise<Ku
       },
       async removeCanaries(signal) {
         for (const type of [APPLICATIONS, PROJECTS]) {
-          const { items } = await client.listPage<KubeObject>(type, { namespace, labelSelector: LABEL_CANARY, limit: MOST_PODS }, signal);
+          const { items } = await client.listPage<KubeObject>(type, { namespace, labelSelector: LABEL_CANARY, limit: PAGE }, signal);
           for (const { metadata } of items) await client.delete(type, { namespace, name: metadata.name }, {}, signal);
         }
       },
@@ -48,11 +51,17 @@ export function createNamespaces(clientOf: (engineCluster: string) => Promise<Ku
           signal,
         );
       },
-      listCanaries: (signal) => list(LABEL_CANARY, MOST_PODS, signal),
+      listCanaries: (signal) => list(LABEL_CANARY, PAGE, signal),
       sampleApplications: (limit, signal) => list(`!${LABEL_CANARY}`, limit, signal),
       async listPods(signal) {
-        const { items } = await client.listPage<unknown>(PODS, { namespace, limit: MOST_PODS }, signal);
-        return items.flatMap((raw) => parsePod(raw) ?? []);
+        // In pages: evicted pods stay in the list until the cluster removes them, and must not hide those that run.
+        const pods: ProbedPod[] = [];
+        const onObject = (raw: KubeObject): void => {
+          const pod = parsePod(raw);
+          if (pod !== undefined) pods.push(pod);
+        };
+        await listInPages({ client, type: PODS, options: { namespace, limit: PAGE }, onObject }, signal);
+        return pods;
       },
       deletePod: (name, signal) => client.delete(PODS, { namespace, name }, { gracePeriodSeconds: GRACE_S }, signal),
     };
