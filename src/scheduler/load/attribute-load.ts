@@ -16,11 +16,11 @@ export interface DestinationSignals {
   readonly resources: number;
 }
 
-/** What is known of one unit on an instance when its load is measured. Project and repositories are named as in the instance's metrics. */
+/** What is known of one unit on an instance when its load is measured. Projects and repositories are named as in the instance's metrics. */
 export interface UnitSignals {
   readonly unit: UnitId;
-  /** Its AppProject: the label by which the controller's metrics tell workspaces apart. */
-  readonly project: string;
+  /** Its AppProjects: the label by which the controller's metrics tell workspaces apart. */
+  readonly projects: readonly string[];
   readonly destinations: readonly DestinationSignals[];
   /** How many of its applications read each repository. */
   readonly repositories: Readonly<Record<string, number>>;
@@ -105,13 +105,14 @@ interface Part extends DestinationSignals {
 
 function partsOf(units: readonly UnitSignals[], { requestsPerMinute, git }: InstanceSignals): readonly Part[] {
   const [gitRequests, gitMs] = [byReader(units, git?.requests ?? {}), byReader(units, git?.ms ?? {})];
-  return units.flatMap(({ project, destinations, repositories }, index) => {
+  return units.flatMap(({ projects, destinations, repositories }, index) => {
+    const requests = projects.reduce((sum, project) => sum + possible(requestsPerMinute[project] ?? 0), 0);
     const all = Math.max(1, sumOf(destinations, "applications"));
     return destinations.map((destination) => {
       const share = measured(destination.applications) / all;
       return {
         ...{ ...destination, applications: measured(destination.applications), resources: measured(destination.resources), index },
-        requests: possible(requestsPerMinute[project] ?? 0) * share,
+        requests: requests * share,
         repositories: Object.keys(repositories).length * share,
         gitRequests: (gitRequests[index] as number) * share,
         gitMs: (gitMs[index] as number) * share,

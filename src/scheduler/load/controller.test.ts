@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { UnavailableError } from "../../domain/errors.ts";
+import type { EnvironmentId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
 import { createSeededRng } from "../../runtime/rng.ts";
 import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
-import { aSpec, CLASS } from "../../store/testing/builders.ts";
+import { aClaim, aConnection, aFleet, aSpec, CLASS } from "../../store/testing/builders.ts";
 import { createWorld, type Deployed, type World } from "../../store/testing/world.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
@@ -46,8 +47,8 @@ describe("sampling instances", () => {
   const start = async (partition = EVERYTHING): Promise<void> => {
     sampler = createSampler({
       ...{ store, partition, clock, rng: createSeededRng("sampler"), log: silentLog, metrics: noMetrics },
-      projectOf: (unit) => `of ${unit}`,
-      environmentOf: () => undefined,
+      projectsOf: (unit) => [`of ${unit}`],
+      environmentOf: (server) => (server.startsWith("https://env/") ? (server.slice("https://env/".length) as EnvironmentId) : undefined),
       periodMs: 120_000,
       async *readPages({ namespace }) {
         asked.push(namespace);
@@ -123,6 +124,73 @@ describe("sampling instances", () => {
     page = () => pageOf(1, 1);
     await again();
     await vi.waitFor(async () => expect(await loads()).toHaveLength(1));
+  });
+
+  describe("with an environment that answers with far too much", () => {
+    const HEAVY = 30_000;
+    const declare = (environmentObjects: number | undefined) => {
+      const { workspaces } = aFleet();
+      const quota = { ...workspaces.quota, ...(environmentObjects === undefined ? {} : { environmentObjects }) };
+      return store.fleet.applyFleet(aFleet({ workspaces: { ...workspaces, quota } }), "ada", never);
+    };
+    let id: EnvironmentId;
+    beforeEach(async () => {
+      const claim = aClaim();
+      id = (await store.environments.claim(claim, never)).id;
+      await store.environments.connect(aConnection(id), never);
+      page = () => [...pageOf(0, 0), `argocd_cluster_api_resource_objects{server="https://env/${id}"} ${HEAVY}`];
+    });
+    const state = async () => (await store.environments.readKnown(id, never))?.state;
+    const entries = () => store.decisions.list({ verdict: "ENVIRONMENT_WITHHELD" }, 10, never);
+
+    it("keeps it from its instance once that was so three times, and the journal says why", async () => {
+      await declare(20_000);
+      await start();
+      await again();
+      expect(await state()).toBe("connected");
+      await again();
+      await vi.waitFor(async () => expect(await state()).toBe("withdrawn"));
+      expect((await store.environments.readKnown(id, never))?.withheld).toMatchObject({
+        objects: HEAVY,
+        apis: 0,
+        budget: 20_000,
+        times: 1,
+      });
+      await vi.waitFor(async () =>
+        expect(await entries()).toMatchObject([{ subject: deployed.instanceId, kind: "health", rule: "ENTRY_BUDGET" }]),
+      );
+      expect((await entries())[0]?.details["reason"]).toContain(
+        "environment prod of team is kept from it: an instance had to keep 30000 objects",
+      );
+      await again();
+      expect(await entries()).toHaveLength(1);
+    });
+
+    it("counts it anew once it is connected again", async () => {
+      await declare(20_000);
+      await start();
+      await again();
+      await again();
+      await vi.waitFor(async () => expect(await state()).toBe("withdrawn"));
+      await store.environments.endWithholding((await store.environments.readKnown(id, never))?.uid ?? "", never);
+      await store.environments.connect(aConnection(id), never);
+      await again();
+      await again();
+      expect(await state()).toBe("connected");
+      await again();
+      await vi.waitFor(async () => expect(await state()).toBe("withdrawn"));
+      expect((await store.environments.readKnown(id, never))?.withheld).toMatchObject({ times: 2 });
+    });
+
+    it("leaves it alone while nothing is declared, as in a fleet of before, or it is within the budget", async () => {
+      for (const budget of [undefined, HEAVY]) {
+        await declare(budget);
+        await start();
+        for (let windows = 0; windows < 4; windows += 1) await again();
+        expect(await state()).toBe("connected");
+        await sampler.stop();
+      }
+    });
   });
 
   it("reads only instances of its own share that can hold units", async () => {

@@ -9,16 +9,17 @@ import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { FIRST_WEIGHTS } from "./cpu-weights.ts";
+import { createEntryWatch } from "./keep-entries-within-budget.ts";
 import { parseLoadPage } from "./metrics-page.ts";
 import type { ReadInstancePages } from "./port.ts";
 import { type PageAt, type PagesAt, ratesOf } from "./rates.ts";
 import { takeSample } from "./take-sample.ts";
 
 export interface SamplerDeps {
-  readonly store: Pick<Store, "fleet" | "loads">;
+  readonly store: Pick<Store, "fleet" | "loads" | "environments" | "decisions">;
   readonly readPages: ReadInstancePages;
   /** The label by which a unit's applications are told apart in an instance's metrics. */
-  readonly projectOf: (unit: UnitId) => string;
+  readonly projectsOf: (unit: UnitId) => readonly string[];
   /** The environment whose cluster entry has this server; `undefined` for the entry all units share. */
   readonly environmentOf: (server: string) => EnvironmentId | undefined;
   /** Time between two samples of an instance. */
@@ -41,11 +42,15 @@ const READ_MS = 30_000;
 const AT_ONCE = 4;
 const MEASURED: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
 
-/** Measures the load of every instance of this process's share, and deals it to the units that the instance holds. */
+/**
+ * Measures the load of every instance of this process's share, and deals it to the units that the instance holds. Environments that take more
+ * of an instance's memory than they may are withheld from it.
+ */
 export function createSampler(deps: SamplerDeps): Sampler {
   const { store, partition, clock, rng, log } = deps;
   const ending = new AbortController();
   const pages = new Map<string, PagesAt>();
+  const entries = createEntryWatch(deps);
   let serving = new Map<string, Instance>();
   const survey = async (signal: AbortSignal): Promise<void> => {
     const mine = (await store.fleet.listInstances(signal)).filter(
@@ -53,6 +58,7 @@ export function createSampler(deps: SamplerDeps): Sampler {
     );
     serving = new Map(mine.map((instance) => [instance.id, instance]));
     for (const id of pages.keys()) if (!serving.has(id)) pages.delete(id);
+    entries.keepOnly(serving);
     for (const id of serving.keys()) samples.add(id);
   };
   const sampleOne = async (id: string, signal: AbortSignal): Promise<void> => {
@@ -65,6 +71,7 @@ export function createSampler(deps: SamplerDeps): Sampler {
     const rates = ratesOf(pages.get(id), seen);
     pages.set(id, seen);
     await record(deps, instance, { rates, cachedObjects: sums.cachedObjects }, signal);
+    await entries.see(instance, sums, signal);
   };
   const queueOf = (name: string, concurrency: number, work: (key: string, signal: AbortSignal) => Promise<void>) =>
     createKeyedQueue({ ...deps, name, concurrency, rng: rng.fork(name), work });
@@ -109,11 +116,11 @@ async function readAll({ readPages, clock, log }: SamplerDeps, instance: Instanc
 type Seen = { readonly rates: ReturnType<typeof ratesOf>; readonly cachedObjects: number | undefined };
 
 async function record(deps: SamplerDeps, instance: Instance, { rates, cachedObjects }: Seen, signal: AbortSignal): Promise<void> {
-  const { store, projectOf, environmentOf, clock } = deps;
+  const { store, projectsOf, environmentOf, clock } = deps;
   const { weights = FIRST_WEIGHTS } = await store.loads.readState(instance.class, signal);
   const at = clock.now();
   const counted = await store.loads.countUnits(instance.id as InstanceId, signal);
-  const units = counted.map((unit) => ({ ...unit, project: projectOf(unit.unitId) }));
+  const units = counted.map((unit) => ({ ...unit, projects: projectsOf(unit.unitId) }));
   const sample = takeSample({ at, units, rates, environmentOf, weights });
   await store.loads.recordSample({ instanceId: instance.id, at, cachedObjects, ...sample }, signal);
 }

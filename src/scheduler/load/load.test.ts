@@ -96,7 +96,7 @@ describe("dealing a whole number", () => {
 describe("dealing an instance's load to its units", () => {
   const unit = (name: string, more: Partial<UnitSignals> = {}): UnitSignals => ({
     unit: name as UnitId,
-    project: `p-${name}`,
+    projects: [`p-${name}`],
     destinations: [own()],
     repositories: {},
     ...more,
@@ -120,6 +120,12 @@ describe("dealing an instance's load to its units", () => {
     const dealt = attributeLoad([unit("b"), unit("a")], SIGNALS, WEIGHTS);
     expect(dealt.get("a" as UnitId)).toEqual({ applications: 2_000, clusterEntries: 0, cachedResources: 30, milliCpu: 80 });
     expect(dealt.get("b" as UnitId)).toEqual({ applications: 2_000, clusterEntries: 0, cachedResources: 30, milliCpu: 20 });
+  });
+
+  it("counts the requests of all of a unit's projects as its own", () => {
+    const two = unit("a", { projects: ["p-a", "q-a"] });
+    const shared = cpuOf([two, unit("b")], { requestsPerMinute: { "p-a": 20, "q-a": 40, "p-b": 0 } });
+    expect(shared).toEqual(cpuOf([unit("a"), unit("b")], {}));
   });
 
   it("deals the same whatever the order of units, and all of the CPU", () => {

@@ -37,6 +37,7 @@ describe("a controller's metrics page", () => {
       'argocd_git_request_duration_seconds_count{repo="https://git/a",request_type="fetch"} 1',
       'argocd_cluster_api_resource_objects{server="https://a"} 700',
       'argocd_cluster_api_resource_objects{server="https://b",} 9 1700000000000',
+      'argocd_cluster_api_resources{server="https://a"} 29',
       "",
     ]);
     expect(sums).toEqual({
@@ -52,6 +53,11 @@ describe("a controller's metrics page", () => {
         ["https://a", 6],
         ["https://b?managedEnvironment=e", 0.25],
       ]),
+      entryObjects: new Map([
+        ["https://a", 700],
+        ["https://b", 9],
+      ]),
+      entryApis: new Map([["https://a", 29]]),
     });
   });
 
@@ -97,7 +103,9 @@ describe("a controller's metrics page", () => {
     expect(read([nine, nine], limits)).toEqual({ kind: "refused", rule: "NOT_A_PAGE" });
     expect(read([nine, nine, ""], limits)).toEqual({ kind: "refused", rule: "TOO_LARGE" });
     const git = (repository: string) => `argocd_git_request_total{repo="${repository}",request_type="ls-remote"} 1`;
-    for (const of of [(name: string) => request(name, 1), (name: string) => reconciled(name, 1), git]) {
+    const cached = (server: string) => `argocd_cluster_api_resource_objects{server="${server}"} 1`;
+    const watched = (server: string) => `argocd_cluster_api_resources{server="${server}"} 1`;
+    for (const of of [(name: string) => request(name, 1), (name: string) => reconciled(name, 1), git, cached, watched]) {
       const within = { ...limits, characters: 10_000 };
       expect(read([cpu, of("a"), of("b"), of("a"), of("b")], within).kind).toBe("page");
       expect(read([cpu, of("a"), of("b"), of("c")], within).kind).toBe("refused");

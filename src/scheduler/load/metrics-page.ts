@@ -19,6 +19,9 @@ export interface PageSums {
   readonly gitSeconds: ReadonlyMap<string, number>;
   /** Objects in its caches; absent: it did not say. */
   readonly cachedObjects: number | undefined;
+  /** The same by the server of the cluster entry, and the APIs that are watched there. */
+  readonly entryObjects: ReadonlyMap<string, number>;
+  readonly entryApis: ReadonlyMap<string, number>;
 }
 
 export type LoadPage =
@@ -55,11 +58,12 @@ const RECONCILED = "argocd_app_reconcile_count";
 const GIT = "argocd_git_request_total";
 const GIT_TIME = "argocd_git_request_duration_seconds_sum";
 const CACHED = "argocd_cluster_api_resource_objects";
-const NAMES: ReadonlySet<string> = new Set([CPU, STARTED, REQUESTS, RECONCILE_TIME, RECONCILED, GIT, GIT_TIME, CACHED]);
+const APIS = "argocd_cluster_api_resources";
+const NAMES: ReadonlySet<string> = new Set([CPU, STARTED, REQUESTS, RECONCILE_TIME, RECONCILED, GIT, GIT_TIME, CACHED, APIS]);
 
 /**
  * Sums up a page of the Prometheus text format while it comes, in memory that depends on the number of projects, servers and
- * repositories alone. Other metrics than these eight are skipped; an impossible value (not a number, negative, infinite) is ignored.
+ * repositories alone. Other metrics than these nine are skipped; an impossible value (not a number, negative, infinite) is ignored.
  *
  * Source of the names: Argo CD 3.5 controller/metrics.
  */
@@ -67,6 +71,7 @@ export function parseLoadPage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageRea
   const requests = sumsBy("project", { longest: limits.label, most: limits.projects, rule: "TOO_MANY_PROJECTS" });
   const byServer = { longest: limits.address, most: limits.servers, rule: "TOO_MANY_SERVERS" } as const;
   const [reconcileTime, reconciled] = [sumsBy("dest_server", byServer), sumsBy("dest_server", byServer)];
+  const [entryObjects, entryApis] = [sumsBy("server", byServer), sumsBy("server", byServer)];
   const byRepo = { longest: limits.address, most: limits.repositories, rule: "TOO_MANY_REPOSITORIES" } as const;
   const [git, gitTime] = [sumsBy("repo", byRepo), sumsBy("repo", byRepo)];
   const summed: ReadonlyMap<string, SumsBy> = new Map([
@@ -75,6 +80,7 @@ export function parseLoadPage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageRea
     [RECONCILED, reconciled],
     [GIT, git],
     [GIT_TIME, gitTime],
+    [APIS, entryApis],
   ]);
   const gauges = new Map<string, number>();
   let characters = 0;
@@ -86,6 +92,7 @@ export function parseLoadPage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageRea
     if (name === GIT && sample.labels.get("request_type") !== "ls-remote") return;
     if (sums !== undefined) refused = sums.add(sample);
     else gauges.set(name, name === CACHED ? (gauges.get(name) ?? 0) + value : value);
+    if (name === CACHED) refused = entryObjects.add(sample);
   };
   return {
     take(line) {
@@ -101,7 +108,11 @@ export function parseLoadPage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageRea
       const [startedAt, cpuSeconds, cachedObjects] = [gauges.get(STARTED), gauges.get(CPU), gauges.get(CACHED)];
       const comparisons = { reconcileSeconds: reconcileTime.sums, reconciliations: reconciled.sums };
       const byRepository = { gitRequests: git.sums, gitSeconds: gitTime.sums };
-      return { kind: "page", sums: { startedAt, cpuSeconds, requests: requests.sums, ...comparisons, ...byRepository, cachedObjects } };
+      const entries = { entryObjects: entryObjects.sums, entryApis: entryApis.sums };
+      return {
+        kind: "page",
+        sums: { startedAt, cpuSeconds, requests: requests.sums, ...comparisons, ...byRepository, cachedObjects, ...entries },
+      };
     },
   };
 }

@@ -9,7 +9,7 @@ const SUMS: PageSums = {
     ["b", 5],
   ]),
   ...{ reconcileSeconds: new Map([["https://a", 3]]), reconciliations: new Map([["https://a", 20]]) },
-  ...{ gitRequests: new Map(), gitSeconds: new Map() },
+  ...{ gitRequests: new Map(), gitSeconds: new Map(), entryObjects: new Map(), entryApis: new Map() },
 };
 const LATER: PageSums = { ...SUMS, cpuSeconds: 13 };
 

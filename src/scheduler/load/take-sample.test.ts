@@ -8,7 +8,7 @@ import { type CountedLoad, takeSample } from "./take-sample.ts";
 
 const OTHERS = { reconciliations: {}, git: undefined };
 const counted = (name: string, over: Partial<CountedLoad> = {}): CountedLoad => ({
-  ...{ unitId: name as UnitId, epoch: 1, project: `ws-${name}`, repositories: {}, known: undefined },
+  ...{ unitId: name as UnitId, epoch: 1, projects: [`ws-${name}`, `we-${name}`], repositories: {}, known: undefined },
   destinations: [{ isOwn: false, environments: [`e-${name}` as EnvironmentId], applications: 4, resources: 50 }],
   ...over,
 });
