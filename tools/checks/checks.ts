@@ -9,6 +9,7 @@ import { oldFaults } from "./old-faults.ts";
 import type { OwnCheck } from "./own-check.ts";
 import { type Project, readProject } from "./project.ts";
 import { sleeps } from "./sleeps.ts";
+import { threats } from "./threats.ts";
 import { runTool } from "./tool.ts";
 import { words } from "./words.ts";
 
@@ -45,7 +46,18 @@ const TOOLS: readonly Check[] = [
   ),
 ];
 
-const OWN: readonly OwnCheck[] = [errorCodes, corePurity, invariants, oldFaults, migrations, words, sleeps, dependencies, lockfile];
+const OWN: readonly OwnCheck[] = [
+  errorCodes,
+  corePurity,
+  invariants,
+  threats,
+  oldFaults,
+  migrations,
+  words,
+  sleeps,
+  dependencies,
+  lockfile,
+];
 
 /** All checks, the slow ones first. */
 export function allChecks(): readonly Check[] {

@@ -8,6 +8,7 @@ import { oldFaults } from "./old-faults.ts";
 import type { OwnCheck } from "./own-check.ts";
 import { projectOf } from "./project.ts";
 import { sleeps } from "./sleeps.ts";
+import { threats } from "./threats.ts";
 import { words } from "./words.ts";
 
 const problems = (check: OwnCheck, files: Readonly<Record<string, string>>): readonly string[] => check.find(projectOf(files)).problems;
@@ -204,7 +205,29 @@ describe("dependencies", () => {
   });
 });
 
+describe("threats", () => {
+  const list = (...rows: readonly string[]): Readonly<Record<string, string>> => ({
+    "docs/threat-model.md": ["| | Threat | Proof |", "|---|---|---|", ...rows].join("\n"),
+    "src/a.test.ts": 'describe("a user", () => { it("reads nothing", () => {}); });',
+  });
+
+  it("each name a test that is there, or are accepted", () => {
+    const rows = ['| W1 | reads | `src/a.test.ts`: "reads nothing", `src/a.test.ts`: "a user" |', "| A1 | is root | accepted: it is |"];
+    expect(problems(threats, list(...rows))).toEqual([]);
+  });
+
+  it("are found without a test, with one that is not there, twice, and not at all", () => {
+    expect(problems(threats, list("| W1 | reads | by care |"))).toEqual(["docs/threat-model.md: W1 names no test and is not accepted"]);
+    for (const proof of ['`src/a.test.ts`: "reads all"', '`src/b.test.ts`: "reads nothing"'])
+      expect(problems(threats, list(`| W1 | reads | ${proof} |`))).toEqual([expect.stringContaining("W1 names the test")]);
+    const row = '| W1 | reads | `src/a.test.ts`: "reads nothing" |';
+    expect(problems(threats, list(row, row))).toEqual(["docs/threat-model.md: W1 is given twice"]);
+    expect(problems(threats, list())).toEqual(["docs/threat-model.md lists no threat"]);
+  });
+});
+
 describe("lockfile", () => {
+  const integrity = `sha512-${"a".repeat(86)}==`;
   const locks = (packages: unknown): Readonly<Record<string, string>> => ({
     "package-lock.json": JSON.stringify({ packages }),
     "tools/node/package-lock.json": "{}",
@@ -212,9 +235,9 @@ describe("lockfile", () => {
 
   it("finds an optional package that is left out", () => {
     const packages = {
-      "node_modules/a": { optionalDependencies: { b: "1.0.0", c: "1.0.0" } },
-      "node_modules/a/node_modules/b": {},
-      "node_modules/c": {},
+      "node_modules/a": { integrity, optionalDependencies: { b: "1.0.0", c: "1.0.0" } },
+      "node_modules/a/node_modules/b": { integrity },
+      "node_modules/c": { integrity },
     };
     expect(problems(lockfile, locks(packages))).toEqual([]);
     expect(problems(lockfile, locks({ ...packages, "node_modules/c": undefined }))).toEqual([
@@ -223,7 +246,18 @@ describe("lockfile", () => {
   });
 
   it("finds the address of a registry, and a lockfile that is not there", () => {
-    expect(problems(lockfile, locks({ "node_modules/a": { resolved: "https://example.com/a.tgz" } }))).toHaveLength(1);
+    expect(problems(lockfile, locks({ "node_modules/a": { integrity, resolved: "https://example.com/a.tgz" } }))).toEqual([
+      "package-lock.json: node_modules/a names the address it was fetched from",
+    ]);
     expect(problems(lockfile, {})).toHaveLength(2);
+  });
+
+  it("finds a package that would be installed whatever it holds", () => {
+    const root = { "": { optionalDependencies: {} }, "node_modules/here": { link: true } };
+    expect(problems(lockfile, locks({ ...root, "node_modules/a": { integrity } }))).toEqual([]);
+    for (const broken of [undefined, "", "sha512-", `sha1-${"a".repeat(27)}=`])
+      expect(problems(lockfile, locks({ ...root, "node_modules/a": { integrity: broken } }))).toEqual([
+        "package-lock.json: node_modules/a has no integrity: whatever is fetched would be installed",
+      ]);
   });
 });

