@@ -1,7 +1,7 @@
 import { stringify } from "yaml";
 import type { InstallObject } from "../../src/cli/install/install-object.ts";
 import { renderPolicies } from "../../src/cli/install/policies.ts";
-import { type AccountLayout, renderAccounts, renderApiClusterBase } from "../../src/cli/install/roles.ts";
+import { type AccountLayout, renderAccounts, renderApiClusterBase, renderTokenReviewRights } from "../../src/cli/install/roles.ts";
 import { DEPLOYER_ROLE, SYSTEM_NAMESPACE } from "../../src/domain/names.ts";
 import { renderCrds } from "../../src/workspace/api/crd.ts";
 
@@ -50,6 +50,7 @@ export function renderRights(): ChartFiles {
     return [
       [`files/accounts/${layout}/api-cluster.yaml`, renderObjects(here)] as const,
       [`files/accounts/${layout}/instances.yaml`, renderObjects(engine)] as const,
+      [`files/accounts/${layout}/token-reviews.yaml`, renderObjects(renderTokenReviewRights(layout))] as const,
     ];
   });
   return {

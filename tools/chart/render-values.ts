@@ -22,7 +22,10 @@ function valuesJsonSchema(): Schema {
   // It has no defaults for what is inside a section that need not be there.
   const typed = (z.toJSONSchema(valuesSchema, { io: "input", target: "draft-7" }) as Schema).properties ?? {};
   properties["config"] = typed["config"] as Schema;
-  properties["database"] = withProperty(properties["database"], "certificateAuthority", typed["database"]?.properties);
+  for (const name of ["logins", "certificateAuthority"])
+    properties["database"] = withProperty(properties["database"], name, typed["database"]?.properties);
+  for (const name of ["keys", "vaultAuthority"])
+    properties["encryption"] = withProperty(properties["encryption"], name, typed["encryption"]?.properties);
   properties["fleet"] = { ...fleet, description: properties["fleet"]?.description } as Schema;
   // Helm adds it where the chart is part of another one.
   properties["global"] = { type: "object", description: "Values of a chart that this one is part of; nothing of them is read." };

@@ -1,6 +1,6 @@
 // In one piece and in the order of values.yaml, which is made from it.
 import { z } from "zod";
-import { sections } from "../../src/config/schema.ts";
+import { loginNames, sections, vaultKey } from "../../src/config/schema.ts";
 import { ROLES } from "../../src/domain/role.ts";
 import { FLEET_SCHEMA } from "../../src/instance-provisioner/fleet-schema/schema.ts";
 
@@ -48,6 +48,15 @@ const workload = z.strictObject({
   nodeSelector: labels.optional().describe("Labels of the nodes that it may run on; `nodeSelector` by default."),
 });
 
+const login = (role: keyof typeof loginNames.shape, who: string) =>
+  z.strictObject({
+    existingSecret: objectName.describe(`Secret of the release namespace with the connection string that ${who} use.`),
+    key: secretKey.default("url").describe("Key of that Secret."),
+    role: loginNames.shape[role].describe(
+      "PostgreSQL role that the connection string logs in as. It gets its rights after each migration.",
+    ),
+  });
+
 /** What of Argosy's configuration is set by values: the chart sets the rest itself. */
 const { kubeconfig: _file, context: _context, ...apiCluster } = sections.apiCluster.unwrap().shape;
 const config = z
@@ -58,7 +67,7 @@ const config = z
       .optional()
       .describe("The cluster with the users' resources, which is the one of this release."),
     ...Object.fromEntries(
-      (["log", "limits", "moves", "sampling", "health", "leases", "shutdown", "retention"] as const).map((name) => [
+      (["authentication", "log", "limits", "moves", "sampling", "health", "leases", "shutdown", "retention"] as const).map((name) => [
         name,
         sections[name].unwrap().partial().optional(),
       ]),
@@ -112,6 +121,15 @@ export const valuesSchema = z.strictObject({
           "Secret of the release namespace with the connection string of PostgreSQL 15 to 18: postgres://user:password@host:5432/name?sslmode=verify-full. Required unless `postgresql.evaluation` is true.",
         ),
       key: secretKey.default("url").describe("Key of that Secret."),
+      logins: z
+        .strictObject({
+          controlPlane: login("controlPlane", "the processes of every role but api"),
+          api: login("api", "the processes of the role api, the Job that declares the fleet and the test"),
+        })
+        .optional()
+        .describe(
+          "Given, processes connect as PostgreSQL roles that own no tables, and `existingSecret` is the owner's, which the migration alone uses (docs/install.md). Make both roles first. For the layout account-per-role.",
+        ),
       certificateAuthority: z
         .strictObject({
           existingSecret: objectName.describe("Secret with the certificates, in PEM, of the authority that vouches for the server."),
@@ -190,13 +208,24 @@ export const valuesSchema = z.strictObject({
         .array(
           z.strictObject({
             id: keyId.describe("Name of the key, stored with everything that it wraps."),
-            key: secretKey.describe("Key of the Secret that holds it."),
+            key: secretKey.optional().describe("Key of the Secret that holds it. Either this or `vault`."),
+            vault: vaultKey
+              .omit({ certificateAuthorityFile: true })
+              .optional()
+              .describe("A Vault's transit key that unwraps it when a process starts (docs/configuration.md). Either this or `key`."),
           }),
         )
         .min(1)
         .max(50)
         .default([{ id: "first", key: "first" }])
-        .describe("Keys in that Secret. Keep old ones until nothing is wrapped by them (`argosy keys`)."),
+        .describe("Keys, in that Secret or kept by a Vault. Keep old ones until nothing is wrapped by them (`argosy keys`)."),
+      vaultAuthority: z
+        .strictObject({
+          existingSecret: objectName.describe("Secret of the release namespace with the authorities, in PEM, that vouch for the Vault."),
+          key: secretKey.default("ca.crt").describe("Key of that Secret."),
+        })
+        .optional()
+        .describe("Given where no public authority vouches for the Vault."),
       current: z
         .union([keyId, z.literal("")])
         .default("")
@@ -333,6 +362,13 @@ export const valuesSchema = z.strictObject({
         })
         .prefault({})
         .describe("PostgreSQL, unless it is that of `postgresql.evaluation`."),
+      vault: z
+        .strictObject({
+          cidrs: cidrs.min(1).default(["0.0.0.0/0", "::/0"]).describe("Addresses of the Vault."),
+          port: port.default(8200).describe("Its port."),
+        })
+        .prefault({})
+        .describe("The Vault that keeps encryption keys, where there is one."),
       outside: z
         .strictObject({
           cidrs: cidrs.default(["0.0.0.0/0", "::/0"]).describe("Addresses of users' repositories and clusters."),

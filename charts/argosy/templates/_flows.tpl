@@ -39,6 +39,17 @@
 {{- end -}}
 {{- end -}}
 
+{{- define "argosy.egressToVault" -}}
+{{- if include "argosy.usesVault" . -}}
+- to:
+    {{- range .Values.networkPolicies.vault.cidrs }}
+    - ipBlock: { cidr: {{ . | quote }} }
+    {{- end }}
+  ports:
+    - { protocol: TCP, port: {{ .Values.networkPolicies.vault.port }} }
+{{- end -}}
+{{- end -}}
+
 {{/* Metrics of application controllers and repo-servers. */}}
 {{- define "argosy.egressToInstances" -}}
 - to:

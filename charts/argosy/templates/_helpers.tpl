@@ -44,6 +44,23 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- .Values.encryption.existingSecret | default "argosy-encryption" -}}
 {{- end -}}
 
+{{/* The keys of encryption keys that are in a Secret, as a list in JSON; those that a Vault keeps have none. */}}
+{{- define "argosy.keysInSecret" -}}
+{{- $keys := list -}}
+{{- range .Values.encryption.keys -}}
+{{- if .key -}}{{- $keys = append $keys .key -}}{{- end -}}
+{{- end -}}
+{{- toJson $keys -}}
+{{- end -}}
+{{/* "true" where a Vault keeps an encryption key, else nothing. */}}
+{{- define "argosy.usesVault" -}}
+{{- $uses := "" -}}
+{{- range .Values.encryption.keys -}}
+{{- if .vault -}}{{- $uses = "true" -}}{{- end -}}
+{{- end -}}
+{{- $uses -}}
+{{- end -}}
+
 {{- define "argosy.tlsSecret" -}}
 {{- .Values.tls.existingSecret | default "argosy-api-tls" -}}
 {{- end -}}
@@ -52,13 +69,23 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- define "argosy.databaseConfig" -}}
 migrate: {{ ternary "at-start" "by-command" .Values.postgresql.evaluation }}
 requireVerifiedTls: {{ and .Values.database.requireVerifiedTls (not .Values.postgresql.evaluation) }}
+{{- with .Values.database.logins }}
+grantTo:
+  controlPlane: {{ .controlPlane.role | default "argosy_control_plane" }}
+  api: {{ .api.role | default "argosy_api" }}
+{{- end }}
 {{- end -}}
 
 {{/* The configuration file: what the values say, and what the chart decides. */}}
 {{- define "argosy.config" -}}
 {{- $keys := list -}}
+{{- $authority := ternary (dict "certificateAuthorityFile" "/etc/argosy/vault/ca.crt") dict (not (empty .Values.encryption.vaultAuthority)) -}}
 {{- range .Values.encryption.keys -}}
+{{- if .vault -}}
+{{- $keys = append $keys (dict "id" .id "vault" (merge (dict) .vault $authority)) -}}
+{{- else -}}
 {{- $keys = append $keys (dict "id" .id "file" (printf "/etc/argosy/encryption/%s" .key)) -}}
+{{- end -}}
 {{- end -}}
 {{- $encryption := dict "keys" $keys -}}
 {{- with .Values.encryption.current -}}
@@ -100,13 +127,17 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
-{{/* What a container needs to reach the database. */}}
+{{/* What a container needs to reach the database: of `root`, as the `login` controlPlane or api, or as the owner. */}}
 {{- define "argosy.databaseEnv" -}}
+{{- $login := dict -}}
+{{- with .root.Values.database.logins -}}
+{{- $login = index . $.login | default dict -}}
+{{- end -}}
 - name: DATABASE_URL
   valueFrom:
     secretKeyRef:
-      name: {{ include "argosy.databaseSecret" . }}
-      key: {{ include "argosy.databaseKey" . }}
+      name: {{ $login.existingSecret | default (include "argosy.databaseSecret" .root) }}
+      key: {{ ternary ($login.key | default "url") (include "argosy.databaseKey" .root) (not (empty $login)) }}
 {{- end -}}
 {{- define "argosy.databaseMounts" -}}
 {{- if .Values.database.certificateAuthority }}
@@ -129,7 +160,7 @@ capabilities:
 
 {{/* What a container needs to speak to the REST API with a token of its own. */}}
 {{- define "argosy.clientEnv" -}}
-{{ include "argosy.databaseEnv" . }}
+{{ include "argosy.databaseEnv" (dict "root" . "login" "api") }}
 - name: ARGOSY_URL
   value: https://argosy-api.{{ .Release.Namespace }}.svc:{{ .Values.service.port }}
 {{- if or (not .Values.tls.existingSecret) .Values.tls.authority }}

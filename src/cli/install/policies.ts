@@ -1,7 +1,9 @@
+import { FORBIDDEN_CORE, FORBIDDEN_GROUPS } from "../../domain/deployable-kinds.ts";
 import { ACCOUNTS_NAMESPACE, DEPLOYER_ROLE, LABEL_INSTANCE, READER_ROLE, SYSTEM_NAMESPACE } from "../../domain/names.ts";
 import { CONTROLLER_RULES } from "../../instance-provisioner/manifests/access.ts";
 import { CONTROLLER } from "../../instance-provisioner/manifests/names.ts";
-import { DEPLOYER_VERBS, FORBIDDEN_CORE, FORBIDDEN_GROUPS, HARMLESS_SUBRESOURCES } from "../../shard/deployer-rules.ts";
+import { DEPLOYER_VERBS, HARMLESS_SUBRESOURCES } from "../../shard/deployer-rules.ts";
+import { READER_VERBS } from "../../shard/reader-rules.ts";
 import { type InstallObject, installLabels } from "./install-object.ts";
 
 const ADMISSION = "admissionregistration.k8s.io/v1";
@@ -23,7 +25,9 @@ interface Policy {
  * deleting bindings, or from what the process itself may do.
  */
 export function renderPolicies(): readonly InstallObject[] {
-  return [clusterRoleBindings, roleBindings, roles, clusterRoles, namespaces, definitions, namespacedObjects].flatMap(policyObjects);
+  return [clusterRoleBindings, roleBindings, roles, clusterRoles, namespaces, definitions, namespacedObjects, tokens].flatMap(
+    policyObjects,
+  );
 }
 
 /** A list of texts, as CEL has it. Texts that are put into expressions are names from this code: none has a quote. */
@@ -68,9 +72,17 @@ const roleBindings: Policy = {
     ...SUBJECTS,
     IN_INSTANCE,
     {
+      // All but the names that are no workspaces' (workspace-policy.ts).
+      name: "isWorkspace",
+      expression: "!variables.isInstance && !request.namespace.startsWith('argosy-') && !request.namespace.startsWith('kube-')",
+    },
+    {
       name: "isOwnerBinding",
-      // The names that are no workspaces' (workspace-policy.ts).
-      expression: `!variables.isInstance && !request.namespace.startsWith('argosy-') && !request.namespace.startsWith('kube-') && object.roleRef.kind == 'ClusterRole' && object.roleRef.name == '${DEPLOYER_ROLE}' && ${addsAccounts("u")}`,
+      expression: `variables.isWorkspace && object.roleRef.kind == 'ClusterRole' && object.roleRef.name == '${DEPLOYER_ROLE}' && ${addsAccounts("u")}`,
+    },
+    {
+      name: "isReader",
+      expression: `variables.isWorkspace && object.roleRef.kind == 'ClusterRole' && object.roleRef.name == '${READER_ROLE}' && ${addsAccounts("u")}`,
     },
     {
       name: "isImpersonation",
@@ -83,8 +95,9 @@ const roleBindings: Policy = {
   ],
   validations: [
     {
-      expression: "variables.givesNothing || variables.isOwnerBinding || variables.isImpersonation || variables.isController",
-      message: `Argosy binds ${DEPLOYER_ROLE} in workspaces to units' accounts, instances' Roles in ${ACCOUNTS_NAMESPACE} to instances' accounts, the controller's Role in an instance's namespace to its controller, and nothing else`,
+      expression:
+        "variables.givesNothing || variables.isOwnerBinding || variables.isReader || variables.isImpersonation || variables.isController",
+      message: `Argosy binds ${DEPLOYER_ROLE} and ${READER_ROLE} in workspaces to units' accounts, instances' Roles in ${ACCOUNTS_NAMESPACE} to instances' accounts, the controller's Role in an instance's namespace to its controller, and nothing else`,
     },
   ],
 };
@@ -123,23 +136,31 @@ const roles: Policy = {
   ],
 };
 
+const isReader = `object.metadata.name == '${READER_ROLE}'`;
+
 const clusterRoles: Policy = {
   name: "argosy-cluster-roles",
   resources: [{ group: "rbac.authorization.k8s.io", resources: ["clusterroles"] }],
   operations: ["CREATE", "UPDATE"],
+  variables: [{ name: "rules", expression: "has(object.rules) ? object.rules : []" }],
   validations: [
     {
-      expression: `object.metadata.name == '${DEPLOYER_ROLE}'`,
-      message: `Argosy writes no ClusterRole but ${DEPLOYER_ROLE}`,
+      expression: `object.metadata.name == '${DEPLOYER_ROLE}' || ${isReader}`,
+      message: `Argosy writes no ClusterRole but ${DEPLOYER_ROLE} and ${READER_ROLE}`,
     },
     {
       expression:
         "!has(object.aggregationRule) && (!has(object.metadata.labels) || object.metadata.labels.all(l, !l.startsWith('rbac.authorization.k8s.io/')))",
-      message: `${DEPLOYER_ROLE} takes its rules from no other role and gives them to none`,
+      message: `${DEPLOYER_ROLE} and ${READER_ROLE} take their rules from no other role and give them to none`,
     },
     {
-      expression: `!has(object.rules) || object.rules.all(rule, has(rule.apiGroups) && has(rule.resources) && !has(rule.nonResourceURLs) && rule.apiGroups.all(g, g != '*' && !(g in ${listed(FORBIDDEN_GROUPS)})) && rule.resources.all(r, !r.startsWith('*') && !(r.split('/')[0] in ${listed(FORBIDDEN_CORE)}) && (!r.contains('/') || r.split('/')[1] in ${listed(HARMLESS_SUBRESOURCES)})) && rule.verbs.all(v, v in ${listed(DEPLOYER_VERBS)}))`,
-      message: `${DEPLOYER_ROLE} holds no right over RBAC, tokens, impersonation, quotas or limits, and no wildcard`,
+      expression: `variables.rules.all(rule, has(rule.apiGroups) && has(rule.resources) && !has(rule.nonResourceURLs) && rule.apiGroups.all(g, g != '*' && !(g in ${listed(FORBIDDEN_GROUPS)})) && rule.resources.all(r, !r.startsWith('*') && !(r.split('/')[0] in ${listed(FORBIDDEN_CORE)}) && (!r.contains('/') || r.split('/')[1] in ${listed(HARMLESS_SUBRESOURCES)})) && rule.verbs.all(v, v in ${listed(DEPLOYER_VERBS)}))`,
+      message: `${DEPLOYER_ROLE} and ${READER_ROLE} hold no right over RBAC, tokens, impersonation, quotas or limits, and no wildcard`,
+    },
+    {
+      // Who may get a subresource of pods, nodes or services by it runs commands: exec, port-forward and proxy are reads to RBAC.
+      expression: `!(${isReader}) || variables.rules.all(rule, rule.verbs.all(v, v in ${listed(READER_VERBS)}) && rule.resources.all(r, !r.contains('/') && r != 'nodes'))`,
+      message: `${READER_ROLE} reads objects and nothing else`,
     },
   ],
 };
@@ -185,8 +206,21 @@ const namespacedObjects: Policy = {
   validations: [
     {
       // A Secret can ask for the token of any account of its namespace, and a pod can run as any.
-      expression: `variables.isInstance || (request.namespace == ${ACCOUNTS} && request.resource.resource in ['secrets', 'serviceaccounts'])`,
-      message: `Argosy writes and deletes these objects in instances' namespaces alone, and accounts with their tokens in ${ACCOUNTS_NAMESPACE}`,
+      expression: `variables.isInstance || (request.namespace == ${ACCOUNTS} && (request.resource.resource == 'serviceaccounts' || (request.resource.resource == 'secrets' && request.operation == 'DELETE')))`,
+      message: `Argosy writes and deletes these objects in instances' namespaces alone, and accounts in ${ACCOUNTS_NAMESPACE}, where it deletes Secrets too`,
+    },
+  ],
+};
+
+const tokens: Policy = {
+  name: "argosy-tokens",
+  resources: [{ group: "", resources: ["serviceaccounts/token"] }],
+  operations: ["CREATE"],
+  validations: [
+    {
+      // By its own name a process would be whoever reads its Secret.
+      expression: `request.namespace == ${ACCOUNTS} && (request.name.startsWith('read-') || request.name.startsWith('u-'))`,
+      message: `Argosy asks for tokens of instances' and units' accounts in ${ACCOUNTS_NAMESPACE} alone`,
     },
   ],
 };

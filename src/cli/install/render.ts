@@ -2,7 +2,7 @@ import { stringify } from "yaml";
 import { renderCrds } from "../../workspace/api/crd.ts";
 import type { InstallObject } from "./install-object.ts";
 import { renderPolicies } from "./policies.ts";
-import { renderApiClusterObjects, renderEngineClusterObjects } from "./roles.ts";
+import { renderApiClusterObjects, renderEngineClusterObjects, renderTokenReviewRights } from "./roles.ts";
 
 export type InstallPart = "api" | "engine" | "both";
 
@@ -18,8 +18,8 @@ export function installObjects(part: InstallPart): readonly InstallObject[] {
 }
 
 /** The same as one YAML stream. */
-export function renderInstall(part: InstallPart): string {
-  return installObjects(part)
+export function renderInstall(part: InstallPart, { tokenReviews = false } = {}): string {
+  return [...installObjects(part), ...(tokenReviews && part !== "engine" ? renderTokenReviewRights("one-account") : [])]
     .map((object) => stringify(object, { aliasDuplicateObjects: false }))
     .join("---\n")
     .trimEnd();

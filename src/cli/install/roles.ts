@@ -6,10 +6,12 @@ import {
   type RightsRule,
   rulesFor,
   SYSTEM_RULES,
+  TOKEN_REVIEW_RULES,
   WRITE,
 } from "../../api/doctor/rights.ts";
 import { ACCOUNTS_NAMESPACE, DEPLOYER_ROLE, READER_ROLE, SYSTEM_NAMESPACE } from "../../domain/names.ts";
 import { ROLES, type Role } from "../../domain/role.ts";
+import { OWNER_MARK } from "../../shard/deployer-rules.ts";
 import { type InstallObject, installLabels as labels } from "./install-object.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
@@ -29,9 +31,8 @@ export function accountOfRole(role: Role): string {
  */
 const DEPLOYER_RULES: readonly RightsRule[] = [
   { apiGroups: [""], resources: ["configmaps", "secrets", "services"], verbs: [...READ_VERBS, ...WRITE] },
+  OWNER_MARK,
 ];
-
-const READER_RULES: readonly RightsRule[] = [{ apiGroups: ["*"], resources: ["*"], verbs: READ_VERBS }];
 
 /** Whether all roles act as one ServiceAccount, or each as one of its own that may do what the role needs and no more. */
 export type AccountLayout = "one-account" | "account-per-role";
@@ -47,7 +48,8 @@ export function renderApiClusterBase(): readonly InstallObject[] {
     namespace(SYSTEM_NAMESPACE),
     namespace(ACCOUNTS_NAMESPACE),
     clusterRole(DEPLOYER_ROLE, DEPLOYER_RULES),
-    clusterRole(READER_ROLE, READER_RULES),
+    // Argosy alone writes its rules: without any here, installing again leaves them as they are.
+    { apiVersion: `${RBAC}/v1`, kind: "ClusterRole", metadata: { name: READER_ROLE, labels } },
   ];
 }
 
@@ -69,6 +71,13 @@ export function renderAccounts(layout: AccountLayout, { hostsInstances }: { read
       ...(hostsInstances ? engineRights({ account: name, role: `${name}-engine`, roles: [role] }) : []),
     ];
   });
+}
+
+/** The right to ask whose token one is, where tokens of the API cluster's users are accepted. */
+export function renderTokenReviewRights(layout: AccountLayout): readonly InstallObject[] {
+  const account = layout === "one-account" ? API_ACCOUNT : accountOfRole("api");
+  const name = "argosy-token-reviews";
+  return clusterRights({ account, role: name, binding: name }, rulesFor(TOKEN_REVIEW_RULES, ROLES));
 }
 
 /** Objects for a cluster that hosts instances, which Argosy reaches by a kubeconfig: one account for all roles. */

@@ -18,8 +18,8 @@ const fleet = {
     catalogue: [
       {
         version: "3.5.7",
-        image: "quay.io/argoproj/argocd:v3.5.7",
-        redisImage: "public.ecr.aws/docker/library/redis:8.2.3-alpine",
+        image: `quay.io/argoproj/argocd:v3.5.7@sha256:${"57".repeat(32)}`,
+        redisImage: `public.ecr.aws/docker/library/redis:8.2.3-alpine@sha256:${"82".repeat(32)}`,
         crds: "/etc/argosy/argo-cd/3.5.7",
       },
     ],
@@ -48,6 +48,10 @@ export const BAD_VALUES: Readonly<Record<string, { readonly values: Values; read
   "a Secret's name with a space": bad("/database/existingSecret", { database: { existingSecret: "my secret" } }),
   "a key of a Secret with a slash": bad("/database/key", { database: { key: "a/b" } }),
   "a text where true or false belongs": bad("/database/requireVerifiedTls", { database: { requireVerifiedTls: "perhaps" } }),
+  "a login for some processes only": bad("/database/logins", { database: { logins: { api: { existingSecret: "a" } } } }),
+  "a login with a space": bad("/database/logins/api/role", {
+    database: { logins: { controlPlane: { existingSecret: "a" }, api: { existingSecret: "b", role: "a b" } } },
+  }),
   "too short a time for a migration": bad("/database/migrationSeconds", { database: { migrationSeconds: 1 } }),
   "a layout that is none": bad("/layout", { layout: "split" }),
   "no replicas": bad("/replicas", { replicas: 0 }),
@@ -57,6 +61,9 @@ export const BAD_VALUES: Readonly<Record<string, { readonly values: Values; read
     workloads: { api: { resources: { limits: { memory: "1 gigabyte" } } } },
   }),
   "a user number of root": bad("/postgresql/user", { postgresql: { evaluation: true, user: 0 } }),
+  "a Vault that is spoken to in plain text": bad("/encryption/keys/0/vault/address", {
+    encryption: { keys: [{ id: "a", vault: { address: "vault.example", key: "argosy", wrapped: `vault:v1:${"A".repeat(40)}` } }] },
+  }),
   "no encryption keys": bad("/encryption/keys", { encryption: { keys: [] } }),
   "an encryption key without an id": bad("/encryption/keys/0", { encryption: { keys: [{ key: "first" }] } }),
   "a host of the certificate in capitals": bad("/tls/hosts/0", { tls: { hosts: ["API.Example"] } }),
@@ -102,6 +109,10 @@ export const BAD_VALUES: Readonly<Record<string, { readonly values: Values; read
   "tolerations that are no list": bad("/tolerations", { tolerations: { key: "a" } }),
 };
 
+const LOGINS = { controlPlane: { existingSecret: "b" }, api: { existingSecret: "c" } };
+
+const VAULT = { address: "https://vault.example", key: "argosy", wrapped: `vault:v1:${"A".repeat(40)}`, tokenFile: "/token" };
+
 /** Values that are right one by one and wrong together, with what is said of them. */
 export const WRONG_TOGETHER: Readonly<Record<string, { readonly values: Values; readonly says: string }>> = {
   "no database": { values: { image }, says: "database.existingSecret is missing" },
@@ -129,6 +140,25 @@ export const WRONG_TOGETHER: Readonly<Record<string, { readonly values: Values; 
     says: "argoCdDefinitions names the release 3.5.7 twice",
   },
   "two databases": { values: { ...EVALUATION, database: { existingSecret: "a" } }, says: "give one of them" },
+  "logins of an evaluation database": {
+    values: { ...EVALUATION, database: { logins: LOGINS } },
+    says: "database.logins names logins of a database of yours",
+  },
+  "logins by kind of process where there is one process": {
+    values: { ...OWN_DATABASE, layout: "one-account", database: { existingSecret: "a", logins: LOGINS } },
+    says: "give layout account-per-role, or leave it out",
+  },
+  "a login that is everybody": {
+    values: { ...OWN_DATABASE, database: { existingSecret: "a", logins: { ...LOGINS, api: { existingSecret: "c", role: "public" } } } },
+    says: "database.logins.api.role: public is PostgreSQL's own name",
+  },
+  "one role for two logins": {
+    values: {
+      ...OWN_DATABASE,
+      database: { existingSecret: "a", logins: { ...LOGINS, api: { existingSecret: "c", role: "argosy_control_plane" } } },
+    },
+    says: "database.logins: argosy_control_plane is the role of both logins: name two",
+  },
   "keys of no Secret": {
     values: { ...EVALUATION, encryption: { keys: [{ id: "a", key: "a" }] } },
     says: "encryption.keys names keys of a Secret of yours: name it in encryption.existingSecret",
@@ -145,6 +175,14 @@ export const WRONG_TOGETHER: Readonly<Record<string, { readonly values: Values; 
       },
     },
     says: "names the id a twice",
+  },
+  "a key in two places": {
+    values: { ...OWN_DATABASE, encryption: { existingSecret: "k", keys: [{ id: "a", key: "a", vault: VAULT }] } },
+    says: "encryption.keys: the key a names two places: give either key or vault",
+  },
+  "a key in no place": {
+    values: { ...OWN_DATABASE, encryption: { existingSecret: "k", keys: [{ id: "a" }] } },
+    says: "encryption.keys: the key a names no place that it is in: give either key or vault",
   },
   "a current key that is not there": {
     values: { ...OWN_DATABASE, encryption: { existingSecret: "k", current: "b" } },
