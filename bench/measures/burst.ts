@@ -51,7 +51,7 @@ async function burstOnce(bench: Bench, namespaces: readonly string[]): Promise<R
   const fresh = (): readonly Deployment[] =>
     Array.from({ length: options.burst }, (_, index) => users.next(namespaces[index % namespaces.length] ?? ""));
   const wanted = fresh();
-  const before = await readCost(world.fleet.processes);
+  const before = await readCost(world.fleet);
   const startedAt = performance.now();
   const rateAt = (at: readonly number[]): number => (1000 * wanted.length) / (Math.max(...at) - startedAt);
   const present = Promise.all(wanted.map(({ path }) => users.applications.until(path, isThere)));
@@ -60,7 +60,7 @@ async function burstOnce(bench: Bench, namespaces: readonly string[]): Promise<R
   const ours = {
     present: rateAt(await present),
     reported: rateAt(await reported),
-    ...costOf(wanted.length, before, await readCost(world.fleet.processes)),
+    ...costOf(wanted.length, before, await readCost(world.fleet)),
   };
   const status = users.deployments.get(deploymentKey(wanted[0] as Deployment))?.status;
   bench.progress.say(`    present ${ours.present.toFixed(1)}/s, reported ${ours.reported.toFixed(1)}/s`);

@@ -19,12 +19,12 @@ export const idle: Measure = {
   async run(bench) {
     const { world, options, progress, signal } = bench;
     await sleep(SETTLE_MS, undefined, { signal });
-    const costs: Cost[] = [await readCost(world.fleet.processes)];
+    const costs: Cost[] = [await readCost(world.fleet)];
     const commits = await countCommits(world.databaseUrl);
     for (let window = 1; window <= WINDOWS; window += 1) {
       progress.detail(`${window} of ${WINDOWS}`);
       await sleep((1000 * options.idleSeconds) / WINDOWS, undefined, { signal });
-      costs.push(await readCost(world.fleet.processes));
+      costs.push(await readCost(world.fleet));
     }
     const commitsAfter = await countCommits(world.databaseUrl);
     tellStatements(bench, costs);

@@ -39,7 +39,7 @@ async function leastMemory({ world, signal }: Bench): Promise<Reading> {
   const readings: Reading[] = [];
   for (let reading = 0; reading < READINGS; reading += 1) {
     await sleep(BETWEEN_MS, undefined, { signal });
-    readings.push(await readCost(world.fleet.processes));
+    readings.push(await readCost(world.fleet));
   }
   return {
     heapMiB: Math.min(...readings.map(({ heapMiB }) => heapMiB)),

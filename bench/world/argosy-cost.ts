@@ -1,5 +1,5 @@
 import { readStat, residentBytes } from "../../hack/dev-cluster/processes/proc.ts";
-import type { ArgosyProcess } from "../../hack/fleet/argosy-process.ts";
+import type { Fleet } from "../../hack/fleet/fleet.ts";
 
 /** What all Argosy processes have used since their start. */
 export interface Cost {
@@ -17,8 +17,9 @@ export interface Cost {
 const TICKS_PER_SECOND = 100;
 const MIB = 2 ** 20;
 
-export async function readCost(processes: readonly ArgosyProcess[]): Promise<Cost> {
-  const pages = await Promise.all(processes.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
+export async function readCost({ processes, token }: Pick<Fleet, "processes" | "token">): Promise<Cost> {
+  const headers = { authorization: `Bearer ${token}` };
+  const pages = await Promise.all(processes.map(async ({ url }) => (await fetch(`${url}/metrics`, { headers })).text()));
   const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
   return {
     at: performance.now(),

@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type DevCluster, startDevCluster } from "../../hack/dev-cluster/dev-cluster.ts";
 import { type Fleet, startFleet } from "../../hack/fleet/fleet.ts";
+import { withDigestOfName } from "../../hack/fleet/images.ts";
 import { startGitServer } from "../../hack/git-server/git-server.ts";
 import { argoCdCrds } from "../../hack/up/cluster/argo-cd-crds.ts";
 import type { Progress } from "../../hack/up/progress.ts";
@@ -18,7 +19,7 @@ import { createUsers, type SeenInstanceApplication, seeDeployment, type Users } 
 
 const ARGO_CD = "3.5.7";
 /** Images that the development cluster does not know: their pods become ready without a process. */
-const NO_PROGRAM = { image: `scripted/engine:v${ARGO_CD}`, redisImage: "scripted/cache:8" };
+const NO_PROGRAM = { image: withDigestOfName(`scripted/engine:v${ARGO_CD}`), redisImage: withDigestOfName("scripted/cache:8") };
 /** More than any run creates. */
 const AMPLE = { applications: 20_000, deployments: 20_000 };
 /** Number of paths in the repository that real instances deploy from. */
