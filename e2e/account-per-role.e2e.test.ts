@@ -85,8 +85,11 @@ describe("a process for each role, under an account that may do what the role ne
     const spec = { source: { repoURL, path: "app", targetRevision: "main" }, type: "automated" };
     await put(TYPES.deployment, { apiVersion: API_VERSION, metadata, spec });
     await movable.workspace.settled("private");
-    const credential = await world.kube.get<DeploymentResource>(TYPES.credential, metadata, world.signal);
-    expect(conditionOf(credential, "Ready")?.status).toBe("True");
+    await until(
+      "the credential says that it is in use",
+      () => world.kube.get<DeploymentResource>(TYPES.credential, metadata, world.signal),
+      (credential) => conditionOf(credential, "Ready")?.status === "True",
+    );
   });
 
   it("moves it all to another instance", async () => {

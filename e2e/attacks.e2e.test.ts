@@ -15,7 +15,7 @@ import { conditionOf, configMapFile, findApplication, openWorld, TYPES, until, t
 const ROLES = ["edit", "admin"] as const;
 const DEPLOYER = "argosy-deployer";
 /** Names that users must not read. */
-const OURS = /standard-[12]|argosy-(standard|accounts|system)|(?<![a-z0-9])(ws|u|read|cluster)-[0-9a-f]{20}/;
+const OURS = /standard-[12]|argosy-(standard|accounts|system)|(?<![a-z0-9])(ws|we|u|read|cluster)-[0-9a-f]{20}/;
 
 let world: World;
 let scene: Scene;
@@ -130,10 +130,9 @@ describe("the administrator of a namespace", () => {
 const fromGit = Object.entries(MANIFESTS).map(([name, manifest], index) => ({ name, manifest, path: `attack-${index}` }));
 
 describe.each([
-  { who: "a workspace", environment: undefined, by: "project" },
-  // The lists of allowed kinds hold for all of a project's destinations. With an environment they are wide, and only
-  // the account's rights refuse.
-  { who: "a workspace with an environment of its own", environment: "mine", by: "account" },
+  { who: "a workspace", environment: undefined, by: "alone" },
+  // Which allows every kind, on the attacker's own cluster.
+  { who: "a workspace with an environment of its own", environment: "mine", by: "beside" },
 ] as const)("what $who has in Git", ({ environment, by }) => {
   const REPOSITORY = "attacks-git";
   const nameOf = (path: string) => `${by}-${path}`;
@@ -147,8 +146,8 @@ describe.each([
   });
 
   it.each(fromGit)("does not make $name", async ({ manifest, path }) => {
-    const { type, object, reported: refusals } = manifest(scene, world);
-    const text = await reported(world, { namespace: namespace(), name: nameOf(path) }, refusals[by] ?? refusals.project);
+    const { type, object, reported: refusal } = manifest(scene, world);
+    const text = await reported(world, { namespace: namespace(), name: nameOf(path) }, refusal);
     // The author of the manifest knows the namespace in it anyway.
     expect(text.replaceAll(`"namespace":${JSON.stringify(object.metadata.namespace)}`, "")).not.toMatch(OURS);
     const { namespace: where = "", name } = object.metadata;
@@ -157,6 +156,80 @@ describe.each([
     else expect(found).toBeUndefined();
   });
 });
+
+/** Of each kind outside namespaces one that the API cluster has, and one that it has not; of one length, as what users read is cut. */
+const OUTSIDE = [
+  ["definitions", definition("gitopsdeployments.managed-gitops.redhat.com"), definition("gitopsdeploymentx.managed-gitops.redhat.com")],
+  ["API services", apiService("v1.apps"), apiService("v1.appz")],
+  ["roles", clusterRole("cluster-admin"), clusterRole("cluster-admit")],
+  ["namespaces", named("v1", "Namespace", "kube-system"), named("v1", "Namespace", "kube-systex")],
+] as const;
+
+function named(apiVersion: string, kind: string, name: string): KubeObject {
+  return { apiVersion, kind, metadata: { name } } as KubeObject;
+}
+
+function clusterRole(name: string): KubeObject {
+  return { ...named("rbac.authorization.k8s.io/v1", "ClusterRole", name), rules: [] } as KubeObject;
+}
+
+function definition(name: string): KubeObject {
+  const [plural = "", ...group] = name.split(".");
+  const schema = { openAPIV3Schema: { type: "object" } };
+  const spec = {
+    ...{ group: group.join("."), scope: "Namespaced", names: { plural, kind: "Attack" } },
+    versions: [{ name: "v1", served: true, storage: true, schema }],
+  };
+  return { ...named("apiextensions.k8s.io/v1", "CustomResourceDefinition", name), spec } as KubeObject;
+}
+
+function apiService(name: string): KubeObject {
+  const [version = "", ...group] = name.split(".");
+  const spec = { group: group.join("."), version, groupPriorityMinimum: 1_000, versionPriority: 15 };
+  return { ...named("apiregistration.k8s.io/v1", "APIService", name), spec } as KubeObject;
+}
+
+describe("which objects outside namespaces the API cluster has", () => {
+  const REPOSITORY = "attacks-outside";
+  const cases = OUTSIDE.map(([kinds, ...objects], index) => ({ kinds, objects, path: `outside-${index}` }));
+  const namespace = () => scene.attacker.workspace.namespace;
+  const at = (name: string) => ({ namespace: namespace(), name });
+
+  beforeAll(async () => {
+    const files = cases.flatMap(({ objects, path }) =>
+      objects.map((object, which) => [`${path}-${which}/x.json`, JSON.stringify(object)] as const),
+    );
+    await world.git.commit(REPOSITORY, Object.fromEntries(files));
+    const paths = files.map(([file]) => file.split("/")[0] ?? "");
+    await Promise.all(paths.map((path) => deployAsUser(path, { repoURL: world.git.url(REPOSITORY), path })));
+  });
+
+  it.each(cases)("are not shown to a workspace with a cluster-wide environment that has $kinds in Git", async ({ objects, path }) => {
+    expect((await environmentOf("mine"))?.["spec"], "the environment that allows everything").not.toHaveProperty("namespaces");
+    const names = objects.map((_, which) => `${path}-${which}`);
+    await Promise.all(names.map((name) => reported(world, at(name), "not permitted")));
+    const said = async (name: string, which: number): Promise<string> => {
+      const resource = await scene.attacker.workspace.read(name);
+      const { health, resources } = (resource?.status ?? {}) as Readonly<Record<string, unknown>>;
+      const text = `${reportedOf(resource)} ${JSON.stringify({ health, resources })}`;
+      const own = text.replaceAll(name, "NAME").replaceAll(objects[which]?.metadata.name ?? name, "OBJECT");
+      return own.replaceAll(/\b[0-9a-f]{40}\b/g, "COMMIT").replaceAll(/\d+/g, "0");
+    };
+    // A failed sync is tried again, so that one of the two may be an attempt ahead.
+    await until(
+      `the same of ${names.join(" and ")}`,
+      () => Promise.all(names.map(said)),
+      ([there, absent]) => there === absent,
+    );
+  });
+});
+
+const environmentOf = (name: string) =>
+  world.kube.get<KubeObject & Readonly<Record<string, unknown>>>(
+    ENVIRONMENT,
+    { namespace: scene.attacker.workspace.namespace, name },
+    world.signal,
+  );
 
 describe("the account that deploys a workspace", () => {
   it.each(fromGit)("may not create $name, even where Argo CD would allow it", async ({ manifest }) => {
@@ -192,6 +265,7 @@ async function deployAsUser(
 
 describe("what another workspace has", () => {
   let repository: string;
+  let commit: string;
   const namespaceOf = (who: "victim" | "attacker") => scene[who].workspace.namespace;
 
   beforeAll(async () => {
@@ -200,7 +274,7 @@ describe("what another workspace has", () => {
     repository = `${world.harness.privateGitUrl}/attacks/private.git`;
     const token = await target.account("victim");
     const files = { "app/x.json": configMapFile("from-private", { private: "yes" }) };
-    await callHarness(world.harness, "commitPrivate", { repository: "attacks/private", files });
+    commit = (await callHarness(world.harness, "commitPrivate", { repository: "attacks/private", files })) as string;
     await callHarness(world.harness, "protect", { repository: "attacks/private", username: "bot", password });
     const stringData = { username: "bot", password };
     await putSecret(world, { namespace, name: "private" }, { type: "repository-credential", stringData });
@@ -212,8 +286,14 @@ describe("what another workspace has", () => {
     await scene.victim.workspace.settled("private");
   });
 
-  const deployPrivate = (kube: KubeClient, namespace: string, destination = {}, name = "private") => {
-    const spec = { source: { repoURL: repository, path: "app", targetRevision: "main" }, destination, type: "automated" };
+  const deployPrivate = (
+    kube: KubeClient,
+    namespace: string,
+    destination = {},
+    over: { readonly name?: string; readonly sha?: string } = {},
+  ) => {
+    const { name = "private", sha: targetRevision = "main" } = over;
+    const spec = { source: { repoURL: repository, path: "app", targetRevision }, destination, type: "automated" };
     return make(kube, TYPES.deployment, { metadata: { namespace, name }, spec }, world.signal);
   };
 
@@ -223,10 +303,20 @@ describe("what another workspace has", () => {
     const resource = await until(
       "the refusal",
       () => scene.attacker.workspace.read("private"),
-      (found) => conditionOf(found, "ComparisonError")?.status === "True",
+      (found) => conditionOf(found, "ErrorOccurred")?.status === "True",
     );
-    expect(conditionOf(resource, "ComparisonError")?.message).toMatch(/authentication required/i);
+    expect(conditionOf(resource, "Ready")).toMatchObject({ reason: "InvalidCredentials" });
+    expect(conditionOf(resource, "ErrorOccurred")?.message).toMatch(/authentication required/i);
     expect(reportedOf(resource)).not.toContain(namespaceOf("victim"));
+    expect(await scene.attacker.workspace.configMap("from-private")).toBeUndefined();
+  });
+
+  it("a private repository: a full SHA is read without a credential", async () => {
+    // Argo CD asks nobody whether a full SHA may be read that its checkout holds, and the victim has filled it.
+    await deployPrivate(scene.people.edit.kube, namespaceOf("attacker"), {}, { name: "sha", sha: commit });
+    const resource = await stuck(world, { namespace: namespaceOf("attacker"), name: "sha" });
+    expect(conditionOf(resource, "Ready")).toMatchObject({ reason: "InvalidCredentials" });
+    expect(await findApplication(world, namespaceOf("attacker"), "sha")).toBeUndefined();
     expect(await scene.attacker.workspace.configMap("from-private")).toBeUndefined();
   });
 
@@ -242,7 +332,7 @@ describe("what another workspace has", () => {
     );
     await scene.attacker.workspace.annotate("private", { "argosy.dev/refreshed-at": "with a credential" });
     const resource = await stuck(world, { namespace, name: "private" });
-    expect(conditionOf(resource, "ComparisonError")?.message).toMatch(/authentication required/i);
+    expect(conditionOf(resource, "ErrorOccurred")?.message).toMatch(/authentication required/i);
     expect(await scene.attacker.workspace.configMap("from-private")).toBeUndefined();
   });
 
@@ -343,5 +433,7 @@ describe("the cluster that instances are on", () => {
     const { kube, token } = scene.people.edit;
     await makeEnvironment({ kube, world }, at, { server: `https://${host}:${new URL(world.kube.server).port}`, token });
     await untilSays(world, ENVIRONMENT, at, { condition: "ConnectionInitializationSucceeded", says });
+    // One after the other: together they are more than the namespace may have.
+    await kube.delete(ENVIRONMENT, at, {}, world.signal);
   });
 });

@@ -40,7 +40,10 @@ export async function sumOf(world: World, metric: string, fits: (labels: string)
 
 /** A metric's samples by labels, each summed over all control planes. */
 export async function samplesOf({ harness }: World, metric: string): Promise<ReadonlyMap<string, number>> {
-  const texts = await Promise.all(harness.argosyUrls.map((url) => fetch(`${url}/metrics`).then((response) => response.text())));
+  const headers = { authorization: `Bearer ${harness.token}` };
+  const texts = await Promise.all(
+    harness.argosyUrls.map((url) => fetch(`${url}/metrics`, { headers }).then((response) => response.text())),
+  );
   const samples = new Map<string, number>();
   for (const line of texts.flatMap((text) => text.split("\n"))) {
     if (!line.startsWith(`${metric}{`) && !line.startsWith(`${metric} `)) continue;

@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => target.stop());
 
 const parts = () => ({ world, target });
-const { putSecret, putEnvironment, readEnvironment, saysOfEnvironment, deploy } = playEnvironments(parts);
+const { putSecret, putEnvironment, readyEnvironment, saysOfEnvironment, deploy } = playEnvironments(parts);
 const { deployed, entries, oursOnTarget } = observeEnvironments(parts);
 
 const clusterRoleFile = (name: string): string =>
@@ -72,7 +72,7 @@ describe("deploying to another cluster", () => {
       (found) => found?.data?.["step"] === "2",
     );
     expect((await findApplication(world, "env-anna", "shop"))?.metadata.uid).toBe(application?.metadata.uid);
-    expect(conditionOf(await readEnvironment("env-anna"), "Ready")?.status).toBe("True");
+    await readyEnvironment("env-anna");
   });
 
   it("stops, and says why, when the environment is deleted; what was deployed stays, and is managed again later", async () => {
@@ -216,7 +216,7 @@ describe("credentials of an environment", () => {
     await Promise.all([...names, "own"].map((name) => workspace.settled(name, second)));
     for (const name of names) {
       expect((await deployed(`fay-${name}`, `fay-${name}`))?.data).toEqual({ step: "2" });
-      expect(conditionOf(await readEnvironment("env-fay", name), "Ready")?.status).toBe("True");
+      await readyEnvironment("env-fay", name);
     }
   });
 
@@ -326,7 +326,6 @@ describe("an account of its own", () => {
       "ClusterRole /u",
       "ClusterRoleBinding /r",
       "ClusterRoleBinding /u",
-      "Secret argosy-accounts/u",
       "ServiceAccount argosy-accounts/u",
     ]);
     const managers = (await deployed("dora-shop"))?.metadata;

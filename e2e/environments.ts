@@ -74,6 +74,12 @@ export function playEnvironments(parts: Parts) {
           return condition?.status === status && condition.reason === reason && isAbout;
         },
       ),
+    readyEnvironment: (namespace: string, name = "prod") =>
+      until(
+        `environment ${name} of ${namespace} is ready`,
+        () => readEnvironment(namespace, name),
+        (resource) => conditionOf(resource, "Ready")?.status === "True",
+      ),
     /** Deploys the directory of the deployment's name from the repository of the namespace's name. */
     async deploy(
       { namespace }: Pick<Workspace, "namespace">,

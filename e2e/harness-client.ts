@@ -13,6 +13,8 @@ export interface HarnessAddress {
   readonly databaseUrl: string;
   readonly argosyUrls: readonly string[];
   readonly token: string;
+  /** Of somebody else, who approves. */
+  readonly approverToken: string;
   /** The fleet as it was declared. A story that declares another one restores this. */
   readonly fleetDocument: Readonly<Record<string, unknown>>;
 }
@@ -36,13 +38,14 @@ export interface HarnessCalls {
   /** Records a secret that a test has created: from now on it must not be written anywhere. */
   readonly keepSecret: { readonly what: string; readonly value: string };
   readonly killArgosy: { readonly index: number };
-  /** Until the next start, with other limits and leases than the default ones if any are given. */
+  /** Until the next start, with these sections of the configuration if any are given. */
   readonly startArgosy: {
     readonly index: number;
     readonly limits?: Readonly<Record<string, number>>;
     readonly leases?: Readonly<Record<string, number>>;
     readonly roles?: readonly string[];
     readonly health?: Readonly<Record<string, unknown>>;
+    readonly accountTokens?: Readonly<Record<string, number>>;
   };
   /**
    * Leads all control planes through gates and counts their writes about these words from now on. The process that

@@ -1,5 +1,5 @@
 import type { InstanceId } from "../src/domain/ids.ts";
-import { projectName } from "../src/shard/names.ts";
+import { projectNames } from "../src/shard/names.ts";
 import type { CountedUnit, KnownLoad } from "../src/store/load/port.ts";
 import { reconciliationsOf } from "./controller-log.ts";
 import { applicationsOf, deployTenant, type Settled, TENANTS, type Tenant, withUsers } from "./load-tenants.ts";
@@ -109,7 +109,8 @@ interface OneInstance {
 
 /** What was known about a unit after an observation of its instance. */
 interface Observation {
-  readonly project: string;
+  /** Names of the unit's projects. Its applications have one of them, by where they are deployed to. */
+  readonly projects: readonly string[];
   readonly known: KnownLoad;
 }
 
@@ -122,20 +123,20 @@ async function measureOne(one: OneInstance, comparisons: number): Promise<readon
     async () => ({ observations: await observeAfter(one, from), logged: await loggedSince() }),
     ({ observations, logged }) =>
       observations.every(
-        ({ project, known }) => logged.filter((each) => each.project === project && each.at <= known.at).length >= comparisons,
+        ({ projects, known }) => logged.filter((each) => projects.includes(each.project) && each.at <= known.at).length >= comparisons,
       ),
     MEASURING_MS,
   );
   const to = last.observations[0]?.known.at ?? 0;
   const logged = last.logged.filter(({ at }) => at <= to);
-  const rows = last.observations.map(({ project, known }) => {
-    const before = first.find((observation) => observation.project === project)?.known ?? known;
-    const own = logged.filter((comparison) => comparison.project === project);
-    return { project, cpu: meanCpu(before, known), ms: own.reduce((sum, { ms }) => sum + ms, 0), comparisons: own.length };
+  const rows = last.observations.map(({ projects, known }) => {
+    const before = first.find((observation) => observation.projects[0] === projects[0])?.known ?? known;
+    const own = logged.filter((comparison) => projects.includes(comparison.project));
+    return { projects, cpu: meanCpu(before, known), ms: own.reduce((sum, { ms }) => sum + ms, 0), comparisons: own.length };
   });
   const share = (of: "cpu" | "ms", value: number): number => value / rows.reduce((sum, row) => sum + row[of], 0);
-  return rows.map(({ project, cpu, ms, comparisons }) => ({
-    workspace: one.tenants.find((tenant) => tenant.project === project)?.tenant.name ?? project,
+  return rows.map(({ projects, cpu, ms, comparisons }) => ({
+    workspace: one.tenants.find(({ project }) => projects.includes(project))?.tenant.name ?? String(projects),
     ...{ instance: one.instance.name, dealt: share("cpu", cpu), milliCpu: cpu, logged: share("ms", ms), comparisons },
   }));
 }
@@ -162,7 +163,7 @@ function observeAfter({ world, truth, instance, tenants }: OneInstance, after: n
 }
 
 function observationsOf(units: readonly CountedUnit[]): readonly Observation[] {
-  return units.flatMap(({ unitId, known }) => (known === undefined ? [] : [{ project: projectName(unitId), known }]));
+  return units.flatMap(({ unitId, known }) => (known === undefined ? [] : [{ projects: projectNames(unitId), known }]));
 }
 
 /**

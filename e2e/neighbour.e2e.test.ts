@@ -39,7 +39,7 @@ describe("a workspace that creates very many deployments at once", () => {
     const quiet = Array.from({ length: QUIET + 1 }, (_, index) => `quiet-${index}`);
     await world.git.commit("noisy", filesOf(["first", ...namesOf("paced"), ...namesOf("unpaced")]));
     await world.git.commit("neighbour", filesOf([...quiet, "paced", "unpaced"]));
-    const quotas = { workspaces: { quota: { deployments: 1_000 } } };
+    const quotas = { workspaces: { ...(pools.document["workspaces"] as object), quota: { deployments: 1_000 } } };
     await pools.declare(pools.withPool({ name: "pace", instances: { min: 1, max: 1 } }, quotas));
     await pools.instance("pace-1", "active", (found) => found?.state === "ACTIVE");
     [noisy, neighbour] = [await openWorkspace(world, "pace-noisy"), await openWorkspace(world, "pace-neighbour")];

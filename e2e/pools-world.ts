@@ -1,5 +1,7 @@
+import { withDigestOfName } from "../hack/fleet/images.ts";
 import type { InstanceView } from "../src/api/schema.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
+import { declareFleet } from "./declare-fleet.ts";
 import { TYPES, until, type World } from "./world.ts";
 
 interface Catalogued {
@@ -14,6 +16,11 @@ export interface FleetDocument {
   readonly versions: { readonly catalogue: readonly Catalogued[] };
   readonly pools: readonly Readonly<Record<string, unknown>>[];
   readonly [field: string]: unknown;
+}
+
+/** A release made of another one with the programs of a tag, on nodes where images are names. */
+export function releaseTagged(release: Catalogued, version: string, tag: string): Catalogued {
+  return { ...release, version, image: withDigestOfName(release.image.replace(/:[^:@]*@.*$/, `:${tag}`)) };
 }
 
 /** An instance is retired once its workspaces are moved or their namespaces are gone. */
@@ -51,8 +58,7 @@ export function openPools(world: World): PoolsWorld {
   const { rest, kube, signal } = world;
   const document = world.harness.fleetDocument as FleetDocument;
   const instances = () => rest.all<InstanceView>("/v1/instances");
-  const declare: PoolsWorld["declare"] = async (wanted, { prune } = { prune: false }) =>
-    void (await rest.put("/v1/fleet", wanted, { prune }));
+  const declare: PoolsWorld["declare"] = (wanted, { prune } = { prune: false }) => declareFleet(world, wanted, { prune });
   return {
     document,
     instances,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { InstanceOrderView } from "../src/api/routes/instances.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { answerOf, argosy } from "./command-line.ts";
-import { openPools, type PoolsWorld } from "./pools-world.ts";
+import { openPools, type PoolsWorld, releaseTagged } from "./pools-world.ts";
 import { configMapFile, IS_LONG, openWorkspace, openWorld, TYPES, until, type World } from "./world.ts";
 
 const CONTROLLER = "argocd-application-controller";
@@ -169,22 +169,24 @@ describe("pools that change", () => {
   it("say why an instance cannot be created, and create it once fleet.yaml is corrected", async () => {
     const [release] = pools.document.versions.catalogue;
     if (release === undefined) throw new Error("the fleet declares a release");
-    const wrong = (change: Partial<typeof release>) =>
+    const wrong = (name: string, version: string, change: Partial<typeof release>) =>
       pools.withPool(
-        { name: "wrong", instances: ONE, version: "3.5.6" },
-        { versions: { ...pools.document.versions, catalogue: [release, { ...release, version: "3.5.6", ...change }] } },
+        { name, instances: ONE, version },
+        { versions: { ...pools.document.versions, catalogue: [release, { ...release, version, ...change }] } },
       );
-    await pools.declare(wrong({ crds: "/nowhere" }));
+    await pools.declare(wrong("wrong", "3.5.7-2", { crds: "/nowhere" }));
     const failing = await pools.instance("wrong-1", "with a failed attempt", (found) => found?.reason.includes("attempt") === true);
     expect(failing?.reason).toMatch(/attempt \d of 5 failed: \/nowhere\/application-crd\.yaml cannot be read.*Name a directory/);
 
-    await pools.declare(wrong({ image: "images.example/argocd:v0.0.1" }));
-    const pulling = await pools.instance("wrong-1", "without an image", (found) => found?.reason.includes("cannot be pulled") === true);
-    expect(pulling?.reason).toContain("image images.example/argocd:v0.0.1 cannot be pulled");
-
-    await pools.declare(wrong({}));
+    await pools.declare(wrong("wrong", "3.5.7-2", {}));
     const mended = await pools.instance("wrong-1", "active", isActive);
-    expect(mended === undefined ? [] : await pools.journal(mended)).toEqual(expect.arrayContaining(["WAITING", "ACTIVE"]));
+    expect(mended === undefined ? [] : await pools.journal(mended)).toEqual(expect.arrayContaining(["CREATING", "ACTIVE"]));
+
+    const { image } = releaseTagged(release, "3.5.7-3", "v0.0.1");
+    await pools.declare(wrong("pulling", "3.5.7-3", { image }));
+    const pulling = await pools.instance("pulling-1", "without an image", (found) => found?.reason.includes("cannot be pulled") === true);
+    expect(pulling?.reason).toContain(`image ${image} cannot be pulled`);
+    expect(pulling === undefined ? [] : await pools.journal(pulling)).toContain("WAITING");
     await pools.restore();
   });
 

@@ -8,6 +8,7 @@ import { applyObjects, tokenOf } from "../hack/fleet/install.ts";
 import { accountOfRole, renderAccounts } from "../src/cli/install/roles.ts";
 import { ROLES, type Role } from "../src/domain/role.ts";
 import { allReady } from "./control-plane.ts";
+import { declareFleet } from "./declare-fleet.ts";
 import { callHarness } from "./harness-client.ts";
 import { keepSecret } from "./secrets-in-use.ts";
 import { until, type World } from "./world.ts";
@@ -24,12 +25,12 @@ export interface ProcessesByRole {
  * database. The API is where the first of them had it. `stop` brings the usual ones back.
  */
 export async function startByRole(world: World): Promise<ProcessesByRole> {
-  const { harness, kube, rest, signal } = world;
+  const { harness, kube, signal } = world;
   const configFile = (await callHarness(harness, "configOf", { index: 0 })) as string;
   const usual = parse(readFileSync(configFile, "utf8")) as Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   await applyObjects(kube, renderAccounts("account-per-role", { hostsInstances: true }), signal);
   // As a pod reaches the cluster it runs in, and so does whoever hosts instances there.
-  await rest.put("/v1/fleet", inOwnCluster(harness.fleetDocument));
+  await declareFleet(world, inOwnCluster(harness.fleetDocument));
   for (const index of harness.argosyUrls.keys()) await callHarness(harness, "killArgosy", { index });
 
   const directory = mkdtempSync(join(tmpdir(), "argosy-by-role-"));
@@ -73,7 +74,7 @@ export async function startByRole(world: World): Promise<ProcessesByRole> {
       return found.flat();
     },
     async stop() {
-      await rest.put("/v1/fleet", harness.fleetDocument);
+      await declareFleet(world, harness.fleetDocument);
       await Promise.all([...processes.values()].map((process) => process.stop()));
       for (const index of harness.argosyUrls.keys()) await callHarness(harness, "startArgosy", { index });
       await allReady(world);

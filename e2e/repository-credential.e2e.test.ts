@@ -6,6 +6,7 @@ import {
   conditionOf,
   configMapFile,
   type DeploymentResource,
+  findApplication,
   openWorkspace,
   openWorld,
   TYPES,
@@ -71,7 +72,10 @@ describe("a private repository", () => {
       .filter((fields) => fields["url"] === repoUrl);
   };
   const poke = (workspace: Workspace, name: string) => workspace.annotate(name, { "argosy.dev/refreshed-at": String(performance.now()) });
-  const complaint = (resource: DeploymentResource | undefined) => conditionOf(resource, "ComparisonError")?.message ?? "";
+  const complaint = (resource: DeploymentResource | undefined) => {
+    const said = conditionOf(resource, "ErrorOccurred") ?? conditionOf(resource, "ComparisonError");
+    return said?.status === "True" ? (said.message ?? "") : "";
+  };
 
   const VALID = {
     Ready: "True/RepositoryCredentialUpToDate",
@@ -183,9 +187,9 @@ describe("a private repository", () => {
     const resource = await until(
       "the refusal",
       () => owner.read("shop"),
-      (seen) => complaint(seen) !== "" && conditionOf(seen, "ComparisonError")?.status === "True",
+      (seen) => conditionOf(seen, "ComparisonError")?.status === "True",
     );
-    expect(complaint(resource)).toMatch(/authentication required/i);
+    expect(conditionOf(resource, "ComparisonError")?.message).toMatch(/authentication required/i);
     expect(conditionOf(resource, "Ready")).toMatchObject({ status: "False", reason: "ComparisonError" });
     expect((await owner.configMap("from-vault"))?.data).toEqual({ at: "2" });
 
@@ -227,5 +231,43 @@ describe("a private repository", () => {
       () => delivered(repoUrl),
       (found) => found.length === 0,
     );
+  });
+});
+
+describe("a host where upper and lower case are different repositories", () => {
+  type ApplicationObject = KubeObject & { readonly spec: { readonly source: { readonly repoURL: string } } };
+
+  it("another spelling poisons origin: whoever comes later deploys all the same, and reads the address as it was written", async () => {
+    const world = openWorld();
+    const commit = (repository: string, from: string) => world.git.commit(repository, { "app/a.json": configMapFile("spelled", { from }) });
+    await Promise.all([commit("spelling/shop", "the attacker"), commit("spelling/Shop", "the victim")]);
+    await world.git.commit("spelling/own", { "app/a.json": configMapFile("own", {}) });
+    const names = ["spelling-a", "spelling-b", "spelling-c"] as const;
+    const placed = await Promise.all(
+      names.map(async (name) => {
+        const workspace = await openWorkspace(world, name);
+        await workspace.apply("own", { repository: "spelling/own", path: "app" });
+        await workspace.settled("own");
+        const instance = (await findApplication(world, name, "own"))?.metadata.namespace;
+        return { workspace, instance };
+      }),
+    );
+    // With three workspaces on two instances, two of them share one.
+    const [attacker, victim] = placed.flatMap((one, at) => {
+      const other = placed.slice(at + 1).find(({ instance }) => instance === one.instance);
+      return other === undefined ? [] : [one.workspace, other.workspace];
+    });
+    if (attacker === undefined || victim === undefined) throw new Error("no two workspaces share an instance");
+    await attacker.apply("shop", { repository: "spelling/shop", path: "app" });
+    await attacker.settled("shop");
+    await victim.apply("shop", { repository: "spelling/Shop", path: "app" });
+    const settled = await victim.settled("shop");
+    expect((await victim.configMap("spelled"))?.data).toEqual({ from: "the victim" });
+    expect((await attacker.configMap("spelled"))?.data).toEqual({ from: "the attacker" });
+    expect(JSON.stringify(settled?.status)).toContain(`"repoURL":"${world.git.url("spelling/Shop")}"`);
+    const given = async (who: Workspace) =>
+      ((await findApplication(world, who.namespace, "shop")) as ApplicationObject).spec.source.repoURL;
+    expect(await given(attacker)).toBe(world.git.url("spelling/shop"));
+    expect(await given(victim)).toBe(world.git.url("spelling/Shop").replace(/:(?=\d+\/)/, ":0"));
   });
 });

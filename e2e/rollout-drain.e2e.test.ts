@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RolloutView } from "../src/api/rollout-views.ts";
 import type { MoveView } from "../src/api/routes/moves.ts";
 import { inSeconds } from "./in-seconds.ts";
-import { openPools, type PoolsWorld } from "./pools-world.ts";
+import { openPools, type PoolsWorld, releaseTagged } from "./pools-world.ts";
 import { openRollouts, ROLLOUT_MS, type RolloutWorld, storyOf } from "./rollout-world.ts";
 import { configMapFile, IS_LONG, openWorkspace, openWorld, report, TYPES, until, type Workspace, type World } from "./world.ts";
 
@@ -25,7 +25,7 @@ describe.runIf(IS_LONG)("a rollout that moves workspaces to instances that have 
   const declare = (size: number) => {
     const [release] = pools.document.versions.catalogue;
     if (release === undefined) throw new Error("the fleet declares a release");
-    const of = (version: string, tag: string) => ({ ...release, version, image: release.image.replace(/:[^:]*$/, `:v${tag}`) });
+    const of = (version: string, tag: string) => releaseTagged(release, version, `v${tag}`);
     const catalogue = [release, of(OLD, OLD), of(CRASHING, `${NEW}-crashing`)];
     const engine = { reconciliationSeconds: 20, reconciliationJitterSeconds: 0 };
     const pool = { name: POOL, instances: { min: size, max: size }, version: OLD, engine };

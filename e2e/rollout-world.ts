@@ -1,3 +1,4 @@
+import { parseImage } from "../hack/dev-cluster/process-node/image.ts";
 import type { RolloutView } from "../src/api/rollout-views.ts";
 import type { InstanceView } from "../src/api/schema.ts";
 import type { KubeObject } from "../src/runtime/kube/resource.ts";
@@ -40,7 +41,7 @@ export function openRollouts(world: World, pool: string): RolloutWorld {
       const argo = items.filter(
         ({ metadata }) => metadata.deletionTimestamp === undefined && metadata.labels?.["app.kubernetes.io/component"] !== "redis",
       );
-      return [...new Set(argo.map(({ spec }) => spec?.containers?.[0]?.image?.split(":").at(-1) ?? ""))].sort();
+      return [...new Set(argo.map(({ spec }) => parseImage(spec?.containers?.[0]?.image ?? "").tag ?? ""))].sort();
     },
     watchUsers(workspaces) {
       const regressions: string[] = [];

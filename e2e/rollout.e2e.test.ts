@@ -3,7 +3,7 @@ import type { RolloutView } from "../src/api/rollout-views.ts";
 import type { WorkspaceView } from "../src/api/schema.ts";
 import type { VersionView } from "../src/api/version-views.ts";
 import { inSeconds } from "./in-seconds.ts";
-import { openPools, type PoolsWorld } from "./pools-world.ts";
+import { openPools, type PoolsWorld, releaseTagged } from "./pools-world.ts";
 import { openRollouts, ROLLOUT_MS, type RolloutWorld, storyOf } from "./rollout-world.ts";
 import { configMapFile, IS_LONG, openWorkspace, openWorld, report, TYPES, until, type Workspace, type World } from "./world.ts";
 
@@ -34,7 +34,7 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
     rollouts = openRollouts(world, POOL);
     const [release] = pools.document.versions.catalogue;
     if (release === undefined) throw new Error("the fleet declares a release");
-    const of = (version: string, tag: string) => ({ ...release, version, image: release.image.replace(/:[^:]*$/, `:v${tag}`) });
+    const of = (version: string, tag: string) => releaseTagged(release, version, `v${tag}`);
     const catalogue = [release, of(OLD, OLD), ...Object.entries(BAD).map(([way, version]) => of(version, `${NEW}-${way}`))];
     const engine = { reconciliationSeconds: 20, reconciliationJitterSeconds: 0 };
     const pool = { name: POOL, instances: { min: 4, max: 4 }, version: OLD, engine };
@@ -147,7 +147,7 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
       expect(items.find((one) => one.version === version)).toMatchObject({ state: "frozen", instances: [] });
       const gated = {
         ...pools.document,
-        versions: { ...pools.document.versions, default: version, catalogue: await cataloguedWith(version) },
+        versions: { ...pools.document.versions, default: version, catalogue: cataloguedWith(version, `v${NEW}-${way}`) },
       };
       await expect(pools.declare(gated)).rejects.toThrow(/versions\.default: is frozen/);
       for (const workspace of workspaces) await workspace.settled("app");
@@ -209,8 +209,8 @@ describe.runIf(IS_LONG)("a rollout of real releases over four instances", () => 
   };
 
   /** The catalogue with one more release, which a fleet could declare as its default. */
-  const cataloguedWith = async (version: string) => {
+  const cataloguedWith = (version: string, tag: string) => {
     const [release] = pools.document.versions.catalogue;
-    return release === undefined ? [] : [release, { ...release, version }];
+    return release === undefined ? [] : [release, releaseTagged(release, version, tag)];
   };
 });

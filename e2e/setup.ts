@@ -116,6 +116,7 @@ async function startParts(directory: string, stops: (() => Promise<unknown>)[]) 
     databaseUrl: database.url,
     argosyUrls: fleet.urls,
     token: fleet.token,
+    approverToken: fleet.approverToken,
     fleetDocument: fleet.document,
   };
   const traces = {
@@ -123,6 +124,7 @@ async function startParts(directory: string, stops: (() => Promise<unknown>)[]) 
     databaseUrl: database.url,
     directory: join(directory, "argosy"),
     argosyUrls: fleet.urls,
+    token: fleet.token,
   };
   const expectNothingSaid = () =>
     step("secrecy", async () => void process.stdout.write(`e2e: said: ${await askSecrecy({ traces, kept: secrets.kept() })}`));

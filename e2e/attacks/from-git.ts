@@ -7,14 +7,11 @@ import type { Scene } from "./scene.ts";
 export interface Manifest {
   readonly type: ResourceType;
   readonly object: KubeObject;
-  /** What the user reads: where the project refuses, and where the project allows it and the account's rights refuse. */
-  readonly reported: { readonly project: string; readonly account?: string };
+  /** What the user reads. Of a kind that nobody deploys it says so before any project or account of the user's is asked. */
+  readonly reported: string;
 }
 
 const RBAC = "rbac.authorization.k8s.io";
-const FORBIDDEN = 'is forbidden: User "the deploying account" cannot';
-/** Argo CD leaves roles and bindings to `kubectl auth reconcile`, which gives no reason when it may not read something. */
-const UNRECONCILED = "error running kubectl auth reconcile";
 const GITOPS_API = "managed-gitops.redhat.com/v1alpha1";
 
 /** What people try to get by a commit, by the attack's name. */
@@ -31,30 +28,30 @@ export const MANIFESTS: Readonly<Record<string, (scene: Scene, world: World) => 
         annotations: { "kubernetes.io/service-account.name": victim.account.name },
       },
     } as KubeObject,
-    reported: { project: `namespace ${HIDDEN} is not permitted` },
+    reported: `namespace ${HIDDEN} is not permitted`,
   }),
   "a namespace": () => ({
     type: TYPES.namespace,
     object: { apiVersion: "v1", kind: "Namespace", metadata: { name: "attacks-new" } },
-    reported: { project: "kind Namespace is not permitted", account: FORBIDDEN },
+    reported: "namespaces are not permitted",
   }),
   "rights on the whole cluster": ({ attacker: { workspace } }) => ({
     type: TARGET_TYPES.clusterRoleBinding,
     object: binding("ClusterRoleBinding", { name: "attack-everything" }, { namespace: workspace.namespace, name: "person-edit" }),
-    reported: { project: "kind ClusterRoleBinding of rbac.authorization.k8s.io is not permitted", account: UNRECONCILED },
+    reported: "clusterrolebindings of rbac.authorization.k8s.io are not permitted",
   }),
   "more rights in its own namespace": ({ attacker: { workspace, account } }) => ({
     type: TYPES.roleBinding,
     object: binding("RoleBinding", { namespace: workspace.namespace, name: "attack-more" }, account),
-    reported: { project: "kind RoleBinding of rbac.authorization.k8s.io is not permitted", account: UNRECONCILED },
+    reported: "rolebindings of rbac.authorization.k8s.io are not permitted",
   }),
   "an Application beside the others of its instance": ({ instanceNamespace, victim }, world) => ({
     ...application(instanceNamespace, victim.project, world),
-    reported: { project: "Resource argoproj.io/Application attack is excluded in the settings" },
+    reported: "Resource argoproj.io/Application attack is excluded in the settings",
   }),
   "an Application in its own namespace": ({ attacker: { workspace }, victim }, world) => ({
     ...application(workspace.namespace, victim.project, world),
-    reported: { project: "Resource argoproj.io/Application attack is excluded in the settings" },
+    reported: "Resource argoproj.io/Application attack is excluded in the settings",
   }),
   "a project that allows everything": ({ instanceNamespace }) => ({
     type: TYPES.project,
@@ -62,7 +59,7 @@ export const MANIFESTS: Readonly<Record<string, (scene: Scene, world: World) => 
       ...{ apiVersion: "argoproj.io/v1alpha1", kind: "AppProject", metadata: { namespace: instanceNamespace, name: "attack" } },
       spec: { sourceRepos: ["*"], destinations: [{ server: "*", namespace: "*" }] },
     } as KubeObject,
-    reported: { project: "Resource argoproj.io/AppProject attack is excluded in the settings" },
+    reported: "Resource argoproj.io/AppProject attack is excluded in the settings",
   }),
   "a cluster of its instance": ({ instanceNamespace }) => ({
     type: TYPES.secret,
@@ -70,7 +67,7 @@ export const MANIFESTS: Readonly<Record<string, (scene: Scene, world: World) => 
       ...{ apiVersion: "v1", kind: "Secret", stringData: { name: "attack", server: "https://cluster.example", config: "{}" } },
       metadata: { namespace: instanceNamespace, name: "attack", labels: { "argocd.argoproj.io/secret-type": "cluster" } },
     } as KubeObject,
-    reported: { project: `namespace ${HIDDEN} is not permitted` },
+    reported: `namespace ${HIDDEN} is not permitted`,
   }),
   "a deployment of its own": ({ attacker: { workspace } }) => ({
     type: TYPES.deployment,
@@ -78,7 +75,7 @@ export const MANIFESTS: Readonly<Record<string, (scene: Scene, world: World) => 
       ...{ apiVersion: GITOPS_API, kind: "GitOpsDeployment", metadata: { namespace: workspace.namespace, name: "attack-second" } },
       spec: { source: { repoURL: "https://git.example/x.git", path: "x", targetRevision: "main" }, type: "automated" },
     } as KubeObject,
-    reported: { project: "kind GitOpsDeployment of managed-gitops.redhat.com is not permitted", account: FORBIDDEN },
+    reported: "gitopsdeployments of managed-gitops.redhat.com are not permitted",
   }),
 };
 
@@ -88,7 +85,7 @@ const HIDDEN = "…";
 function configMap(metadata: { readonly namespace: string; readonly name: string }): Manifest {
   const object = { apiVersion: "v1", kind: "ConfigMap", metadata, data: { safe: "no" } } as KubeObject;
   const shown = metadata.namespace.startsWith("argosy-") ? HIDDEN : metadata.namespace;
-  return { type: TYPES.configMap, object, reported: { project: `namespace ${shown} is not permitted` } };
+  return { type: TYPES.configMap, object, reported: `namespace ${shown} is not permitted` };
 }
 
 function binding(

@@ -6,9 +6,10 @@ import { stringify } from "yaml";
 import { buildSet } from "../../hack/dev-cluster/build.ts";
 import { type DevApi, type DevCluster, startDevCluster } from "../../hack/dev-cluster/dev-cluster.ts";
 import { argoCdSetName, rendererSets } from "../../hack/dev-cluster/go-sets.ts";
-import { argoCdImage, type LocalImage, postgresImage, redisImage } from "../../hack/dev-cluster/real-node/images.ts";
+import { argoCdImage, type LocalImage, postgresImage, redisImage, referenceOf } from "../../hack/dev-cluster/real-node/images.ts";
 import { API_SERVICE, planCluster } from "../../hack/dev-cluster/real-node/network-plan.ts";
 import { run } from "../../hack/dev-cluster/real-node/run.ts";
+import type { FleetImages } from "../../hack/fleet/images.ts";
 import { type GitServer, startGitServer } from "../../hack/git-server/git-server.ts";
 import { SYSTEM_NAMESPACE } from "../../src/domain/names.ts";
 import { type Ended, mustRun, runProgram } from "./run-program.ts";
@@ -28,9 +29,18 @@ export interface ChartCluster {
   /** Runs helm against the cluster, and the release's namespace unless the arguments name another. */
   helm(args: readonly string[]): Promise<Ended>;
   kubectl(args: readonly string[], input?: string): Promise<string>;
-  /** A file with these values, on top of those that this cluster needs. */
-  valuesFile(name: string, values: Readonly<Record<string, unknown>>): string;
+  /**
+   * A file with these values, on top of those that this cluster needs. `ofPrevious`: for the release before, in which every namespace was a
+   * workspace that may deploy every kind, and which refuses values that say so.
+   */
+  valuesFile(name: string, values: Readonly<Record<string, unknown>>, options?: ValuesOptions): string;
   stop(): Promise<void>;
+}
+
+export interface ValuesOptions {
+  readonly ofPrevious?: boolean;
+  /** What the fleet's pool has instead of the usual. */
+  readonly pool?: Readonly<Record<string, unknown>>;
 }
 
 export interface ChartClusterOptions {
@@ -54,9 +64,9 @@ export async function startChartCluster({ nodes, images }: ChartClusterOptions, 
   };
   try {
     const api = dev.main;
-    await addImages(api, images, signal);
+    const ofInstances = await addImages(api, images, signal);
     git = await startGitServer({ directory: join(directory, "git"), host: await addressForGit(api, signal) });
-    const cluster = await openCluster({ api, git, directory, stop }, signal);
+    const cluster = await openCluster({ api, git, directory, stop, ofInstances }, signal);
     await prepare(dev, cluster, signal);
     return cluster;
   } catch (error) {
@@ -73,15 +83,23 @@ async function addressForGit({ hostForPods, kubernetes }: DevApi, signal: AbortS
   return address;
 }
 
-async function addImages({ realNodes }: DevApi, images: readonly LocalImage[], signal: AbortSignal): Promise<void> {
+/** Returns the images of instances as the fleet declares them. */
+async function addImages({ realNodes }: DevApi, images: readonly LocalImage[], signal: AbortSignal): Promise<FleetImages> {
   if (realNodes === undefined) throw new Error("a cluster without real nodes runs no images");
   const release = { tag: `v${ARGO_CD}`, sets: [argoCdSetName(ARGO_CD), ...rendererSets(ARGO_CD)] };
-  const own = [await argoCdImage(realNodes.images, release, signal), await redisImage(realNodes.images, signal)];
-  for (const image of [...own, await postgresImage(realNodes.images, signal), ...images]) await realNodes.addImage(image, signal);
+  const [argoCd, redis] = [await argoCdImage(realNodes.images, release, signal), await redisImage(realNodes.images, signal)];
+  for (const image of [argoCd, redis, await postgresImage(realNodes.images, signal), ...images]) await realNodes.addImage(image, signal);
+  return { image: await referenceOf(argoCd, signal), redisImage: await referenceOf(redis, signal) };
 }
 
 async function openCluster(
-  { api, git, directory, stop }: Pick<ChartCluster, "api" | "git" | "stop"> & { readonly directory: string },
+  {
+    api,
+    git,
+    directory,
+    stop,
+    ofInstances,
+  }: Pick<ChartCluster, "api" | "git" | "stop"> & { readonly directory: string; readonly ofInstances: FleetImages },
   signal: AbortSignal,
 ): Promise<ChartCluster> {
   const helm = (await buildSet(HELM, {}, signal)).program("helm");
@@ -93,16 +111,29 @@ async function openCluster(
     ...{ api, git, apiServers, stop },
     helm: (args) => runProgram(helm, ["--namespace", SYSTEM_NAMESPACE, ...args], { env, signal }),
     kubectl: (args, input) => mustRun(kubectl, args, { env, signal, ...(input === undefined ? {} : { input }) }),
-    valuesFile(name, values) {
+    valuesFile(name, values, { ofPrevious = false, pool = {} } = {}) {
       const file = join(directory, `${name}.yaml`);
-      writeFileSync(file, stringify({ ...clusterValues({ api, git, apiServers }), ...values }));
+      const ofCluster = clusterValues({ api, git, apiServers, ofInstances, pool, isOpen: !ofPrevious });
+      writeFileSync(file, stringify({ ...ofCluster, ...values }));
       return file;
     },
   };
 }
 
 /** What an installation on such a cluster says of it: its addresses, its images, a small fleet. */
-function clusterValues({ api, git, apiServers }: Pick<ChartCluster, "api" | "git" | "apiServers">): Readonly<Record<string, unknown>> {
+function clusterValues({
+  api,
+  git,
+  apiServers,
+  ofInstances,
+  pool,
+  isOpen,
+}: Pick<ChartCluster, "api" | "git" | "apiServers"> & {
+  readonly ofInstances: FleetImages;
+  readonly pool: NonNullable<ValuesOptions["pool"]>;
+  /** Whether it says that every namespace is a workspace and may deploy every kind. */
+  readonly isOpen: boolean;
+}): Readonly<Record<string, unknown>> {
   const ranges = apiServers.map((address) => `${address}/32`);
   return {
     postgresql: { evaluation: true, image: "argosy.dev/postgres:18", storage: "1Gi" },
@@ -121,8 +152,7 @@ function clusterValues({ api, git, apiServers }: Pick<ChartCluster, "api" | "git
         catalogue: [
           {
             version: ARGO_CD,
-            image: `quay.io/argoproj/argocd:v${ARGO_CD}`,
-            redisImage: "public.ecr.aws/docker/library/redis:8.2.3-alpine",
+            ...ofInstances,
             crds: `/etc/argosy/argo-cd/${ARGO_CD}`,
           },
         ],
@@ -133,15 +163,17 @@ function clusterValues({ api, git, apiServers }: Pick<ChartCluster, "api" | "git
           class: { region: "local", tier: "shared", trust: "public" },
           engineClusters: ["here"],
           instances: { min: 2, max: 2 },
-          capacity: { applications: 1000, clusterEntries: 60, cachedResources: 250_000, milliCpu: 2000, gitPerMinute: 600 },
+          capacity: { applications: 1000, clusterEntries: 15, cachedResources: 50_000, milliCpu: 2000, gitPerMinute: 600 },
           resources: {
             controller: { memory: "1Gi", cpu: "2" },
             repoServer: { memory: "512Mi", cpu: "1" },
             redis: { memory: "128Mi", cpu: "100m" },
           },
+          ...pool,
         },
       ],
-      workspaces: { quota: { deployments: 1000 } },
+      workspaces: { ...(isOpen ? { everyNamespace: true } : {}), quota: { deployments: 1000 } },
+      ...(isOpen ? { deployments: { allowedGroups: ["*"] } } : {}),
       egress: { allow: [`${hostOf(git)}/32`], apiServers: ranges, http: [hostOf(git)] },
     },
   };

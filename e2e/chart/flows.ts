@@ -1,6 +1,9 @@
 import process from "node:process";
+import { TABLE } from "../../hack/dev-cluster/network-policies/render-rules.ts";
+import { planCluster, planNode } from "../../hack/dev-cluster/real-node/network-plan.ts";
 import { run } from "../../hack/dev-cluster/real-node/run.ts";
 import { networkOf } from "../../hack/dev-cluster/testing/pod-network.ts";
+import type { ChartCluster } from "./chart-cluster.ts";
 
 /** Somewhere that a pod may try to connect to. */
 export interface Target {
@@ -34,4 +37,14 @@ export async function reachedFrom(address: string, targets: readonly Target[], s
   const network = await networkOf(address, signal);
   const args = [`--net=/run/netns/${network}`, process.execPath, "-e", CONNECT, JSON.stringify(targets)];
   return JSON.parse(await run("nsenter", args, signal)) as readonly string[];
+}
+
+/** Takes the rules of network policies off every node. What enforces them finds that within ten seconds, and loads them again. */
+export async function removePolicyRules({ api }: Pick<ChartCluster, "api">, signal: AbortSignal): Promise<void> {
+  const plan = planCluster(Number(api.kubernetes.host.split(".")[2]));
+  for (let node = 1; node <= (api.realNodes?.nodes.length ?? 0); node += 1) {
+    const network = `--net=/run/netns/${planNode(plan, node).namespace}`;
+    // Not there: removed a moment ago.
+    await run("nsenter", [network, "nft", "delete", "table", "inet", TABLE], signal).catch(() => undefined);
+  }
 }

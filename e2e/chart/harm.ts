@@ -6,6 +6,9 @@ import process from "node:process";
 import { run } from "../../hack/dev-cluster/real-node/run.ts";
 import type { Pod } from "./pods.ts";
 
+/** Where control groups of version 1 keep memory. */
+const MEMORY_GROUPS = "/sys/fs/cgroup/memory";
+
 /** Takes memory until it is killed, or for good where nothing kills it: 64 MiB each twentieth of a second, touched so that it counts. */
 const HOG = "const kept = []; setInterval(() => kept.push(Buffer.alloc(64 * 1024 * 1024, 1)), 50);";
 
@@ -19,12 +22,50 @@ export async function exhaustMemory(pod: Pod, program: string): Promise<void> {
   const hog = spawn(process.execPath, ["-e", HOG], { stdio: "ignore" });
   const ended = once(hog, "exit");
   try {
-    writeFileSync(join("/sys/fs/cgroup/memory", memoryGroupOf(pid), "cgroup.procs"), String(hog.pid));
+    writeFileSync(join(MEMORY_GROUPS, memoryGroupOf(pid), "cgroup.procs"), String(hog.pid));
     while (existsSync(`/proc/${pid}`)) await new Promise((resolve) => setTimeout(resolve, 50));
   } finally {
     hog.kill("SIGKILL");
     await ended;
   }
+}
+
+/** How often processes that the kernel has killed are sought, and how often containers, in ms. */
+const [KILLS_EVERY_MS, CONTAINERS_EVERY_MS] = [50, 1_000];
+
+/**
+ * Until it is ended: a container that runs this program is ended as a whole when the kernel kills one of its processes for its memory.
+ * Kubernetes has the kernel do so with control groups of version 2 (`memory.oom.group`), which is what clusters have today. With version 1, as
+ * here, a Git that takes too much is killed alone, and its fetch fails. With version 2 this does nothing.
+ */
+export function killWholeContainers(program: string): { end(): void } {
+  if (!existsSync(MEMORY_GROUPS)) return { end: () => undefined };
+  let groups: readonly string[] = [];
+  const killed = new Map<string, number>();
+  const find = (): void => {
+    const ids = readdirSync("/proc").filter((entry) => /^\d+$/.test(entry));
+    groups = [...new Set(ids.filter((id) => read(`/proc/${id}/cmdline`).includes(program)).map((id) => memoryGroupOf(Number(id))))];
+  };
+  const endThem = (): void => {
+    for (const group of groups) {
+      const kills = Number(/^oom_kill (\d+)$/m.exec(read(join(MEMORY_GROUPS, group, "memory.oom_control")))?.[1] ?? 0);
+      if (kills > (killed.get(group) ?? 0)) endAll(group);
+      killed.set(group, kills);
+    }
+  };
+  const timers = [setInterval(find, CONTAINERS_EVERY_MS), setInterval(endThem, KILLS_EVERY_MS)];
+  return { end: () => timers.forEach(clearInterval) };
+}
+
+function endAll(group: string): void {
+  for (const id of read(join(MEMORY_GROUPS, group, "cgroup.procs"))
+    .split("\n")
+    .filter(Boolean))
+    try {
+      process.kill(Number(id), "SIGKILL");
+    } catch {
+      // It has ended by itself.
+    }
 }
 
 /** The process of a pod's container whose command line names the program. */

@@ -11,9 +11,15 @@ export interface Pod extends KubeObject {
     readonly conditions?: readonly { readonly type: string; readonly status: string }[];
     readonly containerStatuses?: readonly {
       readonly restartCount: number;
-      readonly lastState?: { readonly terminated?: { readonly reason?: string } };
+      readonly state?: ContainerState;
+      readonly lastState?: ContainerState;
     }[];
   };
+}
+
+interface ContainerState {
+  readonly running?: object;
+  readonly terminated?: { readonly reason?: string; readonly finishedAt?: string };
 }
 
 export const POD: ResourceType = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };

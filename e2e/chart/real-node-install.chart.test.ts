@@ -7,7 +7,8 @@ import { ROLES } from "../../src/domain/role.ts";
 import { configMapFile, IS_LONG, until } from "../world.ts";
 import { imageOfCheckout } from "./argosy-image.ts";
 import { CHART, type ChartCluster, hostOf, imageValues, RELEASE, startChartCluster } from "./chart-cluster.ts";
-import { reachedFrom, type Target } from "./flows.ts";
+import { commandInPod } from "./command-in-pod.ts";
+import { reachedFrom, removePolicyRules, type Target } from "./flows.ts";
 import { isReady, type Pod, podsOf } from "./pods.ts";
 import { readUsage } from "./usage.ts";
 
@@ -24,7 +25,7 @@ const QUIET_MS = 5 * 60_000;
 const KEPT = [
   "[CustomResourceDefinition] gitopsdeployments.managed-gitops.redhat.com",
   "[Namespace] argosy-accounts",
-  "[ClusterRole] argosy-reader",
+  "[ClusterRole] argosy-instance-reader",
   "[Secret] argosy-api-tls",
   "[Secret] argosy-encryption",
   "[Secret] argosy-postgresql",
@@ -49,25 +50,7 @@ describe.skipIf("skip" in found)("an installation by helm", () => {
 
   const components = (component: string) =>
     podsOf(cluster, { namespace: SYSTEM_NAMESPACE, labels: `app.kubernetes.io/component=${component}` }, signal);
-  /** The command line as an SRE has it who may open a shell beside the servers. */
-  const argosy = (...args: readonly string[]): Promise<string> =>
-    cluster.kubectl([
-      "exec",
-      "--namespace",
-      SYSTEM_NAMESPACE,
-      "deployment/argosy-api",
-      "--",
-      "/usr/bin/node",
-      "/app/bin/argosy.js",
-      ...args,
-    ]);
-  let token = "";
-  const tell = async (...args: readonly string[]): Promise<string> => {
-    if (token === "") token = (await argosy("token", "create", "tests", "--role", "operator")).trim();
-    const where = ["--url", "https://localhost:8080", "--certificate-authority", "/etc/argosy/api-tls/ca.crt", "--token", token];
-    return argosy(...args, ...where);
-  };
-  const ask = async <T>(...args: readonly string[]): Promise<T> => JSON.parse(await tell(...args, "-o", "json")) as T;
+  const { tell, ask } = commandInPod(() => cluster);
   const instances = () => ask<readonly Instance[]>("get", "instances");
 
   interface Workspace {
@@ -196,6 +179,22 @@ describe.skipIf("skip" in found)("an installation by helm", () => {
     for (const [from, reached] of Object.entries({ ...rows, ...fromInstances })) say(`${from} reaches ${reached.join(", ") || "nothing"}`);
   });
 
+  it("finds by a connection whether its policies are enforced", async () => {
+    /** What it says of policies. It ends with an error where a check fails, and says the same. */
+    const saysOfPolicies = async (): Promise<string> => {
+      const said = await tell("doctor", "-o", "json").catch((error: Error) => error.message);
+      return said.match(/\{[^{}]*"network policies"[^{}]*\}/)?.[0] ?? said;
+    };
+    const untilSays = (what: RegExp, read = saysOfPolicies) =>
+      until(`the doctor's word on policies: ${what}`, read, (said) => what.test(said), DEADLINE_MS);
+    await untilSays(/"enforced on here/);
+    await untilSays(/"not enforced on here: \S+ took a connection that its policy refuses/, async () => {
+      await removePolicyRules(cluster, signal);
+      return saysOfPolicies();
+    });
+    await untilSays(/"enforced on here/);
+  });
+
   it("goes, and leaves what users deployed and instances that work on", async () => {
     expect(await tell("export")).toContain("kind: Application");
     const uninstall = await cluster.helm(["uninstall", RELEASE, "--wait"]);
@@ -223,7 +222,6 @@ describe.skipIf("skip" in found)("an installation by helm", () => {
   it("comes back, and goes on where it ended", async () => {
     const install = await cluster.helm(["install", RELEASE, CHART, "--values", values, "--wait", "--timeout", "6m"]);
     expect(install).toMatchObject({ code: 0 });
-    token = "";
     const revision = (await cluster.git.commit("sample", { "README.md": "back again\n" }, "with Argosy again")).trim();
     await until(
       "the last push in every user's status",

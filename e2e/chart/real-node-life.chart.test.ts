@@ -55,7 +55,7 @@ describe.skipIf(why !== undefined)("a release", () => {
     previousChart = join(directory, "charts", "argosy");
     await run("sh", ["-c", `git -C "$0" archive ${PREVIOUS} charts/argosy | tar -x -C "$1"`, PROJECT, directory], signal);
     cluster = await startChartCluster({ nodes: 2, images: [before, now] }, signal);
-    values.before = cluster.valuesFile("before", { ...SMALL, image: imageValues(before) });
+    values.before = cluster.valuesFile("before", { ...SMALL, image: imageValues(before) }, { ofPrevious: true });
     values.now = cluster.valuesFile("now", { ...SMALL, image: imageValues(now) });
     await helm("install", RELEASE, previousChart, "--values", values.before);
   });

@@ -8,7 +8,7 @@ const one = (name: string, data: Readonly<Record<string, string>> = {}) => ({ co
 describe("a first month with Git", () => {
   story("a repository that does not exist yet is deployed once it does", "no-repository", async (user) => {
     await user.deploy();
-    await user.reads(/^ComparisonError: .*not found/i);
+    await user.reads(/^InvalidRepositoryUrl: Repository does not exist/);
     await user.push({ "app/a.yaml": configMapFile("a", {}) });
     await user.refresh();
     await user.ready();
@@ -47,8 +47,12 @@ describe("a first month with Git", () => {
     await user.importGit(`${forgotten("refs/heads/main")}${rewritten}`);
     await user.refresh();
     await user.isGone(KINDS.configMap, "b");
+    await until(
+      "what the history says now",
+      () => user.workspace.configMap("a"),
+      (found) => found?.data?.["line"] === "rewritten",
+    );
     await user.ready();
-    expect((await user.workspace.configMap("a"))?.data).toEqual({ line: "rewritten" });
   });
 
   story("a moved tag is deployed where it is now", "moved-tag", async (user) => {

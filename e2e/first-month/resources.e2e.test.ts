@@ -233,7 +233,7 @@ describe("a first month with the resources", () => {
   story("the manifest of the own namespace, which many repositories hold", "own-namespace-file", async (user) => {
     await user.push({ "app/a.yaml": configMapFile("a", {}), "app/ns.yaml": manifest("Namespace", user.namespace) });
     await user.deploy();
-    await user.reads(/Namespace/);
+    await user.reads(/namespaces are not permitted in this namespace/);
     await user.push({ "app/ns.yaml": undefined });
     await user.refresh();
     await user.ready();

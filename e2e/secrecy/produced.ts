@@ -12,6 +12,7 @@ export interface Traces {
   /** The folder with the logs of the control planes. */
   readonly directory: string;
   readonly argosyUrls: readonly string[];
+  readonly token: string;
 }
 
 /** Everything that Argosy produced and that people, other programs or backups can read, except Secrets. */
@@ -30,11 +31,11 @@ function readLogs(directory: string): readonly Product[] {
 }
 
 /** A control plane that a story killed for good has none. */
-async function readPages({ argosyUrls }: Traces, signal: AbortSignal): Promise<readonly Product[]> {
+async function readPages({ argosyUrls, token }: Traces, signal: AbortSignal): Promise<readonly Product[]> {
   const pages = argosyUrls.flatMap((url) => ["/metrics", "/readyz"].map((path) => url + path));
   return Promise.all(
     pages.map(async (page) => {
-      const text = await fetch(page, { signal }).then(
+      const text = await fetch(page, { signal, headers: { authorization: `Bearer ${token}` } }).then(
         (response) => response.text(),
         () => "",
       );

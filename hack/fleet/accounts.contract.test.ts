@@ -6,11 +6,12 @@ import { API_ACCOUNT, accountOfRole, ENGINE_ACCOUNT } from "../../src/cli/instal
 import { RefusedError } from "../../src/domain/errors.ts";
 import { ACCOUNTS_NAMESPACE, DEPLOYER_ROLE, SYSTEM_NAMESPACE } from "../../src/domain/names.ts";
 import { ROLES } from "../../src/domain/role.ts";
-import type { KubeClient, KubeRequest } from "../../src/runtime/kube/client.ts";
+import type { KubeRequest } from "../../src/runtime/kube/client.ts";
 import { NAMESPACES } from "../../src/runtime/kube/namespaces.ts";
 import { type ResourceType, resourcePath } from "../../src/runtime/kube/resource.ts";
 import { realApiServer } from "../../src/runtime/kube/testing/real-api-server.ts";
 import { type InstalledCluster, startInstalledCluster } from "./testing/installed-cluster.ts";
+import { linesOf, rightsOf } from "./testing/rights-of.ts";
 
 const GOLDEN = join(import.meta.dirname, "accounts.golden.txt");
 /** `ARGOSY_WRITE_GOLDEN=1 npm test …` writes the file again; review what changed. */
@@ -22,45 +23,6 @@ const core = (plural: string, kind: string): ResourceType => ({ group: "", versi
 const SECRETS = core("secrets", "Secret");
 const SERVICE_ACCOUNTS = core("serviceaccounts", "ServiceAccount");
 const RBAC = { group: "rbac.authorization.k8s.io", version: "v1" } as const;
-
-interface Rule {
-  readonly verbs: readonly string[];
-  readonly apiGroups?: readonly string[];
-  readonly resources?: readonly string[];
-  readonly resourceNames?: readonly string[];
-}
-
-/** What the API server says that a client may do in a namespace: verbs by resource, as `resource.group name`. */
-async function rightsOf(client: KubeClient, namespace: string): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
-  const path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
-  const body = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectRulesReview", spec: { namespace } };
-  const { status } = await client.request<{ readonly status: { readonly resourceRules: readonly Rule[]; readonly incomplete: boolean } }>(
-    { method: "POST", path, body },
-    never,
-  );
-  expect(status.incomplete).toBe(false);
-  const rights = new Map<string, Set<string>>();
-  for (const { verbs, apiGroups = [], resources = [], resourceNames = [""] } of status.resourceRules) {
-    for (const group of apiGroups)
-      for (const resource of resources)
-        for (const name of resourceNames) {
-          const what = `${resource}${group === "" ? "" : `.${group}`}${name === "" ? "" : ` ${name}`}`;
-          const known = rights.get(what) ?? new Set();
-          for (const verb of verbs) known.add(verb);
-          rights.set(what, known);
-        }
-  }
-  return rights;
-}
-
-/** As lines, without what is in `known`. */
-function linesOf(rights: ReadonlyMap<string, ReadonlySet<string>>, known: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] {
-  return [...rights]
-    .map(([what, verbs]) => [what, [...verbs].filter((verb) => known.get(what)?.has(verb) !== true).sort()] as const)
-    .filter(([, verbs]) => verbs.length > 0)
-    .map(([what, verbs]) => `    ${what}: ${verbs.join(" ")}`)
-    .sort();
-}
 
 describe.runIf((await realApiServer()) !== undefined)("Argosy's accounts on a real API server", () => {
   let cluster: InstalledCluster;

@@ -1,3 +1,5 @@
+import { type FleetImages, imagesByName } from "./images.ts";
+
 /** The declaration of a development fleet: one pool on one cluster, sized for a laptop. */
 export interface FleetFacts {
   /** Name and Secret (`namespace/name`) of each cluster that hosts instances. */
@@ -15,15 +17,18 @@ export interface FleetFacts {
   };
   /** Seconds between two comparisons of an application to which nothing happens. */
   readonly reconciliationSeconds?: number;
-  /** Other images than the release's. The development cluster runs pods of unknown images without a process. */
-  readonly images?: { readonly image: string; readonly redisImage: string };
+  /**
+   * The images with their digests, where nodes run images. Absent: the names that a node which runs none knows; that one runs pods of
+   * unknown images without a process.
+   */
+  readonly images?: FleetImages;
   /** Largest number of applications of an instance, and of deployments of a workspace. By default sized for a laptop. */
   readonly quotas?: { readonly applications: number; readonly deployments: number };
 }
 
 /**
- * A Fleet document that allows plain HTTP repositories on loopback. It has the real images: other clusters pull and
- * run them, and the development cluster runs the same programs as processes.
+ * A Fleet document that allows plain HTTP repositories on loopback. It has the names of the real images: the development
+ * cluster runs the same programs as processes.
  */
 export function fleetDocument(facts: FleetFacts): Readonly<Record<string, unknown>> {
   return {
@@ -39,8 +44,7 @@ export function fleetDocument(facts: FleetFacts): Readonly<Record<string, unknow
       catalogue: [
         {
           version: facts.version,
-          image: facts.images?.image ?? `quay.io/argoproj/argocd:v${facts.version}`,
-          redisImage: facts.images?.redisImage ?? "public.ecr.aws/docker/library/redis:8.2.3-alpine",
+          ...(facts.images ?? imagesByName(facts.version)),
           crds: facts.crds,
         },
       ],
@@ -53,16 +57,20 @@ export function fleetDocument(facts: FleetFacts): Readonly<Record<string, unknow
         instances: facts.instances,
         capacity: {
           applications: facts.quotas?.applications ?? 1000,
-          clusterEntries: 60,
-          cachedResources: 250_000,
+          clusterEntries: 30,
+          cachedResources: 100_000,
           milliCpu: 2000,
           gitPerMinute: 600,
         },
-        resources: { controller: { memory: "2Gi", cpu: "2" }, repoServer: { replicas: 1 } },
+        resources: {
+          controller: { memory: (facts.quotas?.applications ?? 0) > 3_000 ? "4Gi" : "2Gi", cpu: "2" },
+          repoServer: { replicas: 1 },
+        },
         ...(facts.reconciliationSeconds === undefined ? {} : { engine: { reconciliationSeconds: facts.reconciliationSeconds } }),
       },
     ],
-    ...(facts.quotas === undefined ? {} : { workspaces: { quota: { deployments: facts.quotas.deployments } } }),
+    // Whoever has this cluster for development makes namespaces by hand.
+    workspaces: { everyNamespace: true, ...(facts.quotas === undefined ? {} : { quota: { deployments: facts.quotas.deployments } }) },
     egress: { allow: [facts.gitHost === "127.0.0.1" ? "127.0.0.0/8" : `${facts.gitHost}/32`], http: [facts.gitHost], ...facts.trust },
   };
 }

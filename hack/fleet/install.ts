@@ -94,11 +94,11 @@ async function kubeconfigOf(cluster: Cluster, account: string, signal: AbortSign
   return renderKubeconfig({ server: cluster.server, ca: cluster.ca, user: account, token });
 }
 
-/** A token of one of Argosy's own accounts. */
-export async function tokenOf(client: KubeClient, account: string, signal: AbortSignal): Promise<string> {
+/** A token of one of Argosy's own accounts, or of another namespace's. */
+export async function tokenOf(client: KubeClient, account: string, signal: AbortSignal, namespace = SYSTEM_NAMESPACE): Promise<string> {
   const type = TYPES["ServiceAccount"];
   if (type === undefined) throw new Error("no resource type for ServiceAccount");
-  const path = resourcePath(type, { namespace: SYSTEM_NAMESPACE, name: account, subresource: "token" });
+  const path = resourcePath(type, { namespace, name: account, subresource: "token" });
   const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: TOKEN_SECONDS } };
   const { status } = await client.request<{ readonly status: { readonly token: string } }>(
     { method: "POST", path, body, idempotent: true },

@@ -7,7 +7,8 @@ import { createEngineCluster } from "../../src/instance-provisioner/adapters/kub
 import { DEFINITIONS } from "../../src/instance-provisioner/adapters/kubernetes/types.ts";
 import { renderManifests } from "../../src/instance-provisioner/manifests/render.ts";
 import { someParameters } from "../../src/instance-provisioner/testing/parameters.ts";
-import { createDeployerRole } from "../../src/reconciler/adapters/kubernetes/deployer-role.ts";
+import { createAccountTokens } from "../../src/reconciler/adapters/kubernetes/account-tokens.ts";
+import { createDeployerRole, createReaderRole } from "../../src/reconciler/adapters/kubernetes/deployer-role.ts";
 import { CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLE_OBJECTS } from "../../src/reconciler/adapters/kubernetes/types.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { KubeClient } from "../../src/runtime/kube/client.ts";
@@ -18,8 +19,9 @@ import { systemRng } from "../../src/runtime/rng.ts";
 import { deployerRules, sameRules } from "../../src/shard/deployer-rules.ts";
 import { manifestOf } from "../../src/shard/managed-object.ts";
 import { accountName } from "../../src/shard/names.ts";
+import { readerRules } from "../../src/shard/reader-rules.ts";
 import { renderIdentity, renderImpersonation } from "../../src/shard/render-instance.ts";
-import { renderOwnerBinding } from "../../src/shard/render-unit.ts";
+import { renderOwnerBinding, renderReader } from "../../src/shard/render-unit.ts";
 import { anApplicationPlacement } from "../../src/shard/testing/builders.ts";
 import { silentLog } from "../../src/telemetry/log.ts";
 import { noMetrics } from "../../src/telemetry/metrics.ts";
@@ -37,6 +39,7 @@ const DEPLOYMENTS: ResourceType = { group: "apps", version: "v1", plural: "deplo
 const INSTANCE = "instance-1" as InstanceId;
 const UNIT = "unit-1" as UnitId;
 const OWNER = accountName(UNIT, INSTANCE);
+const STRANGER = "stranger";
 const WORKSPACE = "team-a";
 const IN_INSTANCE = someParameters().instance.namespace;
 const accounts = { accounts: ACCOUNTS_NAMESPACE };
@@ -84,13 +87,26 @@ const remove = (type: ResourceType, at: { readonly name: string; readonly namesp
 type Attack = (client: KubeClient) => Promise<unknown>;
 const binding = (namespace: string, roleRef: object, subject: Subject): Attack =>
   create(ROLE_BINDINGS, { namespace, name: "mine" }, { roleRef, subjects: [subject] });
-const widening = (rule: object): Attack => patch(CLUSTER_ROLES, { name: DEPLOYER_ROLE }, { rules: [rule] });
+const widening = (rule: object, name = DEPLOYER_ROLE): Attack => patch(CLUSTER_ROLES, { name }, { rules: [rule] });
+const reading = (rule: object): Attack => widening(rule, READER_ROLE);
 const token = (namespace: string, account: string): Attack =>
   create(
     SECRETS,
     { namespace, name: "mine", annotations: { "kubernetes.io/service-account.name": account } },
     { type: "kubernetes.io/service-account-token" },
   );
+const issued =
+  (namespace: string, name: string): Attack =>
+  (client) =>
+    client.request(
+      {
+        method: "POST",
+        path: resourcePath(SERVICE_ACCOUNTS, { namespace, name, subresource: "token" }),
+        query: { dryRun: "All" },
+        body: { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", metadata: {}, spec: { expirationSeconds: 600 } },
+      },
+      never,
+    );
 const pods = (serviceAccountName: string) => ({
   selector: { matchLabels: { app: "a" } },
   template: { metadata: { labels: { app: "a" } }, spec: { serviceAccountName, containers: [{ name: "a", image: "a" }] } },
@@ -134,6 +150,15 @@ const BY_RIGHTS: Readonly<Record<string, Attack>> = {
   ),
   "deploys in an instance": binding(IN_INSTANCE, clusterRole(DEPLOYER_ROLE), serviceAccount(ACCOUNTS_NAMESPACE, OWNER)),
   "binds the reader's role in a namespace": binding(WORKSPACE, clusterRole(READER_ROLE), serviceAccount(ACCOUNTS_NAMESPACE, "read-1")),
+  "reads Secrets where Argosy runs": binding(SYSTEM_NAMESPACE, clusterRole(READER_ROLE), serviceAccount(ACCOUNTS_NAMESPACE, OWNER)),
+  "reads Secrets where the accounts are": binding(ACCOUNTS_NAMESPACE, clusterRole(READER_ROLE), serviceAccount(ACCOUNTS_NAMESPACE, OWNER)),
+  "reads Secrets where the cluster's own parts run": binding(
+    "kube-system",
+    clusterRole(READER_ROLE),
+    serviceAccount(ACCOUNTS_NAMESPACE, OWNER),
+  ),
+  "reads Secrets of an instance": binding(IN_INSTANCE, clusterRole(READER_ROLE), serviceAccount(ACCOUNTS_NAMESPACE, OWNER)),
+  "lets a person read a workspace": binding(WORKSPACE, clusterRole(READER_ROLE), mallory),
   "lets an account act as all accounts": create(
     ROLE_OBJECTS,
     { namespace: ACCOUNTS_NAMESPACE, name: "read-1" },
@@ -156,6 +181,15 @@ const BY_RIGHTS: Readonly<Record<string, Attack>> = {
   "widens owners' rights by quotas": widening({ apiGroups: [""], resources: ["resourcequotas"], verbs: ["delete"] }),
   "widens owners' rights by shells in pods": widening({ apiGroups: [""], resources: ["pods/exec"], verbs: ["create"] }),
   "widens owners' rights by paths": widening({ nonResourceURLs: ["/metrics"], verbs: ["get"] }),
+  "lets instances read everything": reading({ apiGroups: ["*"], resources: ["*"], verbs: ["get", "list", "watch"] }),
+  "lets instances read rights": reading({ apiGroups: [RBAC], resources: ["rolebindings"], verbs: ["list"] }),
+  "lets instances run commands in pods": reading({ apiGroups: [""], resources: ["pods/exec"], verbs: ["get"] }),
+  "lets instances scale, which is a subresource": reading({ apiGroups: ["apps"], resources: ["deployments/scale"], verbs: ["get"] }),
+  "lets instances read nodes": reading({ apiGroups: [""], resources: ["nodes"], verbs: ["get"] }),
+  "lets instances write": reading({ apiGroups: [""], resources: ["configmaps"], verbs: ["patch"] }),
+  "lets instances read by paths": reading({ nonResourceURLs: ["/metrics"], verbs: ["get"] }),
+  "is given a token of an account that is neither an instance's nor a unit's": issued(ACCOUNTS_NAMESPACE, STRANGER),
+  "has a token without an end made of an instance's account": token(ACCOUNTS_NAMESPACE, "read-1"),
   "gives owners' rights to everybody who may view": patch(
     CLUSTER_ROLES,
     { name: DEPLOYER_ROLE },
@@ -249,6 +283,8 @@ describe.runIf((await realApiServer()) !== undefined)("the policies for Argosy's
     await admin.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name: WORKSPACE } }, never);
     // Nobody makes it where no controller runs.
     await put(SERVICE_ACCOUNTS, { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace: WORKSPACE } });
+    for (const name of [OWNER, STRANGER])
+      await put(SERVICE_ACCOUNTS, { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace: ACCOUNTS_NAMESPACE } });
     const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }];
     await put(ROLE_OBJECTS, { apiVersion: `${RBAC}/v1`, kind: "Role", metadata: { name: "reads", namespace: WORKSPACE }, rules });
     const before = { apiVersion: `${RBAC}/v1`, subjects: [serviceAccount(ACCOUNTS_NAMESPACE, OWNER)] };
@@ -264,6 +300,10 @@ describe.runIf((await realApiServer()) !== undefined)("the policies for Argosy's
     await refusalOf(accountOfRole("reconciler"), BY_RIGHTS["gives an owner's right to a person"] as Attack);
     await refusalOf(accountOfRole("reconciler"), BY_RIGHTS["deploys in the whole cluster"] as Attack);
     await refusalOf(accountOfRole("reconciler"), BY_RIGHTS["widens owners' rights by wildcards"] as Attack);
+    await refusalOf(
+      accountOfRole("reconciler"),
+      BY_RIGHTS["is given a token of an account that is neither an instance's nor a unit's"] as Attack,
+    );
   });
   afterAll(() => cluster?.stop());
 
@@ -285,9 +325,11 @@ describe.runIf((await realApiServer()) !== undefined)("the policies for Argosy's
   it.each([accountOfRole("reconciler"), API_ACCOUNT])("let %s give an instance its identity and a unit its owner", async (account) => {
     const client = await as(account);
     const instance = account as InstanceId;
-    const { account: who, token: secret, reader, impersonation } = renderIdentity(instance, accounts);
+    const { account: who, reader, impersonation } = renderIdentity(instance, accounts);
     await client.create(SERVICE_ACCOUNTS, manifestOf(who), never);
-    await client.create(SECRETS, manifestOf(secret), never);
+    const tokens = createAccountTokens({ client, clock: systemClock });
+    expect((await tokens.issue(who.at, 600_000, never)).token).not.toBe("");
+    await tokens.removeEndless(who.at, never);
     await client.create(CLUSTER_ROLE_BINDINGS, manifestOf(reader), never);
     await client.create(ROLE_OBJECTS, manifestOf(renderImpersonation(instance, [], accounts)), never);
     await client.create(ROLE_BINDINGS, manifestOf(impersonation), never);
@@ -295,8 +337,16 @@ describe.runIf((await realApiServer()) !== undefined)("the policies for Argosy's
     const at = { namespace: ACCOUNTS_NAMESPACE, name: who.at.name };
     await client.jsonPatch(ROLE_OBJECTS, at, [{ op: "add", path: "/rules", value: rules }], never);
 
-    const owner = renderOwnerBinding(anApplicationPlacement({ bucket: account === API_ACCOUNT ? 1 : 0 }), accounts);
+    const placement = anApplicationPlacement({ bucket: account === API_ACCOUNT ? 1 : 0 });
+    const owner = renderOwnerBinding(placement, accounts);
     await client.create(ROLE_BINDINGS, manifestOf(owner), never);
+    // On an instance with an entry for each workspace the unit's account reads there, and enters by a token.
+    await client.create(
+      ROLE_BINDINGS,
+      manifestOf(renderReader({ ...placement, instance: { ...placement.instance, id: instance } }, accounts)),
+      never,
+    );
+    expect((await tokens.issue({ namespace: ACCOUNTS_NAMESPACE, name: OWNER }, 600_000, never)).token).not.toBe("");
     // Taken from the old owner and given to the next one, though a user has added somebody meanwhile.
     await client.jsonPatch(ROLE_BINDINGS, owner.at, [{ op: "add", path: "/subjects", value: [] }], never);
     await cluster.admin.jsonPatch(
@@ -315,18 +365,24 @@ describe.runIf((await realApiServer()) !== undefined)("the policies for Argosy's
   });
 
   it.each([accountOfRole("reconciler"), API_ACCOUNT])(
-    "let %s keep owners' rights in step with what the cluster serves",
+    "let %s keep owners' and instances' rights in step with what the cluster serves",
     async (account) => {
       const client = await as(account);
       const deployer = createDeployerRole(client);
       const discovery = await deployer.discover(never);
-      for (const refusedGroups of [["apps"], []]) {
+      for (const declared of [{ allowedGroups: ["*"], refusedGroups: ["apps"] }, {}]) {
         const seen = await deployer.read(never);
         if (seen === undefined) throw new Error("the role is not there");
-        const rules = deployerRules(discovery, { present: seen.rules, refusedGroups });
+        const rules = deployerRules(discovery, { present: seen.rules, declared });
         expect(rules.length).toBeGreaterThan(5);
         await deployer.replaceRules(seen, rules, never);
         expect(sameRules((await deployer.read(never))?.rules ?? [], rules)).toBe(true);
+        const reader = createReaderRole(client);
+        const read = await reader.read(never);
+        if (read === undefined) throw new Error("the role is not there");
+        const readable = readerRules(discovery, { present: read.rules, declared });
+        await reader.replaceRules({ ...read, annotations: { "example.org/a": "b" } }, readable, never);
+        expect(await reader.read(never)).toMatchObject({ rules: readable, annotations: { "example.org/a": "b" } });
       }
     },
   );

@@ -32,6 +32,8 @@ export interface GitServer {
   commit(repository: string, files: Files, message: string): Promise<string>;
   /** Passes this input to `git fast-import --force`. Creates the repository if needed. */
   importInto(repository: string, stream: string): Promise<void>;
+  /** Puts all that a repository has into one pack, as hosts do: what is fetched of it is copied, and not compressed again for each. */
+  pack(repository: string): Promise<void>;
   /** Requires these credentials from now on. */
   protect(repository: string, credentials: Credentials): void;
   behave(repository: string, behaviour: Behaviour): void;
@@ -97,6 +99,11 @@ export async function startGitServer(options: GitServerOptions): Promise<GitServ
         const cwd = await openBare(directory, name);
         await runGit(["fast-import", "--quiet", "--force"], { cwd, home: directory, input: stream });
       }),
+    pack: (name) =>
+      afterOthers(
+        name,
+        async () => void (await runGit(["repack", "-a", "-d", "-q"], { cwd: await openBare(directory, name), home: directory })),
+      ),
     protect: (name, credentials) => Object.assign(repositoryOf(name), { credentials }),
     behave: (name, behaviour) => Object.assign(repositoryOf(name), { behaviour }),
     requests: (name) => repositoryOf(name).requests,

@@ -115,6 +115,7 @@ function startDemoFleet({ state, progress }: UpContext, { provided, databaseUrl 
     gitHost: provided.gitHost,
     step: progress.step,
     config: provided.config,
+    ...(provided.images === undefined ? {} : { declared: { images: provided.images } }),
     tokens: readTokens(state),
   };
   return startFleet(parts, signal);

@@ -65,6 +65,14 @@ export async function writeImageArchive(file: string, image: ImageContent, signa
   }
 }
 
+/** The digest of the one image in an archive, as registries and nodes would give it. */
+export async function digestOfArchive(file: string, signal: AbortSignal): Promise<string> {
+  const index = JSON.parse(await run("tar", ["-xOf", file, "index.json"], signal)) as { readonly manifests: readonly Descriptor[] };
+  const [manifest] = index.manifests;
+  if (manifest === undefined) throw new Error(`${file} holds no image`);
+  return manifest.digest;
+}
+
 async function putLayer(blobs: string, layer: string, signal: AbortSignal): Promise<Descriptor> {
   const hash = createHash("sha256");
   let size = 0;

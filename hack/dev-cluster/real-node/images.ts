@@ -3,15 +3,15 @@ import { appendFileSync, existsSync } from "node:fs";
 import { chmod, copyFile, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { basename, dirname, extname, join } from "node:path";
 import { provideBinaries } from "../../../src/runtime/embedded-postgres/binaries.ts";
+import { argoCdImageName, REDIS_IMAGE } from "../../fleet/images.ts";
 import type { BuiltSet } from "../build.ts";
 import { withFileLock } from "../file-lock.ts";
-import { architecture, type ImageContent, writeImageArchive } from "./image-archive.ts";
+import { architecture, digestOfArchive, type ImageContent, writeImageArchive } from "./image-archive.ts";
 import { run } from "./run.ts";
 
 /** The name that clusters usually know it by: sample manifests use it for pods that do nothing. */
 export const PAUSE_IMAGE = "registry.k8s.io/pause:3.10";
 export const NAME_SERVER_IMAGE = "argosy.dev/coredns:1";
-const REDIS_IMAGE = "public.ecr.aws/docker/library/redis:8.2.3-alpine";
 
 /** The Debian that images stand on, and what Argo CD's processes run besides their own programs. */
 const DEBIAN = { suite: "bookworm", packages: ["ca-certificates", "git", "gpg", "openssh-client", "redis-server", "tini"] } as const;
@@ -51,6 +51,11 @@ export interface LocalImage {
   readonly archive: string;
 }
 
+/** How a manifest names exactly this image: a node that has it knows it by its digest too. */
+export async function referenceOf({ name, archive }: LocalImage, signal: AbortSignal): Promise<string> {
+  return `${name}@${await digestOfArchive(archive, signal)}`;
+}
+
 /** The image of the container that holds a pod's namespaces. */
 export async function pauseImage(builder: ImageBuilder, signal: AbortSignal): Promise<LocalImage> {
   const tools = await builder.obtain("tools", signal);
@@ -84,7 +89,7 @@ export async function argoCdImage(
     signal,
   );
   const image = {
-    name: `quay.io/argoproj/argocd:${release.tag}`,
+    name: argoCdImageName(release.tag.replace(/^v/, "")),
     layers: [base, own],
     entrypoint: ["/usr/bin/tini", "--"],
     user: ARGO_CD_USER,

@@ -15,6 +15,7 @@ import type { Pki } from "../pki.ts";
 import { nodeType } from "../process-node/pod.ts";
 import { type DevProcess, type ProcessSpec, startProcess } from "../processes/process.ts";
 import { createControlGroup } from "./control-groups.ts";
+import { digestOfArchive } from "./image-archive.ts";
 import { type LocalImage, PAUSE_IMAGE } from "./images.ts";
 import { createNodeNetwork, netns } from "./network.ts";
 import { type ClusterNetwork, type NodeNetwork, podRange } from "./network-plan.ts";
@@ -218,8 +219,11 @@ async function importImage(setting: NodeSetting, image: LocalImage, signal: Abor
   const file = join(setting.directory, "images.json");
   const known = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Readonly<Record<string, string>>) : {};
   const there = (await ctr(setting, ["images", "list", "--quiet"], signal)).split("\n");
-  if (known[image.name] === image.archive && there.includes(image.name)) return;
+  // What names an image by its digest leaves the tag out on the node, and a pull would have made both names.
+  const exact = `${image.name.replace(/:[^:/]*$/, "")}@${await digestOfArchive(image.archive, signal)}`;
+  if (known[image.name] === image.archive && there.includes(image.name) && there.includes(exact)) return;
   await ctr(setting, ["images", "import", image.archive], signal);
+  await ctr(setting, ["images", "tag", "--force", image.name, exact], signal);
   writeFileSync(file, JSON.stringify({ ...known, [image.name]: image.archive }));
 }
 

@@ -18,8 +18,8 @@ import { applyObjects, tokenOf } from "../install.ts";
 /** An API server on which everything is installed: what all processes share, and an account for each role. */
 export interface InstalledCluster {
   readonly admin: KubeClient;
-  /** A client that is an account of Argosy's namespace. */
-  as(account: string): Promise<KubeClient>;
+  /** A client that is an account of Argosy's namespace, or of another. */
+  as(account: string, namespace?: string): Promise<KubeClient>;
   stop(): Promise<void>;
 }
 
@@ -47,8 +47,8 @@ export async function startInstalledCluster(signal: AbortSignal): Promise<Instal
   );
   return {
     admin,
-    async as(account) {
-      const token = await tokenOf(admin, account, signal);
+    async as(account, namespace) {
+      const token = await tokenOf(admin, account, signal, namespace);
       const client = createKubeClient({
         cluster: "installed",
         credentials: { server: kubernetes.server, ca: kubernetes.ca, token: async () => token },

@@ -2,9 +2,10 @@ import { buildSet } from "../../dev-cluster/build.ts";
 import { type DevCluster, type DevClusterOptions, startDevCluster } from "../../dev-cluster/dev-cluster.ts";
 import { argoCdSetName, rendererSets } from "../../dev-cluster/go-sets.ts";
 import type { DevProcess } from "../../dev-cluster/processes/process.ts";
-import { argoCdImage, redisImage } from "../../dev-cluster/real-node/images.ts";
+import { argoCdImage, redisImage, referenceOf } from "../../dev-cluster/real-node/images.ts";
 import type { RealNodes } from "../../dev-cluster/real-node/real-cluster.ts";
 import { stopLeftovers } from "../../dev-cluster/state-directory.ts";
+import type { FleetImages } from "../../fleet/images.ts";
 import type { Part } from "../keep-running.ts";
 import type { ProvideContext, ProvidedCluster } from "./provided.ts";
 
@@ -31,8 +32,10 @@ export async function provideDevelopmentCluster(
   );
   const { main } = dev;
   const { realNodes } = main;
+  let images: FleetImages | undefined;
   try {
-    if (realNodes !== undefined) await progress.step("putting Argo CD and Redis into images", () => addImages(realNodes, version, signal));
+    if (realNodes !== undefined)
+      images = await progress.step("putting Argo CD and Redis into images", () => addImages(realNodes, version, signal));
   } catch (error) {
     await dev.stop();
     throw error;
@@ -45,16 +48,18 @@ export async function provideDevelopmentCluster(
     gitHost: main.hostForPods,
     // Processes have addresses that only this machine reaches.
     ...(realNodes === undefined ? { reach: "address" as const } : {}),
+    ...(images === undefined ? {} : { images }),
     config: {},
     parts: [...partsOf(main.kubernetes), ...(realNodes?.nodes ?? []).flatMap(partsOf)],
     stop: () => dev.stop(),
   };
 }
 
-async function addImages({ images, addImage }: RealNodes, version: string, signal: AbortSignal): Promise<void> {
+async function addImages({ images, addImage }: RealNodes, version: string, signal: AbortSignal): Promise<FleetImages> {
   const release = { tag: `v${version}`, sets: [argoCdSetName(version), ...rendererSets(version)] };
-  await addImage(await argoCdImage(images, release, signal), signal);
-  await addImage(await redisImage(images, signal), signal);
+  const [argoCd, redis] = [await argoCdImage(images, release, signal), await redisImage(images, signal)];
+  for (const image of [argoCd, redis]) await addImage(image, signal);
+  return { image: await referenceOf(argoCd, signal), redisImage: await referenceOf(redis, signal) };
 }
 
 /** Programs that belong together and are started in order, such as those of a node. */

@@ -13,6 +13,7 @@ import { noMetrics } from "../../../src/telemetry/metrics.ts";
 import { argoCdCrds } from "./argo-cd-crds.ts";
 import { programInPath } from "./program-in-path.ts";
 import type { ProvideContext, ProvidedCluster } from "./provided.ts";
+import { publishedImages } from "./published-images.ts";
 
 export interface ExistingCluster {
   readonly kubeconfig: string;
@@ -32,7 +33,9 @@ export async function provideExistingCluster(
   const { server } = credentials;
   try {
     const crds = await progress.step(`finding Argo CD ${version}'s resource definitions`, () => argoCdCrds(version, signal));
+    const images = await progress.step(`finding the digests of Argo CD ${version}'s images`, () => publishedImages(version, signal));
     return {
+      images,
       cluster: { client, server, ca: credentials.ca ?? "" },
       kubeconfigFile: existing.kubeconfig,
       kubectl: programInPath("kubectl"),

@@ -1,3 +1,4 @@
+import type { FleetImages } from "../../fleet/images.ts";
 import type { Cluster } from "../../fleet/install.ts";
 import type { Part } from "../keep-running.ts";
 import type { Progress } from "../progress.ts";
@@ -12,6 +13,8 @@ export interface ProvidedCluster {
   readonly kubectl: string | undefined;
   /** Directory or URL with Argo CD's CRDs. */
   readonly crds: string;
+  /** Images that its nodes run. Absent: they run none, and images are only names there. */
+  readonly images?: FleetImages;
   /** Address by which pods reach this machine. */
   readonly gitHost: string;
   /** How pods' metrics are read, if not in Argosy's default way. */
