@@ -6,10 +6,11 @@ import type { Owned } from "../domain/ownership.ts";
 import type { FrozenVersion, Rollout } from "../domain/rollout.ts";
 import type { ShownServer } from "../domain/shown-server.ts";
 import type { RecordedStatus } from "../domain/status.ts";
+import type { AuditStore } from "./audit/port.ts";
 import type { CredentialStore } from "./credential/port.ts";
 import type { DecisionStore } from "./decision/port.ts";
 import type { EnvironmentStore } from "./environment/port.ts";
-import type { FleetStore } from "./fleet/port.ts";
+import type { FleetStore, ProposalStore } from "./fleet/port.ts";
 import type { HealthStore } from "./health/port.ts";
 import type { IntentStore } from "./intent/port.ts";
 import type { LoadStore } from "./load/port.ts";
@@ -19,6 +20,7 @@ import type { OperationStore } from "./operation/port.ts";
 import type { PlacementStore } from "./placement/port.ts";
 import type { PlanStore } from "./plan/port.ts";
 import type { RecoveryStore } from "./recovery/port.ts";
+import type { RepositoryAccessStore } from "./repository-access/port.ts";
 import type { RepositoryCredentialStore } from "./repository-credential/port.ts";
 import type { RetentionStore } from "./retention/port.ts";
 import type { ShardStore } from "./shard/port.ts";
@@ -38,11 +40,14 @@ export interface Store {
   readonly statuses: StatusStore;
   readonly syncRuns: SyncRunStore;
   readonly fleet: FleetStore;
+  readonly proposals: ProposalStore;
   readonly operations: OperationStore;
   readonly decisions: DecisionStore;
+  readonly audit: AuditStore;
   readonly directives: DirectiveStore;
   readonly credentials: CredentialStore;
   readonly environments: EnvironmentStore;
+  readonly repositoryAccess: RepositoryAccessStore;
   readonly repositoryCredentials: RepositoryCredentialStore;
   readonly loads: LoadStore;
   readonly health: HealthStore;
@@ -62,7 +67,15 @@ export interface Store {
    * asks for are in force, which they are not behind a pooler that hands connections around.
    */
   ping(signal: AbortSignal): Promise<{ readonly version: string; readonly schema: number; readonly isDirect: boolean }>;
+  /** Whose connections programs of ours have to the database at this moment; sorted by user. */
+  listLogins(signal: AbortSignal): Promise<readonly DatabaseLogin[]>;
   close(): Promise<void>;
+}
+
+export interface DatabaseLogin {
+  readonly user: string;
+  /** It owns the tables, or can become who does: no right limits it. */
+  readonly isOwner: boolean;
 }
 
 /** Notifications of committed changes. A lost one costs the time until the next sweep, never truth. */

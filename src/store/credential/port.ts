@@ -17,12 +17,20 @@ export interface CredentialStore {
   read(key: CredentialKey, signal: AbortSignal): Promise<string | undefined>;
   remove(key: CredentialKey, signal: AbortSignal): Promise<void>;
   /**
-   * Goes through the next `limit` credentials after `after`, by id, whose data key is not wrapped by the current key, and wraps it anew. One
-   * that was replaced or wrapped anew meanwhile is left alone, so any number may do so at once, and stop at any moment.
+   * Goes through the next `limit` credentials after `after`, by id, whose data key is not wrapped by the current key, and wraps it anew. With
+   * `dataKeys` it goes through all and encrypts each anew, with another data key: whoever has an old wrapping key and an old copy of the
+   * database knows the data keys of that copy. One that was replaced or wrapped anew meanwhile is left alone, so any number may do so at
+   * once, and stop at any moment.
    */
-  rewrap(step: { readonly after: CredentialId | ""; readonly limit: number }, signal: AbortSignal): Promise<Rewrapping>;
+  rewrap(step: RewrapStep, signal: AbortSignal): Promise<Rewrapping>;
   /** How many credentials each key wraps, by the key's name. */
   countByKey(signal: AbortSignal): Promise<readonly KeyUse[]>;
+}
+
+export interface RewrapStep {
+  readonly after: CredentialId | "";
+  readonly limit: number;
+  readonly dataKeys?: boolean;
 }
 
 export interface Rewrapping {
@@ -44,4 +52,12 @@ export interface KeyRing {
   readonly current: string;
   /** `undefined`: this process was not given a key of that name. */
   get(id: string): Uint8Array | undefined;
+}
+
+/** A service that has keys and never gives them away: it opens what it has closed. */
+export interface KeyService {
+  /** The 32 bytes that it wrapped once. */
+  unwrap(wrapped: string, signal: AbortSignal): Promise<Uint8Array>;
+  /** A new key of 32 bytes, wrapped; nobody sees it until it is unwrapped. */
+  generate(signal: AbortSignal): Promise<string>;
 }

@@ -1,5 +1,6 @@
 import type { CredentialUse, Environment } from "../../domain/environment.ts";
 import type { EnvironmentId, WorkspaceId } from "../../domain/ids.ts";
+import type { Withholding } from "../../domain/withholding.ts";
 import type { Workspace } from "../../domain/workspace.ts";
 
 /** Whose environment it is. The ids are used only where the rows do not exist yet. */
@@ -11,7 +12,7 @@ export interface EnvironmentClaim {
 }
 
 /** An environment as it was just seen to work; its credential is stored already. */
-export type Connection = Omit<Environment, "workspaceId" | "name" | "uid" | "state" | "hasAccount" | "unreachableSince">;
+export type Connection = Omit<Environment, "workspaceId" | "name" | "uid" | "state" | "hasAccount" | "unreachableSince" | "withheld">;
 
 /** What an environment is reached with: by whom, the use says. */
 export interface EnvironmentSecret {
@@ -27,8 +28,12 @@ export interface KnownEnvironment extends Pick<Environment, "id" | "uid" | "name
   readonly namespace: string;
 }
 
+export interface WithheldEnvironment extends KnownEnvironment {
+  readonly withheld: Withholding;
+}
+
 /**
- * Written by the workspace controllers only: where users deploy to. Whatever changes what the applications that name an environment
+ * Written by the workspace controllers, and by the scheduler who withholds: where users deploy to. Whatever changes what the applications that name an environment
  * should be raises their `desiredRevision` and their units', and notifies `unit` and `application`.
  */
 export interface EnvironmentStore {
@@ -42,8 +47,19 @@ export interface EnvironmentStore {
    * more): nothing sealed outlives it.
    */
   putCredential(secret: EnvironmentSecret, signal: AbortSignal): Promise<string>;
-  /** Records what works from now on. Returns whether anything but the generation changed; `false` too when there is no such row. */
+  /** Records what works from now on. Returns whether anything but the generation changed; `false` too when there is no such row, or it is withheld. */
   connect(connection: Connection, signal: AbortSignal): Promise<boolean>;
+  /**
+   * Keeps a connected one from instances: it is withdrawn, and nobody connects it until that has ended. `false`: it is not connected, and
+   * nothing is changed.
+   */
+  withhold(id: EnvironmentId, withholding: Withholding, signal: AbortSignal): Promise<boolean>;
+  /** Lets it be connected again; unknown uids, and those that are not withheld, are ignored. */
+  endWithholding(uid: string, signal: AbortSignal): Promise<void>;
+  /** Those that are withheld, sorted by id. */
+  listWithheld(apiCluster: string, signal: AbortSignal): Promise<readonly WithheldEnvironment[]>;
+  /** What is known of one by its id, with how it was withheld last. */
+  readKnown(id: EnvironmentId, signal: AbortSignal): Promise<(KnownEnvironment & Pick<Environment, "withheld">) | undefined>;
   /** Nothing new may use it until it works again; unknown uids are ignored. */
   withdraw(uid: string, signal: AbortSignal): Promise<void>;
   /**
@@ -63,6 +79,8 @@ export interface EnvironmentStore {
   read(uid: string, signal: AbortSignal): Promise<Environment | undefined>;
   /** Connected ones with accounts of their own in whose workspace a unit's owner has none, sorted by id. Units that are moved are the move's. */
   listWithoutAccount(apiCluster: string, signal: AbortSignal): Promise<readonly KnownEnvironment[]>;
+  /** Uids of the connected ones of a namespace, sorted by id. */
+  listUsed(apiCluster: string, namespace: string, signal: AbortSignal): Promise<readonly string[]>;
   /** Every environment of one API cluster, sorted by id, for the sweep that compares them with the resources that exist. */
   listKnown(apiCluster: string, signal: AbortSignal): Promise<readonly KnownEnvironment[]>;
 }

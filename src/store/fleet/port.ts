@@ -1,8 +1,10 @@
 import type { Decision } from "../../domain/decision.ts";
 import type { FleetSpec } from "../../domain/fleet.ts";
-import type { InstanceId } from "../../domain/ids.ts";
+import type { FleetProposal, ProposalEnd } from "../../domain/fleet-approval.ts";
+import type { InstanceId, ProposalId } from "../../domain/ids.ts";
 import type { Halt, Instance, InstanceCause, InstanceState } from "../../domain/instance.ts";
 import type { LoadVector } from "../../domain/load.ts";
+import type { ReleasePart } from "../../domain/release.ts";
 
 export interface StoredFleet {
   readonly spec: FleetSpec;
@@ -40,15 +42,49 @@ export interface InstanceChange {
 export interface FleetChange {
   readonly spec: FleetSpec;
   readonly actor: string;
-  /** Revision of the declared fleet that was read. */
+  /** Revision of the declared fleet that was read; 0: none was declared. */
   readonly revision: number;
+}
+
+/** How a proposal is ended, and by whom. */
+export interface ProposalClosing {
+  readonly id: ProposalId;
+  readonly as: ProposalEnd;
+  readonly actor: string;
+  readonly reason: string;
+}
+
+/** Declarations that wait for a second person. Who that may be is for the caller to know. */
+export interface ProposalStore {
+  /**
+   * Keeps a proposal, with its entry in the journal; one that waits already and asks for the same is returned in its place. Throws
+   * `StaleError` when its base is not in force any more.
+   */
+  propose(proposal: FleetProposal, signal: AbortSignal): Promise<FleetProposal>;
+  /** Newest first. */
+  list(limit: number, signal: AbortSignal): Promise<readonly FleetProposal[]>;
+  read(id: ProposalId, signal: AbortSignal): Promise<FleetProposal | undefined>;
+  /**
+   * Ends one, with its entry in the journal. One that is approved is declared in the same transaction. Throws `GoneError` when there is
+   * none, and `StaleError` when it has ended, or is to be approved and another declaration than its base is in force.
+   */
+  close(closing: ProposalClosing, signal: AbortSignal): Promise<FleetProposal>;
 }
 
 /** What is declared, and which instances exist. Written by the provisioner and by SREs' commands. */
 export interface FleetStore {
   readFleet(signal: AbortSignal): Promise<StoredFleet | undefined>;
-  /** Replaces the declared fleet if it differs; notifies `fleet` and each changed `pool`. Returns the revision in force. */
+  /**
+   * Replaces the declared fleet if it differs; notifies `fleet` and each changed `pool`. Returns the revision in force. Remembers the images
+   * of its releases for good, and throws `RefusedError` when one of them was another before.
+   */
   applyFleet(spec: FleetSpec, actor: string, signal: AbortSignal): Promise<number>;
+  /** The same for a declaration that was made from one that was read: throws `StaleError` when another one is in force. */
+  changeFleet(change: FleetChange, signal: AbortSignal): Promise<number>;
+  /** What every release that was ever declared consists of; sorted by version and part. */
+  listReleaseParts(signal: AbortSignal): Promise<readonly ReleasePart[]>;
+  /** Remembers a part of a release for good, unless one is remembered; returns the content that is. */
+  keepReleasePart(part: ReleasePart, signal: AbortSignal): Promise<string>;
   /**
    * Lets the instances of every pool leave that is not declared, until a pool of that name is declared again; notifies each
    * such `pool`. Returns their names, sorted.

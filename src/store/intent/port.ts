@@ -2,6 +2,7 @@ import type { Blockage } from "../../domain/blockage.ts";
 import type { Millis } from "../../domain/clock.ts";
 import type { Environment } from "../../domain/environment.ts";
 import type { ApplicationId, OperationId, UnitId, WorkspaceId } from "../../domain/ids.ts";
+import type { RepositoryAccess } from "../../domain/repository-access.ts";
 import type { RecordedStatus } from "../../domain/status.ts";
 import type { Application, ApplicationSpec, Deletion, PlacementUnit, Workspace } from "../../domain/workspace.ts";
 import type { Page } from "../operation/port.ts";
@@ -22,6 +23,8 @@ export interface DeploymentIntent {
   readonly generation: number;
   readonly spec: ApplicationSpec;
   readonly argoName: string;
+  /** Whether what the workspace names for the first time waits until it was seen to be able to read it; absent: it does not. */
+  readonly provesAccess?: boolean;
 }
 
 export type IntentOutcome =
@@ -60,6 +63,8 @@ export interface UserView {
   /** What its destination names; of several of that name the one that is connected. */
   readonly environment: Environment | undefined;
   readonly status: RecordedStatus | undefined;
+  /** Whether its repository can be read; absent: nothing is recorded, and it counts as readable. */
+  readonly access?: RepositoryAccess | undefined;
   /** Of a deletion that hangs. */
   readonly blockage: Blockage | undefined;
   /** What its open operation says beside what every new one does: why it is not completed yet. */
@@ -107,6 +112,8 @@ export interface IntentStore {
   /**
    * Records intents in one transaction. A change of spec raises the application's `desiredRevision` (and the unit's, when
    * its set of repositories or its use of environments changes), writes an operation and notifies `application` or, for a unit without owner, `unit`.
+   * Where `provesAccess`, a repository that no application of the workspace names yet becomes unproven, and `repository` is notified; so it is, for a
+   * probe at once, when an application changes whose repository could not be read.
    * An intent whose generation is older than the row's is `unchanged`. One for a workspace that was being deleted makes it
    * active again.
    */

@@ -16,6 +16,17 @@ export interface ApplicationSummary {
   readonly status: RecordedStatus | undefined;
 }
 
+/** Whoever writes to Git makes up kinds: no list of them is longer. */
+export const KINDS_LISTED = 1000;
+
+/** A kind of object that applications have in their own namespace. */
+export interface DeployedKind {
+  readonly group: string;
+  readonly kind: string;
+  /** That have one at least. */
+  readonly applications: number;
+}
+
 export interface Page {
   readonly limit: number;
   /** Last key of the page before; empty for the first. */
@@ -39,6 +50,11 @@ export interface OperationStore {
     page: Page,
     signal: AbortSignal,
   ): Promise<readonly ApplicationSummary[]>;
+  /**
+   * Kinds that applications have in namespaces of the API cluster, as instances said last; those that most have first, {@link KINDS_LISTED} at
+   * most. Of a very large application only the objects that its status names are counted. Reads every status of the fleet: for people.
+   */
+  listDeployedKinds(signal: AbortSignal): Promise<readonly DeployedKind[]>;
   listApplications(
     filter: { readonly namespace?: string; readonly name?: string },
     page: Page,

@@ -6,7 +6,8 @@ import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
 import { createMemoryStore } from "../adapters/memory/memory-store.ts";
-import { aDecision } from "../testing/builders.ts";
+import { aDecision, anAuditEntry } from "../testing/builders.ts";
+import { forgetsTheOldest } from "../testing/contract/audit.ts";
 import { createWorld } from "../testing/world.ts";
 import { createRetention } from "./controller.ts";
 
@@ -22,7 +23,7 @@ function aFleet() {
       store: store.retention,
       members: store.members,
       memberId: name as MemberId,
-      keep: { operationDays: 1, decisionDays: 30 },
+      keep: { operationDays: 1, decisionDays: 30, auditDays: 400 },
       clock,
       rng: createSeededRng(name),
       log: silentLog,
@@ -87,6 +88,36 @@ test("plans go some time after they expired, as long as journal entries are kept
   await retention.idle();
   expect((await store.plans.list({}, 10, signal)).map(({ id }) => id)).toEqual(["young"]);
   await retention.stop();
+});
+
+test("the audit trail loses what is older than its days once a day, and stays whole", async () => {
+  const { clock, store, member } = aFleet();
+  const append = () => store.audit.append(anAuditEntry(), signal);
+  const left = async () =>
+    (await store.audit.list({}, { limit: 10, order: "oldest-first" }, signal)).map(({ seq, action }) => [seq, action]);
+  await append();
+  await clock.advance(400 * DAY);
+  await append();
+  const retention = member("a");
+  retention.start(signal);
+  await retention.idle();
+  expect(await left()).toHaveLength(2);
+  await clock.advance(DAY + 2 * 3_600_000);
+  await retention.idle();
+  expect(await left()).toEqual([
+    [2, "pinWorkspace"],
+    [3, "forgetAudit"],
+  ]);
+  await retention.stop();
+});
+
+test("retention forgets the oldest audit records in steps, after a record of each", async () => {
+  const { clock, store } = aFleet();
+  for (let count = 0; count < 3; count += 1) await store.audit.append(anAuditEntry(), signal);
+  const old = clock.now();
+  await clock.advance(31 * DAY);
+  await store.audit.append(anAuditEntry(), signal);
+  await forgetsTheOldest({ store, old, count: 3 });
 });
 
 test("what cascades ended is kept in mind for a day", async () => {

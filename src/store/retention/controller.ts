@@ -12,7 +12,7 @@ export interface RetentionDeps {
   readonly store: RetentionStore;
   readonly members: Pick<MemberStore, "acquire" | "release">;
   readonly memberId: MemberId;
-  readonly keep: { readonly operationDays: number; readonly decisionDays: number };
+  readonly keep: { readonly operationDays: number; readonly decisionDays: number; readonly auditDays: number };
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Log;
@@ -60,6 +60,11 @@ export function createRetention(deps: RetentionDeps): Retention {
   const forgetPlans = (signal: AbortSignal) => inSteps("plan", () => store.forgetPlans(daysAgo(keep.decisionDays), STEP, signal));
   const forgetMoves = (signal: AbortSignal) => inSteps("move", () => store.forgetMoves(daysAgo(keep.decisionDays), STEP, signal));
   const forgetEnded = (signal: AbortSignal) => inSteps("ended_application", () => store.forgetEnded(daysAgo(ENDED_DAYS), STEP, signal));
+  // By whole days: each time that anything goes, a record says so, and that goes in its turn.
+  const forgetAudit = (signal: AbortSignal) => {
+    const before = millis(Math.floor(daysAgo(keep.auditDays) / DAY_MS) * DAY_MS);
+    return inSteps("audit_record", () => store.forgetAudit(before, STEP, signal));
+  };
   const forgetCredentials = (signal: AbortSignal) => inSteps("credential", () => store.forgetCredentials(STEP, signal));
 
   const forgetDecisions = async (signal: AbortSignal): Promise<number> => {
@@ -82,7 +87,9 @@ export function createRetention(deps: RetentionDeps): Retention {
     const plans = await forgetPlans(signal);
     const moves = await forgetMoves(signal);
     const decisions = await forgetDecisions(signal);
-    if (operations + plans + moves + decisions > 0) log.info({ operations, plans, moves, decisions }, "Forgetting what ended long ago");
+    const audit = await forgetAudit(signal);
+    if (operations + plans + moves + decisions + audit > 0)
+      log.info({ operations, plans, moves, decisions, audit }, "Forgetting what ended long ago");
     await forgetEnded(signal);
     const credentials = await forgetCredentials(signal);
     if (credentials > 0) log.warn({ credentials }, "Forgetting sealed credentials that belonged to nothing");

@@ -33,6 +33,11 @@ export interface RetentionStore {
     signal: AbortSignal,
   ): Promise<{ readonly forgotten: number; readonly next: JournalPosition | undefined }>;
   /**
+   * Removes the oldest audit records, all up to the first that was made at `before` or later, and at most `limit`. Another record says first
+   * what the last of them was and its hash, so that the trail goes on from there. Nothing younger than 30 days goes, whatever `before` is.
+   */
+  forgetAudit(before: Millis, limit: number, signal: AbortSignal): Promise<number>;
+  /**
    * Removes sealed credentials, of any age, that belong to nothing: their workspace or instance is gone, or their environment or
    * repository credential is.
    */

@@ -2,12 +2,14 @@ import type { Blockage } from "../../domain/blockage.ts";
 import type { Environment } from "../../domain/environment.ts";
 import type { ApplicationId, InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { OperationState } from "../../domain/operation.ts";
+import type { RepositoryAccess } from "../../domain/repository-access.ts";
 import type { RepositoryCredential } from "../../domain/repository-credential.ts";
 import type { ShardObject } from "../../domain/shard-object.ts";
 import type { Application, PlacementUnit, Workspace } from "../../domain/workspace.ts";
 
 /** One application with what is needed to render and place it; absent owner means: not yet. */
 export interface DesiredApplication {
+  /** Its `repoUrl` is the spelling that instances are given. */
   readonly application: Application;
   readonly workspace: Workspace;
   readonly unit: PlacementUnit;
@@ -15,6 +17,8 @@ export interface DesiredApplication {
   readonly unitAppliedRevision: number;
   /** What its destination names; of several of that name the one that is connected. */
   readonly environment: Environment | undefined;
+  /** Whether its repository can be read; absent: nothing is recorded, and it counts as readable. */
+  readonly access?: RepositoryAccess | undefined;
   /** What the owner has acknowledged for this application. */
   readonly acknowledged: ShardObject | undefined;
 }
@@ -22,8 +26,13 @@ export interface DesiredApplication {
 export interface DesiredUnit {
   readonly unit: PlacementUnit;
   readonly workspace: Workspace;
-  /** Repositories of the unit's applications that are wanted or still being deleted, sorted, without duplicates. */
+  /**
+   * Repositories of the unit's applications that are wanted or still being deleted, but for those that were not seen to be readable, or can be read no more; as instances have
+   * them, sorted, without duplicates.
+   */
   readonly repoUrls: readonly string[];
+  /** Those of them that are deployed to an environment, or were to be. */
+  readonly environmentRepoUrls: readonly string[];
   readonly applications: number;
   /** Those its applications deploy to, or are being deleted from, sorted by id. */
   readonly environments: readonly Environment[];

@@ -1,3 +1,4 @@
+import type { AuditEntry } from "../../domain/audit.ts";
 import { type Millis, millis } from "../../domain/clock.ts";
 import type { Decision } from "../../domain/decision.ts";
 import type { FleetSpec, PoolSpec } from "../../domain/fleet.ts";
@@ -11,6 +12,7 @@ import type { ApplicationSpec } from "../../domain/workspace.ts";
 import type { Connection, EnvironmentClaim } from "../environment/port.ts";
 import type { DeploymentIntent } from "../intent/port.ts";
 import type { RunIntent } from "../sync-run/port.ts";
+import type { NewToken } from "../token/port.ts";
 
 let count = 0;
 const next = <Id extends string>(what: string): Id => {
@@ -86,6 +88,7 @@ export function anInstance(over: Partial<Instance> = {}): Instance {
     cause: undefined,
     halt: "none",
     failsOver: false,
+    entries: "shared",
     revision: 1,
   } as const;
   return {
@@ -104,6 +107,19 @@ export function anInstance(over: Partial<Instance> = {}): Instance {
 
 export function aDecision(over: Partial<Decision> = {}): Decision {
   return { at: AT, subject: "somebody", kind: "placement", verdict: "CHOSEN", rule: "PREFERRED", details: {}, ...over };
+}
+
+export function anAuditEntry(over: Partial<AuditEntry> = {}): AuditEntry {
+  return {
+    ...{ actor: "ada", via: "rest", role: "operator", remote: "10.0.0.1", action: "pinWorkspace", target: "/v1/workspaces/shop/pin" },
+    ...{ outcome: "ok", code: "", count: 1, answers: undefined, details: {} },
+    ...over,
+  };
+}
+
+export function aToken(over: Partial<NewToken> = {}): NewToken {
+  const name = over.name ?? "otto";
+  return { name, role: "viewer", hash: `hash-${name}`, owner: "the team", createdBy: "anna", lifetimeMs: undefined, ...over };
 }
 
 export function anEngineStatus(over: Partial<EngineStatus> = {}): EngineStatus {
@@ -167,7 +183,8 @@ export function aFleet(over: Partial<FleetSpec> = {}): FleetSpec {
     engineClusters: [{ name: "engine", region: "eu", access: { kind: "inCluster" } }],
     versions: { default: "3.5.7", floor: "3.0.0", catalogue: [] },
     pools: [aPool("standard")],
-    workspaces: { selector: {}, quota: { deployments: 10, syncsPerMinute: 10 } },
+    workspaces: { selector: {}, everyNamespace: true, quota: { deployments: 10, syncsPerMinute: 10 } },
+    deployments: { allowedGroups: [] },
     egress: { allow: [], http: [] },
     ...over,
   };

@@ -25,7 +25,16 @@ export const applicationsOf = (tables: Tables, unitId: UnitId): readonly MemoryA
 
 /** Repositories of the unit's applications, wanted or still being deleted; sorted, without duplicates. */
 export function repoUrlsOf(tables: Tables, unitId: UnitId): readonly string[] {
-  return [...new Set(applicationsOf(tables, unitId).map(({ application }) => application.spec.source.repoUrl))].sort();
+  return repoUrls(applicationsOf(tables, unitId));
+}
+
+/** The same of those that go to environments. */
+export function environmentRepoUrlsOf(tables: Tables, unitId: UnitId): readonly string[] {
+  return repoUrls(applicationsOf(tables, unitId).filter(({ application }) => application.spec.destination.environment !== undefined));
+}
+
+function repoUrls(rows: readonly MemoryApplicationRow[]): readonly string[] {
+  return [...new Set(rows.map(({ application }) => application.spec.source.repoUrl))].sort();
 }
 
 export function putUnit(tables: Tables, row: MemoryUnitRow): void {
@@ -41,8 +50,10 @@ export function dropUnit(tables: Tables, id: UnitId): void {
 
 /** What a unit's objects are made from: a change of it raises the unit. */
 function surroundingsOf(tables: Tables, unitId: UnitId): string {
-  const environments = applicationsOf(tables, unitId).map(({ application: { id, spec } }) => `${id} ${spec.destination.environment ?? ""}`);
-  return [...repoUrlsOf(tables, unitId), ...environments.filter((use) => !use.endsWith(" "))].join("\n");
+  const environments = applicationsOf(tables, unitId).flatMap(({ application: { id, spec } }) =>
+    spec.destination.environment === undefined ? [] : [`${id} ${spec.destination.environment} ${spec.source.repoUrl}`],
+  );
+  return [...repoUrlsOf(tables, unitId), ...environments].join("\n");
 }
 
 /**
@@ -112,7 +123,14 @@ export function dropWorkspace(tables: Tables, id: WorkspaceId): void {
     for (const object of tables.objects.where("subject", environment.id)) tables.objects.drop(objectKey(object));
     tables.environments.drop(environment.id);
   }
+  dropAccess(tables, id, () => true);
   tables.directives.delete(id);
   tables.splits.delete(id);
   tables.workspaces.drop(id);
+}
+
+/** Forgets what is known of a workspace's access to repositories, as far as `isDoomed`. */
+export function dropAccess({ repositoryAccess }: Tables, id: WorkspaceId, isDoomed: (url: string) => boolean): void {
+  const own = [...repositoryAccess.keys()].filter((key) => key.startsWith(`${id} `));
+  for (const key of own) if (isDoomed(key.slice(id.length + 1))) repositoryAccess.delete(key);
 }

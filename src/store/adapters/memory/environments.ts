@@ -8,6 +8,7 @@ import {
 import { GoneError } from "../../../domain/errors.ts";
 import { canonicalJson } from "../../../domain/hash.ts";
 import type { CredentialId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
+import { isWithheld } from "../../../domain/withholding.ts";
 import type { PlacementUnit } from "../../../domain/workspace.ts";
 import type { Connection, EnvironmentClaim, EnvironmentEnd, EnvironmentStore, KnownEnvironment } from "../../environment/port.ts";
 import { applicationsOf, putUnit, unitRow, workspaceOfTables } from "./applications.ts";
@@ -29,6 +30,36 @@ export function createMemoryEnvironmentStore(transact: Transact): EnvironmentSto
       transact(signal, (transaction) => {
         for (const environment of transaction.tables.environments.where("uid", uid))
           if (environment.state === "connected") put(transaction, { ...environment, state: "withdrawn" });
+      }),
+    withhold: (id, withheld, signal) =>
+      transact(signal, (transaction) => {
+        const environment = transaction.tables.environments.get(id);
+        if (environment?.state !== "connected") return false;
+        put(transaction, { ...environment, state: "withdrawn", withheld });
+        return true;
+      }),
+    endWithholding: (uid, signal) =>
+      transact(signal, ({ tables, now }) => {
+        for (const environment of tables.environments.where("uid", uid))
+          if (isWithheld(environment.withheld))
+            tables.environments.put(environment.id, { ...environment, withheld: { ...environment.withheld, endedAt: now() } });
+      }),
+    listWithheld: (apiCluster, signal) =>
+      transact(signal, ({ tables }) =>
+        [...tables.environments.values()]
+          .filter(({ workspaceId }) => workspaceOfTables(tables, workspaceId).apiCluster === apiCluster)
+          .flatMap((environment) => {
+            const { withheld } = environment;
+            return isWithheld(withheld) ? [{ ...known(tables, environment), withheld }] : [];
+          })
+          .sort((a, b) => (a.id < b.id ? -1 : 1)),
+      ),
+    readKnown: (id, signal) =>
+      transact(signal, ({ tables }) => {
+        const environment = tables.environments.get(id);
+        if (environment === undefined) return undefined;
+        const { withheld } = environment;
+        return { ...known(tables, environment), ...(withheld === undefined ? {} : { withheld }) };
       }),
     recordEnd: (uid, when, signal) =>
       transact(signal, (transaction) => {
@@ -59,6 +90,17 @@ export function createMemoryEnvironmentStore(transact: Transact): EnvironmentSto
           .filter((environment) => environment.state === "connected" && environment.createsAccount && hasNoAccount(tables, environment))
           .map((environment) => known(tables, environment))
           .sort((a, b) => (a.id < b.id ? -1 : 1)),
+      ),
+    listUsed: (apiCluster, namespace, signal) =>
+      transact(signal, ({ tables }) =>
+        [...tables.environments.values()]
+          .filter(({ workspaceId, state }) => {
+            const workspace = workspaceOfTables(tables, workspaceId);
+            const isThere = workspace.apiCluster === apiCluster && workspace.namespace === namespace && workspace.state !== "deleting";
+            return isThere && state === "connected";
+          })
+          .sort((a, b) => (a.id < b.id ? -1 : 1))
+          .map(({ uid }) => uid),
       ),
     listKnown: (apiCluster, signal) =>
       transact(signal, ({ tables }) =>
@@ -135,7 +177,7 @@ function claimEnvironment(transaction: Transaction, { workspace, newIds, name, u
 
 function connect(transaction: Transaction, connection: Connection): boolean {
   const before = transaction.tables.environments.get(connection.id);
-  if (before === undefined || before.state === "leaving") return false;
+  if (before === undefined || before.state === "leaving" || isWithheld(before.withheld)) return false;
   const after: Environment = { ...before, ...connection, state: "connected" };
   const isChanged = canonicalJson({ ...before, generation: 0 }) !== canonicalJson({ ...after, generation: 0 });
   if (isChanged) put(transaction, after);

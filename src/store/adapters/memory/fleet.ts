@@ -1,17 +1,40 @@
 import type { Decision } from "../../../domain/decision.ts";
 import { GoneError, RefusedError, StaleError } from "../../../domain/errors.ts";
-import type { FleetSpec } from "../../../domain/fleet.ts";
+import { asDeclared, type FleetSpec } from "../../../domain/fleet.ts";
+import { type FleetProposal, stateOfProposal } from "../../../domain/fleet-approval.ts";
 import { canonicalJson } from "../../../domain/hash.ts";
 import type { Instance } from "../../../domain/instance.ts";
-import { changedPools, changesOf, declaredAnew, FLEET, fleetDecision, stillUndeclared } from "../../fleet/fleet-changes.ts";
-import type { FleetStore, InstanceChange } from "../../fleet/port.ts";
+import { imagesOf, type ReleasePart } from "../../../domain/release.ts";
+import {
+  changedPools,
+  changesOf,
+  declaredAnew,
+  FLEET,
+  fleetAudit,
+  fleetDecision,
+  isSameProposal,
+  proposalDecision,
+  proposalEnded,
+  proposalGone,
+  stillUndeclared,
+  whyNotDeclare,
+} from "../../fleet/fleet-changes.ts";
+import type { FleetStore, InstanceChange, ProposalClosing, ProposalStore } from "../../fleet/port.ts";
+import { appendAudit } from "./audit.ts";
 import { unitsAt } from "./live-moves.ts";
-import type { Transact, Transaction } from "./tables.ts";
+import type { Tables, Transact, Transaction } from "./tables.ts";
 
 export function createFleetStore(transact: Transact): FleetStore {
   return {
-    readFleet: (signal) => transact(signal, ({ tables }) => tables.fleet),
+    readFleet: (signal) => transact(signal, ({ tables }) => tables.fleet && { ...tables.fleet, spec: asDeclared(tables.fleet.spec) }),
     applyFleet: (spec, actor, signal) => transact(signal, (transaction) => applyFleet(transaction, spec, actor)),
+    changeFleet: ({ spec, actor, revision }, signal) =>
+      transact(signal, (transaction) => {
+        checkRevision(transaction, revision);
+        return applyFleet(transaction, spec, actor);
+      }),
+    listReleaseParts: (signal) => transact(signal, ({ tables }) => releasePartsOf(tables)),
+    keepReleasePart: (part, signal) => transact(signal, ({ tables }) => keepPart(tables, part)),
     prunePools: (actor, signal) => transact(signal, (transaction) => prunePools(transaction, actor)),
     listInstances: (signal) => transact(signal, ({ tables }) => [...tables.instances.values()].sort((a, b) => (a.id < b.id ? -1 : 1))),
     readInstance: (id, signal) => transact(signal, ({ tables }) => tables.instances.get(id)),
@@ -19,7 +42,7 @@ export function createFleetStore(transact: Transact): FleetStore {
     changeInstance: (change, signal) => transact(signal, (transaction) => changeInstance(transaction, change)),
     retireInstance: (change, fleet, signal) =>
       transact(signal, (transaction) => {
-        if (fleet !== undefined && transaction.tables.fleet?.revision !== fleet.revision) throw declaredAnew(fleet.revision);
+        if (fleet !== undefined) checkRevision(transaction, fleet.revision);
         const instance = changeInstance(transaction, { ...change, onlyIfEmpty: true });
         if (fleet !== undefined) applyFleet(transaction, fleet.spec, fleet.actor);
         return instance;
@@ -32,19 +55,79 @@ export function createFleetStore(transact: Transact): FleetStore {
   };
 }
 
-function applyFleet({ tables, notify, now }: Transaction, spec: FleetSpec, actor: string): number {
+export function createProposalStore(transact: Transact): ProposalStore {
+  return {
+    propose: (proposal, signal) => transact(signal, (transaction) => propose(transaction, proposal)),
+    list: (limit, signal) => transact(signal, ({ tables }) => newestFirst(tables).slice(0, limit)),
+    read: (id, signal) => transact(signal, ({ tables }) => tables.proposals.get(id)),
+    close: (closing, signal) => transact(signal, (transaction) => closeProposal(transaction, closing)),
+  };
+}
+
+function propose(transaction: Transaction, proposal: FleetProposal): FleetProposal {
+  const { tables, now } = transaction;
+  checkRevision(transaction, proposal.base);
+  const isOpen = (one: FleetProposal): boolean => stateOfProposal(one, { now: now(), revision: proposal.base }) === "OPEN";
+  const same = newestFirst(tables).find((one) => isOpen(one) && isSameProposal(one, proposal));
+  if (same !== undefined) return same;
+  tables.proposals.set(proposal.id, proposal);
+  tables.decisions.push(proposalDecision(proposal, { at: now(), verdict: "PROPOSED", actor: proposal.by.actor }));
+  return proposal;
+}
+
+function closeProposal(transaction: Transaction, { id, as, actor, reason }: ProposalClosing): FleetProposal {
+  const { tables, now } = transaction;
+  const proposal = tables.proposals.get(id);
+  if (proposal === undefined) throw proposalGone(id);
+  if (proposal.end !== undefined) throw proposalEnded(proposal);
+  if (as === "APPROVED") {
+    checkRevision(transaction, proposal.base);
+    applyFleet(transaction, proposal.spec, actor, proposal);
+  }
+  const closed: FleetProposal = { ...proposal, end: { as, actor, at: now(), reason } };
+  tables.proposals.set(id, closed);
+  tables.decisions.push(proposalDecision(closed, { at: now(), verdict: as, actor, reason }));
+  return closed;
+}
+
+function newestFirst({ proposals }: Tables): readonly FleetProposal[] {
+  return [...proposals.values()].sort((a, b) => b.createdAt - a.createdAt || (a.id > b.id ? -1 : 1));
+}
+
+function checkRevision({ tables }: Transaction, revision: number): void {
+  if ((tables.fleet?.revision ?? 0) !== revision) throw declaredAnew(revision);
+}
+
+function releasePartsOf({ releaseParts }: Tables): readonly ReleasePart[] {
+  return [...releaseParts.keys()].sort().flatMap((key) => releaseParts.get(key) ?? []);
+}
+
+function keepPart({ releaseParts }: Tables, part: ReleasePart): string {
+  const key = `${part.version} ${part.part}`;
+  const known = releaseParts.get(key);
+  if (known === undefined) releaseParts.set(key, part);
+  return (known ?? part).content;
+}
+
+function applyFleet(transaction: Transaction, spec: FleetSpec, actor: string, approved?: FleetProposal): number {
+  const { tables, notify, now } = transaction;
   const before = tables.fleet;
   if (before !== undefined && canonicalJson(before.spec) === canonicalJson(spec)) return before.revision;
+  const whyNot = whyNotDeclare(releasePartsOf(tables), before?.spec, spec);
+  if (whyNot !== undefined) throw whyNot;
+  for (const part of imagesOf([...(before?.spec.versions.catalogue ?? []), ...spec.versions.catalogue])) keepPart(tables, part);
   const revision = (before?.revision ?? 0) + 1;
   const pools = changedPools(before?.spec, spec);
   tables.fleet = { spec, revision, pruned: stillUndeclared(before?.pruned ?? [], spec) };
-  tables.decisions.push(fleetDecision({ at: now(), actor, revision, pools, changes: changesOf(before?.spec, spec) }));
+  tables.decisions.push(fleetDecision({ at: now(), actor, revision, pools, changes: changesOf(before?.spec, spec), approved }));
+  appendAudit(transaction, fleetAudit(actor, revision, { before: before?.spec, after: spec }));
   notify("fleet", FLEET);
   for (const pool of pools) notify("pool", pool);
   return revision;
 }
 
-function prunePools({ tables, notify, now }: Transaction, actor: string): readonly string[] {
+function prunePools(transaction: Transaction, actor: string): readonly string[] {
+  const { tables, notify, now } = transaction;
   const before = tables.fleet;
   if (before === undefined) return [];
   const peopled = [...tables.instances.values()].filter(({ state }) => state !== "RETIRED").map(({ pool }) => pool);
@@ -53,6 +136,7 @@ function prunePools({ tables, notify, now }: Transaction, actor: string): readon
   const revision = before.revision + 1;
   tables.fleet = { ...before, revision, pruned };
   tables.decisions.push(fleetDecision({ at: now(), actor, revision, pools: pruned, verdict: "PRUNED" }));
+  appendAudit(transaction, fleetAudit(actor, revision, { prunedBefore: before.pruned, pruned }));
   for (const pool of pruned) notify("pool", pool);
   return pruned;
 }

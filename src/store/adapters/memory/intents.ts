@@ -8,6 +8,7 @@ import type { DeletionIntent, DeploymentIntent, IntentOutcome, IntentStore, Kept
 import { SUPERSEDED_BY_DELETION } from "../../operation/messages.ts";
 import { applicationsOf, dropApplications, dropWorkspace, putUnit, unitRow, withUnits } from "./applications.ts";
 import { completeOperations, openOperation } from "./operations-log.ts";
+import { beginAccess } from "./repository-access.ts";
 import { type MemoryApplicationRow, type Tables, type Transact, type Transaction, workspaceIdentity } from "./tables.ts";
 import { createUserViews } from "./user-views.ts";
 
@@ -114,6 +115,7 @@ function recordDeployment(transaction: Transaction, intent: DeploymentIntent, un
   const ended = tables.endedApplications.where("uid", uid).find(({ endedAt }) => endedAt > transaction.now() - ECHO_MS);
   if (ended !== undefined) return { kind: "deleting", applicationId: ended.id };
   if (row === undefined) {
+    if (intent.provesAccess === true) beginAccess(transaction, unit.workspaceId, spec.source.repoUrl);
     const wanted = { desiredRevision: 1, deletion: "none", deletedAt: undefined } as const;
     const application: Application = {
       id: newIds.applicationId,
@@ -143,6 +145,7 @@ function recordDeployment(transaction: Transaction, intent: DeploymentIntent, un
   if (generation < application.generation) return { kind: "unchanged", applicationId };
   const isChanged = canonicalJson(spec) !== canonicalJson(application.spec);
   const after = { ...application, generation, spec, desiredRevision: application.desiredRevision + (isChanged ? 1 : 0) };
+  if (isChanged && intent.provesAccess === true) beginAccess(transaction, application.workspaceId, spec.source.repoUrl);
   putApplication(tables, row, after);
   if (isChanged) openOperation(transaction, after, { id: newIds.operationId, kind: "apply-application" });
   return { kind: isChanged ? "updated" : "unchanged", applicationId };

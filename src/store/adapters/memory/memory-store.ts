@@ -2,12 +2,13 @@ import type { Change } from "../../../domain/change.ts";
 import type { Clock } from "../../../domain/clock.ts";
 import { UnavailableError } from "../../../domain/errors.ts";
 import type { Store } from "../../port.ts";
+import { createMemoryAuditStore } from "./audit.ts";
 import { createMemoryChangeFeed, type MemoryChangeFeed } from "./change-feed.ts";
 import { createMemoryCredentialStore } from "./credentials.ts";
 import { createMemoryDecisionStore } from "./decisions.ts";
 import { createMemoryDirectiveStore } from "./directives.ts";
 import { createMemoryEnvironmentStore } from "./environments.ts";
-import { createFleetStore } from "./fleet.ts";
+import { createFleetStore, createProposalStore } from "./fleet.ts";
 import { createMemoryHealthStore } from "./health.ts";
 import { createIntentStore } from "./intents.ts";
 import { createMemoryLoadStore } from "./loads.ts";
@@ -18,6 +19,7 @@ import { createMemoryOwnershipStore } from "./ownership.ts";
 import { createPlacementStore } from "./placements.ts";
 import { createMemoryPlanStore } from "./plans.ts";
 import { createMemoryRecoveryStore } from "./recovery.ts";
+import { createMemoryRepositoryAccessStore } from "./repository-access.ts";
 import { createMemoryRepositoryCredentialStore } from "./repository-credentials.ts";
 import { createMemoryReservedServerStore } from "./reserved-servers.ts";
 import { createMemoryRetentionStore } from "./retention.ts";
@@ -49,11 +51,14 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): MemoryS
     statuses: createStatusStore(transact),
     syncRuns: createSyncRunStore(transact),
     fleet: createFleetStore(transact),
+    proposals: createProposalStore(transact),
     operations: createMemoryOperationStore(transact),
     decisions: createMemoryDecisionStore(transact),
+    audit: createMemoryAuditStore(transact),
     directives: createMemoryDirectiveStore(transact),
     credentials: createMemoryCredentialStore(transact),
     environments: createMemoryEnvironmentStore(transact),
+    repositoryAccess: createMemoryRepositoryAccessStore(transact),
     repositoryCredentials: createMemoryRepositoryCredentialStore(transact),
     loads: createMemoryLoadStore(transact),
     health: createMemoryHealthStore(transact),
@@ -69,6 +74,7 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): MemoryS
     tokens: createMemoryTokenStore(transact),
     changes: feed,
     ping: (signal) => transact(signal, () => ({ version: "memory", schema: 0, isDirect: true })),
+    listLogins: (signal) => transact(signal, () => []),
     async close() {
       isAway = true;
       feed.setAway(true);

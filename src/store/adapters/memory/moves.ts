@@ -1,5 +1,5 @@
 import type { MoveId, UnitId } from "../../../domain/ids.ts";
-import { addLoad, LOAD_DIMENSIONS } from "../../../domain/load.ts";
+import { LOAD_DIMENSIONS } from "../../../domain/load.ts";
 import type { Move } from "../../../domain/move.ts";
 import { TAKEN_ON, TARGET_LEFT } from "../../../domain/move-messages.ts";
 import { PHASES } from "../../../domain/move-phases.ts";
@@ -7,7 +7,8 @@ import type { MoveBeginning, MoveRequest, MoveRows, MoveStore, RequestedMove } f
 import { applicationsOf, putUnit, workspaceOfTables } from "./applications.ts";
 import { clustersOf, environmentNamed, environmentsOf } from "./environments.ts";
 import { enterPhaseInMemory, liveMoveOf } from "./live-moves.ts";
-import { deploy, loadOfInstance, siblingsOf } from "./placements.ts";
+import { deploy, loadWith, siblingsOf } from "./placements.ts";
+import { spelled } from "./repository-access.ts";
 import type { Tables, Transact, Transaction } from "./tables.ts";
 
 export function createMemoryMoveStore(transact: Transact): MoveStore {
@@ -78,7 +79,7 @@ function readRows(tables: Tables, id: MoveId): MoveRows | undefined {
   if (move === undefined || unit === undefined) return undefined;
   const applications = applicationsOf(tables, unit.id).map(({ application }) => {
     const environment = environmentNamed(tables, application.workspaceId, application.spec.destination.environment);
-    return { application, environment };
+    return { application: spelled(tables, application).application, environment };
   });
   return {
     move,
@@ -102,7 +103,7 @@ function request(transaction: Transaction, requestedMove: RequestedMove): MoveRe
     requestedMove.isFailOver && !isStale && live?.toEpoch === requestedMove.epoch && PHASES[live.phase].next.includes("REDIRECTED");
   if (live !== undefined && !isTakenOn) return { kind: "moving", id: live.id };
   if (unit.owner === undefined || isStale) return { kind: "stale" };
-  const load = addLoad(loadOfInstance(tables, requestedMove.to), unit.load);
+  const load = loadWith(tables, requestedMove.to, unit);
   const fits = LOAD_DIMENSIONS.every((dimension) => load[dimension] <= requestedMove.ceiling[dimension]);
   if (target.state !== "ACTIVE" || !fits || siblingsOf(tables, unit).includes(requestedMove.to)) return { kind: "full" };
   if (live !== undefined) enterAndFree(transaction, live, { to: "REDIRECTED", message: TAKEN_ON });

@@ -1,5 +1,6 @@
 import type { Operation } from "../../../domain/operation.ts";
-import type { ApplicationSummary, OperationStore, Page, WorkspaceSummary } from "../../operation/port.ts";
+import type { ApplicationSummary, DeployedKind, OperationStore, Page, WorkspaceSummary } from "../../operation/port.ts";
+import { KINDS_LISTED } from "../../operation/port.ts";
 import { applicationsOf, unitRow, workspaceOfTables } from "./applications.ts";
 import type { MemoryApplicationRow, Tables, Transact } from "./tables.ts";
 
@@ -8,6 +9,7 @@ export function createMemoryOperationStore(transact: Transact): OperationStore {
     listOperations: (filter, page, signal) => transact(signal, ({ tables }) => listOperations(tables, filter, page)),
     listWorkspaces: (filter, page, signal) => transact(signal, ({ tables }) => listWorkspaces(tables, filter, page)),
     listSyncs: (filter, page, signal) => transact(signal, ({ tables }) => listSyncs(tables, filter, page)),
+    listDeployedKinds: (signal) => transact(signal, ({ tables }) => listDeployedKinds(tables)),
     listApplications: (filter, page, signal) => transact(signal, ({ tables }) => listApplications(tables, filter, page)),
   };
 }
@@ -70,6 +72,23 @@ function listSyncs(
   return pageOf([...tables.applications.values()].filter(isWanted), ({ application }) => application.id, page).map((row) =>
     summaryOf(tables, row),
   );
+}
+
+function listDeployedKinds(tables: Tables): readonly DeployedKind[] {
+  const own = [...tables.applications.values()].flatMap(({ status }) =>
+    status === undefined || status.status.comparedTo.environmentId !== undefined ? [] : [status.status],
+  );
+  const each = own.flatMap(({ resources }) => [
+    ...new Set(resources.filter(({ namespace }) => namespace !== "").map(({ group, kind }) => `${group}/${kind}`)),
+  ]);
+  return [...Map.groupBy(each, (one) => one)]
+    .map(([one, { length }]) => ({ group: one.split("/")[0] ?? "", kind: one.split("/")[1] ?? "", applications: length }))
+    .sort((a, b) => b.applications - a.applications || (a.group === b.group ? byText(a.kind, b.kind) : byText(a.group, b.group)))
+    .slice(0, KINDS_LISTED);
+}
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : 1;
 }
 
 function summaryOf(tables: Tables, { application, status }: MemoryApplicationRow): ApplicationSummary {

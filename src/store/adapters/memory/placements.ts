@@ -1,6 +1,7 @@
 import { NO_DIRECTIVE } from "../../../domain/directive.ts";
 import { contentHash } from "../../../domain/hash.ts";
 import type { InstanceId, UnitId } from "../../../domain/ids.ts";
+import { loadOn } from "../../../domain/instance.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadVector, ZERO_LOAD } from "../../../domain/load.ts";
 import type { PlacementUnit } from "../../../domain/workspace.ts";
 import { WAITING_FOR_CAPACITY, WAITING_FOR_INSTANCE } from "../../operation/messages.ts";
@@ -43,10 +44,16 @@ export function siblingsOf(tables: Tables, { id, workspaceId }: PlacementUnit): 
   return [...new Set(instances)].sort();
 }
 
-export function loadOfInstance(tables: Tables, instanceId: InstanceId): LoadVector {
+function loadOfInstance(tables: Tables, instanceId: InstanceId): LoadVector {
   const held = tables.units.where("owner", instanceId).map(({ unit }) => unit);
   const arriving = arrivingAt(tables, instanceId).flatMap((id) => tables.units.get(id)?.unit ?? []);
-  return [...new Set([...held, ...arriving])].reduce((sum, { load }) => addLoad(sum, load), ZERO_LOAD);
+  const on = tables.instances.get(instanceId) ?? {};
+  return [...new Set([...held, ...arriving])].reduce((sum, { load }) => addLoad(sum, loadOn(on, load)), ZERO_LOAD);
+}
+
+/** What the instance would have with this unit. */
+export function loadWith(tables: Tables, instanceId: InstanceId, { load }: Pick<PlacementUnit, "load">): LoadVector {
+  return addLoad(loadOfInstance(tables, instanceId), loadOn(tables.instances.get(instanceId) ?? {}, load));
 }
 
 function readFleet(tables: Tables, className: string): FleetSnapshot {
@@ -74,7 +81,7 @@ function commit(transaction: Transaction, { unitId, rowVersion, instanceId, ceil
   const row = tables.units.get(unitId);
   if (row === undefined || row.unit.owner !== undefined || row.unit.rowVersion !== rowVersion) return { kind: "stale" };
   const { unit } = row;
-  const load = addLoad(loadOfInstance(tables, instanceId), unit.load);
+  const load = loadWith(tables, instanceId, unit);
   const isRoomy = LOAD_DIMENSIONS.every((dimension) => load[dimension] <= ceiling[dimension]);
   const fits = isRoomy && !siblingsOf(tables, unit).includes(instanceId);
   if (tables.instances.get(instanceId)?.state !== "ACTIVE" || !fits) return { kind: "full" };

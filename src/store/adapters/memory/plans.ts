@@ -1,6 +1,6 @@
 import { NO_DIRECTIVE } from "../../../domain/directive.ts";
 import type { InstanceId } from "../../../domain/ids.ts";
-import { addLoad, LOAD_DIMENSIONS } from "../../../domain/load.ts";
+import { LOAD_DIMENSIONS } from "../../../domain/load.ts";
 import type { CarriedStep, StoredPlan } from "../../../domain/plan.ts";
 import { freezeOfRollout } from "../../../domain/rollout.ts";
 import type { PlacementUnit } from "../../../domain/workspace.ts";
@@ -9,7 +9,7 @@ import type { FailedMove, MoveOutcome, PlanFacts, PlanStore, StepsOf, UnitFacts,
 import { applicationsOf, objectKey, putUnit, workspaceOfTables } from "./applications.ts";
 import { clustersOf } from "./environments.ts";
 import { liveMoveOf } from "./live-moves.ts";
-import { changeViews, loadOfInstance } from "./placements.ts";
+import { changeViews, loadWith } from "./placements.ts";
 import { liveOf } from "./rollouts.ts";
 import type { MemoryUnitRow, Tables, Transact, Transaction } from "./tables.ts";
 
@@ -127,7 +127,7 @@ function commitMove(transaction: Transaction, move: UnitMove): MoveOutcome {
   const { unit } = row;
   if (unit.owner !== move.from || unit.epoch !== move.epoch || liveMoveOf(tables, unit.id) !== undefined) return { kind: "stale" };
   if (isDeployed(tables, row)) return { kind: "deployed" };
-  const load = addLoad(loadOfInstance(tables, move.to), unit.load);
+  const load = loadWith(tables, move.to, unit);
   const fits = LOAD_DIMENSIONS.every((dimension) => load[dimension] <= move.ceiling[dimension]);
   if (target.state !== "ACTIVE" || !fits) return { kind: "full" };
   const epoch = ++tables.lastEpoch;

@@ -64,6 +64,7 @@ function raiseUnits({ tables, notify }: Transaction, workspaceId: WorkspaceId): 
     putUnit(tables, { ...row, unit: { ...row.unit, desiredRevision: row.unit.desiredRevision + 1 } });
     notify("unit", row.unit.id);
   }
+  notify("repository", workspaceId);
 }
 
 function viewOf(tables: Tables, credential: RepositoryCredential): RepositoryCredentialView {

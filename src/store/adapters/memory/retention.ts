@@ -1,3 +1,4 @@
+import { forgottenEntry } from "../../../domain/audit.ts";
 import type { Decision } from "../../../domain/decision.ts";
 import {
   ACCOUNT_PURPOSE,
@@ -9,7 +10,11 @@ import {
 import type { CredentialId, EnvironmentId, InstanceId, PlanId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
 import { REPOSITORY_PURPOSE } from "../../../domain/repository-credential.ts";
 import type { RetentionStore } from "../../retention/port.ts";
+import { appendAudit } from "./audit.ts";
 import type { CredentialRow, Tables, Transact } from "./tables.ts";
+
+/** As the database's trigger has it. */
+const LEAST_AUDIT_MS = 30 * 24 * 60 * 60_000;
 
 export function createMemoryRetentionStore(transact: Transact): RetentionStore {
   return {
@@ -52,6 +57,18 @@ export function createMemoryRetentionStore(transact: Transact): RetentionStore {
         const doomed = old.slice(0, limit);
         for (const { id } of doomed) tables.endedApplications.drop(id);
         return doomed.length;
+      }),
+    forgetAudit: (before, limit, signal) =>
+      transact(signal, (transaction) => {
+        const { audit } = transaction.tables;
+        const until = Math.min(before, transaction.now() - LEAST_AUDIT_MS);
+        const young = audit.findIndex(({ at }) => at >= until);
+        const count = Math.min(limit, young < 0 ? audit.length : young);
+        const last = audit[count - 1];
+        if (last === undefined) return 0;
+        appendAudit(transaction, forgottenEntry(last));
+        audit.splice(0, count);
+        return count;
       }),
     // No walk has to be continued here: the whole array is searched at once.
     forgetDecisions: ({ before }, signal) =>

@@ -5,10 +5,20 @@ import type { ShardKind, ShardObject } from "../../../domain/shard-object.ts";
 import type { PlacementUnit } from "../../../domain/workspace.ts";
 import type { DesiredApplication, DesiredUnit, EndedApplication, Lagging, ProgressNote, ShardStore } from "../../shard/port.ts";
 import { UNIT_OBJECT_KINDS } from "../../shard/unit-object-kinds.ts";
-import { applicationsOf, dropApplications, dropWorkspace, objectKey, repoUrlsOf, unitRow, workspaceOfTables } from "./applications.ts";
+import {
+  applicationsOf,
+  dropApplications,
+  dropWorkspace,
+  environmentRepoUrlsOf,
+  objectKey,
+  repoUrlsOf,
+  unitRow,
+  workspaceOfTables,
+} from "./applications.ts";
 import { environmentNamed, environmentsOf } from "./environments.ts";
 import { liveMoveOf } from "./live-moves.ts";
 import { amendOpen, completeOperations } from "./operations-log.ts";
+import { repositoriesOfUnit, spelled } from "./repository-access.ts";
 import type { MemoryApplicationRow, Tables, Transact, Transaction } from "./tables.ts";
 
 export function createShardStore(transact: Transact): ShardStore {
@@ -85,7 +95,7 @@ function readApplication(tables: Tables, id: ApplicationId): DesiredApplication 
   if (application === undefined) return undefined;
   const { unit } = unitRow(tables, application.unitId);
   return {
-    application,
+    ...spelled(tables, application),
     unit,
     workspace: workspaceOfTables(tables, application.workspaceId),
     unitAppliedRevision: unitAppliedRevision(tables, unit),
@@ -100,7 +110,8 @@ function readUnit(tables: Tables, id: UnitId): DesiredUnit | undefined {
   return {
     unit,
     workspace: workspaceOfTables(tables, unit.workspaceId),
-    repoUrls: repoUrlsOf(tables, id),
+    repoUrls: repositoriesOfUnit(tables, unit.workspaceId, repoUrlsOf(tables, id)),
+    environmentRepoUrls: repositoriesOfUnit(tables, unit.workspaceId, environmentRepoUrlsOf(tables, id)),
     applications: applicationsOf(tables, id).length,
     repositoryCredentials: tables.repositoryCredentials.where("workspace", unit.workspaceId),
     environments: environmentsOf(tables, unit),

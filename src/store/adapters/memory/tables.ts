@@ -1,9 +1,11 @@
+import type { AuditRecord } from "../../../domain/audit.ts";
 import type { Blockage } from "../../../domain/blockage.ts";
 import type { Change } from "../../../domain/change.ts";
 import type { Millis } from "../../../domain/clock.ts";
 import type { Decision } from "../../../domain/decision.ts";
 import type { Directive, Freeze } from "../../../domain/directive.ts";
 import type { Environment } from "../../../domain/environment.ts";
+import type { FleetProposal } from "../../../domain/fleet-approval.ts";
 import type { HealthSample, InstanceVerdict } from "../../../domain/health.ts";
 import type {
   ApplicationId,
@@ -14,6 +16,7 @@ import type {
   MoveId,
   OperationId,
   PlanId,
+  ProposalId,
   RepositoryCredentialId,
   RolloutId,
   UnitId,
@@ -23,6 +26,8 @@ import type { Instance } from "../../../domain/instance.ts";
 import type { Move } from "../../../domain/move.ts";
 import type { Operation } from "../../../domain/operation.ts";
 import type { CarriedStep, StoredPlan } from "../../../domain/plan.ts";
+import type { ReleasePart } from "../../../domain/release.ts";
+import type { RepositoryAccess } from "../../../domain/repository-access.ts";
 import type { RepositoryCredential } from "../../../domain/repository-credential.ts";
 import type { FrozenVersion, Rollout } from "../../../domain/rollout.ts";
 import type { ShardObject } from "../../../domain/shard-object.ts";
@@ -35,7 +40,7 @@ import type { ClassLoadState, InstanceLoad, KnownLoad } from "../../load/port.ts
 import type { Lease, MemberAccount } from "../../member/port.ts";
 import type { DoneMove } from "../../plan/port.ts";
 import type { SplitRow } from "../../split/port.ts";
-import type { ApiToken } from "../../token/port.ts";
+import type { TokenRecord } from "../../token/port.ts";
 import { createIndexedTable, type IndexedTable } from "./indexed-table.ts";
 
 export interface MemoryUnitRow {
@@ -83,6 +88,9 @@ export interface CredentialRow {
   readonly plaintext: string;
 }
 
+/** Its state follows from the time. */
+export type TokenRow = Omit<TokenRecord, "state"> & { readonly hash: string };
+
 /**
  * What is kept of an application for a while after its cascading deletion has ended. It prevents that its row is created
  * again, and shows that an Application which is created late has to be deleted.
@@ -107,6 +115,7 @@ export interface Tables {
   readonly environments: IndexedTable<EnvironmentId, Environment, "workspace" | "uid">;
   readonly instances: Map<InstanceId, Instance>;
   readonly decisions: Decision[];
+  readonly audit: AuditRecord[];
   readonly directives: Map<WorkspaceId, Directive>;
   readonly instanceLoads: Map<InstanceId, InstanceLoad>;
   readonly classLoads: Map<string, ClassLoadState>;
@@ -126,11 +135,18 @@ export interface Tables {
   /** Names that Applications keep from another Argo CD, by uid of the user's resource. */
   readonly keptNames: Map<string, { readonly argoName: string; readonly at: Millis }>;
   readonly credentials: Map<CredentialId, CredentialRow>;
+  /** By workspace and URL. */
+  readonly repositoryAccess: Map<string, RepositoryAccess>;
+  /** By group of places that would share a checkout, in the order in which they were first read. */
+  readonly repositorySpellings: Map<string, readonly { readonly place: string; readonly workspaceId: WorkspaceId }[]>;
   readonly repositoryCredentials: IndexedTable<RepositoryCredentialId, RepositoryCredential, "workspace" | "uid">;
   readonly members: Map<MemberId, { readonly roles: readonly string[]; readonly expires: Millis; readonly account?: MemberAccount }>;
   readonly leases: Map<string, { readonly lease: Lease; readonly expires: Millis }>;
-  readonly tokens: Map<string, ApiToken & { readonly hash: string }>;
+  readonly tokens: Map<string, TokenRow>;
   readonly reservedServers: Map<string, ShownServer>;
+  /** By version and part. */
+  readonly releaseParts: Map<string, ReleasePart>;
+  readonly proposals: Map<ProposalId, FleetProposal>;
   fleet: StoredFleet | undefined;
   /** The last epoch given out: one sequence for all units. It never falls, so the epochs of a deleted unit are not used again. */
   lastEpoch: number;
@@ -155,6 +171,7 @@ export function createTables(): Tables {
     environments: createIndexedTable({ workspace: ({ workspaceId }) => workspaceId, uid: ({ uid }) => uid }),
     instances: new Map(),
     decisions: [],
+    audit: [],
     directives: new Map(),
     instanceLoads: new Map(),
     classLoads: new Map(),
@@ -170,11 +187,15 @@ export function createTables(): Tables {
     frozenVersions: new Map(),
     keptNames: new Map(),
     credentials: new Map(),
+    repositoryAccess: new Map(),
+    repositorySpellings: new Map(),
     repositoryCredentials: createIndexedTable({ workspace: ({ workspaceId }) => workspaceId, uid: ({ uid }) => uid }),
     members: new Map(),
     leases: new Map(),
     tokens: new Map(),
     reservedServers: new Map(),
+    releaseParts: new Map(),
+    proposals: new Map(),
     fleet: undefined,
     lastEpoch: 0,
     lastPlace: 0,

@@ -2,6 +2,7 @@ import type { ApplicationId } from "../../../domain/ids.ts";
 import type { IntentStore, KnownApplication, Publication, UserView } from "../../intent/port.ts";
 import { unitRow, workspaceOfTables } from "./applications.ts";
 import { environmentNamed } from "./environments.ts";
+import { accessOfApplication } from "./repository-access.ts";
 import type { MemoryApplicationRow, Tables, Transact } from "./tables.ts";
 
 type Views = Pick<
@@ -67,6 +68,7 @@ function view(tables: Tables, { application, status, blockage, publishedHash, vi
     isUnplaceable: unplaceable !== undefined,
     environment: environmentNamed(tables, application.workspaceId, application.spec.destination.environment),
     status,
+    access: accessOfApplication(tables, application),
     blockage,
     trouble: tables.operations
       .where("subject", application.id)

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import pg from "pg";
 import { millis } from "../../../domain/clock.ts";
 import { InputError } from "../../../domain/errors.ts";
+import { verifiedByDefault } from "./verified-by-default.ts";
 
 const INT8 = 20;
 const INT8_ARRAY = 1016;
@@ -56,7 +57,7 @@ const SERVER_SETTINGS: Readonly<Record<string, string>> = {
 const FILES: readonly string[] = ["sslrootcert", "sslcert", "sslkey"];
 
 /**
- * Settings of every connection. The driver takes TLS from the connection string alone. Raises `InputError` when the text is no connection
+ * Settings of every connection. The driver takes TLS from the connection string alone, which asks for it where another machine is meant. Raises `InputError` when the text is no connection
  * string, or a file that it names for TLS cannot be used.
  */
 export function connectionSettings(url: string): pg.ClientConfig {
@@ -69,7 +70,7 @@ export function connectionSettings(url: string): pg.ClientConfig {
   }
   for (const name of FILES) checkFile(name, new URL(url).searchParams.get(name));
   return {
-    connectionString: url,
+    connectionString: verifiedByDefault(url),
     application_name: "argosy",
     keepAlive: true,
     types: types as pg.CustomTypesConfig,

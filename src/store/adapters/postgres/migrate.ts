@@ -6,6 +6,8 @@ import type { Log } from "../../../telemetry/log.ts";
 import { judgeSchema, type SchemaFit, whyNotServe } from "../../schema-fit.ts";
 import { connectionSettings } from "./connection-settings.ts";
 import { LIMIT_WAITING, type Migration, migrationSource, readMigrations } from "./migration-files.ts";
+import { grantRights } from "./rights/grant-rights.ts";
+import type { LoginNames } from "./rights/render-grants.ts";
 import { checkServer, MIGRATION_TABLE, readRecorded } from "./schema-checks.ts";
 import { isDriverError, sqlState, translate } from "./sql-state.ts";
 import { untrustedServer } from "./untrusted-server.ts";
@@ -18,6 +20,8 @@ export interface MigrateOptions {
   readonly migrations?: readonly Migration[];
   /** Leave a schema alone that is there: whose it is brings it up to date. */
   readonly onlyEmpty?: boolean;
+  /** Logins that get their rights in the schema afterwards, unless that is newer than this version. */
+  readonly grant?: { readonly to: LoginNames; readonly when: "always" | "a file was run" };
 }
 
 /** What bringing a schema up to date came to. */
@@ -39,9 +43,46 @@ const LOCK_POLL_MS = 250;
  * A schema that a newer version has only added to is left as it is.
  *
  * Raises InputError when the server is older than PostgreSQL 15, when the schema needs a newer version or was made by other files
- * or when the address, the user or the database is wrong, or the server's certificate is not trusted, UnavailableError when the server is away, the signal's reason when that aborts.
+ * or when the address, the user or the database is wrong, or the server's certificate is not trusted, UnavailableError when the server is away, the signal's reason when that aborts;
+ * and what `grantRights` raises.
  */
 export async function migrate(options: MigrateOptions): Promise<Migrated> {
+  const { grant } = options;
+  return alone(options, async (client, over) => {
+    const migrated = await migrateLocked(options, client, over);
+    const isDue = grant?.when === "always" || migrated.applied.length > 0;
+    if (grant !== undefined && isDue && migrated.fit.code === "fits") await grantRights(client, grant.to);
+    return migrated;
+  });
+}
+
+/**
+ * Gives the logins of Argosy's processes their rights in a schema of this version. Raises what `migrate` and `grantRights` raise, and InputError
+ * when the schema is older or newer.
+ */
+export async function grantTo(to: LoginNames, options: Pick<MigrateOptions, "url" | "log" | "signal">): Promise<void> {
+  await alone(options, async (client) => {
+    const fit = judgeSchema(await readRecorded(asking(client)), await readMigrations());
+    const why = whyNotServe(fit) ?? (fit.code === "fits" ? undefined : newerSchema(fit));
+    if (why !== undefined) throw why;
+    await grantRights(client, to);
+  });
+}
+
+/** What a newer version needs would be taken away. */
+function newerSchema({ newest }: SchemaFit): InputError {
+  return new InputError(`granting rights in a schema that a newer version has added to (${newest})`, {
+    code: "store.schema-newer",
+    path: "database.url",
+    remedy: "Run this command of the newest version that uses the database",
+  });
+}
+
+/** One at a time in the whole fleet, under a lock that goes with the connection. */
+async function alone<T>(
+  options: Pick<MigrateOptions, "url" | "log" | "signal">,
+  work: (client: pg.Client, over: AbortSignal) => Promise<T>,
+): Promise<T> {
   const { signal } = options;
   const isOver = new AbortController();
   const over = AbortSignal.any([signal, isOver.signal]);
@@ -51,7 +92,7 @@ export async function migrate(options: MigrateOptions): Promise<Migrated> {
       // Without its connection the lock is somebody else's.
       client.on("error", (error) => isOver.abort(error));
       await acquire(client, options, over);
-      return migrateLocked(options, client, over);
+      return work(client, over);
     },
     signal,
   );
@@ -89,7 +130,7 @@ const asking =
   async (text) =>
     (await client.query(text)).rows;
 
-async function acquire(client: pg.Client, { log }: MigrateOptions, over: AbortSignal): Promise<void> {
+async function acquire(client: pg.Client, { log }: Pick<MigrateOptions, "log">, over: AbortSignal): Promise<void> {
   for (let count = 0; ; count += 1) {
     const { rows } = await client.query<{ readonly is_ours: boolean }>("select pg_try_advisory_lock($1) as is_ours", [LOCK]);
     if (rows[0]?.is_ours === true) return;
@@ -228,7 +269,8 @@ function explain(error: unknown): unknown {
     return new InputError("creating tables: this user may not", {
       code: "store.no-right",
       path: "database.url",
-      remedy: "Let an administrator grant create on schema public to it",
+      remedy:
+        "Let the owner of the tables run `argosy migrate`; in an empty database let an administrator grant create on schema public to it",
       cause: error,
     });
   }

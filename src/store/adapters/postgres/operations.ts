@@ -2,7 +2,8 @@ import { type Millis, millis } from "../../../domain/clock.ts";
 import type { InstanceId, OperationId, WorkspaceId } from "../../../domain/ids.ts";
 import { OPERATION_DUE_MS, type Operation, type OperationKind, type OperationState } from "../../../domain/operation.ts";
 import { WAITING_FOR_INSTANCE, WAITING_FOR_PLACE } from "../../operation/messages.ts";
-import type { ApplicationSummary, OperationStore, Page, WorkspaceSummary } from "../../operation/port.ts";
+import type { ApplicationSummary, DeployedKind, OperationStore, Page, WorkspaceSummary } from "../../operation/port.ts";
+import { KINDS_LISTED } from "../../operation/port.ts";
 import type { Database, Statement } from "./database.ts";
 import { build } from "./query-builder.ts";
 import {
@@ -32,6 +33,16 @@ select ${WORKSPACE}, ${UNIT}, (select count(*) from application a where a.unit =
  order by w.id, u.id`,
 };
 
+const DEPLOYED_KINDS: Statement = {
+  name: "list_deployed_kinds",
+  text: `
+select o ->> 'group' collate "C" as "group", o ->> 'kind' collate "C" as kind, count(distinct s.application) as applications
+  from application_status s, json_array_elements(${readable("s.resources")}) as o
+ where ${readable("s.compared_to")} ->> 'environmentId' is null and o ->> 'namespace' <> ''
+ group by 1, 2 order by 3 desc, 1, 2
+ limit ${KINDS_LISTED}`,
+};
+
 export function createOperationStore(database: Database): OperationStore {
   return {
     async listSyncs({ workspaceId, owner }, page, signal) {
@@ -40,6 +51,7 @@ export function createOperationStore(database: Database): OperationStore {
       if (owner !== undefined) syncs.where("u.owner", owner);
       return (await database.query<SummaryOfApplication>("list_syncs", syncs, signal)).map(applicationSummary);
     },
+    listDeployedKinds: (signal) => database.run<DeployedKind>(DEPLOYED_KINDS, [], signal),
     listOperations: ({ state, workspaceId }, page, signal) => listOperations(database, { state, workspaceId, page }, signal),
     listWorkspaces: ({ namespace }, page, signal) => listWorkspaces(database, { namespace, page }, signal),
     async listApplications({ namespace, name }, page, signal) {

@@ -1,16 +1,18 @@
 import type { Clock } from "../../../domain/clock.ts";
 import { UnavailableError } from "../../../domain/errors.ts";
 import type { Ids } from "../../../domain/ids.ts";
+import type { Role } from "../../../domain/role.ts";
 import { createUuidIds } from "../../../runtime/ids.ts";
 import type { Log } from "../../../telemetry/log.ts";
 import type { Metrics } from "../../../telemetry/metrics.ts";
 import type { KeyRing } from "../../credential/port.ts";
 import type { IntentStore } from "../../intent/port.ts";
 import type { PlacementStore } from "../../placement/port.ts";
-import type { Store } from "../../port.ts";
+import type { DatabaseLogin, Store } from "../../port.ts";
 import { judgeSchema, whyNotServe } from "../../schema-fit.ts";
 import type { ShardStore } from "../../shard/port.ts";
 import type { SyncRunStore } from "../../sync-run/port.ts";
+import { createAuditStore } from "./audit.ts";
 import { createChangeFeed } from "./change-feed.ts";
 import { createCredentialStore } from "./credentials/credentials.ts";
 import { createDatabase, type Database, type Statement } from "./database.ts";
@@ -19,6 +21,7 @@ import { createDirectiveStore } from "./directives.ts";
 import { createEnvironmentStore } from "./environments/environments.ts";
 import { createDeclaredFleet } from "./fleet/declared-fleet.ts";
 import { createInstances } from "./fleet/instances.ts";
+import { createProposals } from "./fleet/proposals.ts";
 import { createHealthStore } from "./health.ts";
 import { keepName } from "./intents/keep-name.ts";
 import { listKnown, listKnownWorkspaces, listOverdue } from "./intents/known.ts";
@@ -40,9 +43,11 @@ import { recordUnplaceable } from "./placements/record-unplaceable.ts";
 import { createPlanStore } from "./plans/plans.ts";
 import { recordStatuses } from "./record-statuses.ts";
 import { createRecoveryStore } from "./recovery.ts";
+import { createRepositoryAccessStore } from "./repository-access/repository-access.ts";
 import { createRepositoryCredentialStore } from "./repository-credentials/repository-credentials.ts";
 import { createReservedServerStore } from "./reserved-servers.ts";
 import { createRetentionStore } from "./retention.ts";
+import { checkRights } from "./rights/missing-rights.ts";
 import { createRolloutStore } from "./rollouts.ts";
 import { type Ask, MIGRATION_TABLE, readRecorded } from "./schema-checks.ts";
 import { acknowledge } from "./shards/acknowledge.ts";
@@ -73,11 +78,23 @@ export interface PostgresStoreOptions {
   readonly poolSize: number;
   /** The schema's history as this program knows it; this version's own by default. */
   readonly migrations?: readonly Migration[];
+  /** Roles whose work the database's user has to have the rights for; none by default. */
+  readonly roles?: readonly Role[];
 }
 
 const PING: Statement = {
   name: "ping",
   text: `select current_setting('server_version') as version, current_setting('plan_cache_mode') = 'force_generic_plan' as "isDirect", (select count(*) from ${MIGRATION_TABLE}) as schema`,
+};
+
+/** Connections of programs of ours to this database; everybody may see whose they are. */
+const LOGINS: Statement = {
+  name: "list_database_logins",
+  text: `
+select a.usename as "user", bool_or(pg_has_role(a.usesysid, t.relowner, 'member')) as "isOwner"
+  from pg_stat_activity a cross join pg_class t
+ where a.datname = current_database() and a.application_name = 'argosy' and a.usename is not null and t.oid = to_regclass('fleet')
+ group by a.usename order by a.usename`,
 };
 
 const SEND: Statement = { name: "send_notification", text: "select pg_notify('argosy', $1)" };
@@ -86,7 +103,8 @@ const FIRST_ANSWER_MS = 15_000;
 
 /**
  * The store on PostgreSQL. Raises InputError when this version does not work with the schema (`migrate` brings an older one there) or the
- * address is none or leads to a server that is not trusted, UnavailableError when the database does not answer.
+ * address is none or leads to a server that is not trusted, or the user has no rights for the roles, UnavailableError when the database does
+ * not answer.
  */
 export async function createPostgresStore(options: PostgresStoreOptions): Promise<Store> {
   const { url, clock, log } = options;
@@ -97,6 +115,7 @@ export async function createPostgresStore(options: PostgresStoreOptions): Promis
   };
   try {
     await checkSchema(database, options.migrations ?? (await readMigrations()));
+    await checkRights(database, options.roles ?? [], AbortSignal.timeout(FIRST_ANSWER_MS));
   } catch (error) {
     await database.close();
     throw (error instanceof UnavailableError ? untrustedServer(error.cause) : undefined) ?? error;
@@ -107,6 +126,7 @@ export async function createPostgresStore(options: PostgresStoreOptions): Promis
     ...storesOn(database, options),
     changes: feed,
     ping,
+    listLogins: (signal) => database.run<DatabaseLogin>(LOGINS, [], signal),
     async close() {
       await feed.close();
       await database.close();
@@ -123,7 +143,7 @@ async function checkSchema(database: Database, migrations: readonly Migration[])
 function storesOn(
   database: Database,
   { clock, keyRing, ids = createUuidIds(clock) }: PostgresStoreOptions,
-): Omit<Store, "changes" | "ping" | "close"> {
+): Omit<Store, "changes" | "ping" | "listLogins" | "close"> {
   return {
     intents: intentsOn(database, clock),
     placements: placementsOn(database, ids),
@@ -131,11 +151,14 @@ function storesOn(
     statuses: { recordStatuses: (statuses, signal) => recordStatuses(database, statuses, signal) },
     syncRuns: syncRunsOn(database, clock),
     fleet: { ...createDeclaredFleet(database, clock, ids), ...createInstances(database, clock, ids) },
+    proposals: createProposals(database, clock, ids),
     operations: createOperationStore(database),
     decisions: createDecisionStore(database, ids),
+    audit: createAuditStore(database),
     directives: createDirectiveStore(database, ids),
     credentials: createCredentialStore(database, keyRing),
     environments: createEnvironmentStore(database, keyRing, clock),
+    repositoryAccess: createRepositoryAccessStore(database),
     repositoryCredentials: createRepositoryCredentialStore(database, clock, keyRing),
     loads: createLoadStore(database),
     health: createHealthStore(database, ids),
@@ -148,7 +171,7 @@ function storesOn(
     reservedServers: createReservedServerStore(database),
     retention: createRetentionStore(database),
     rollouts: createRolloutStore(database, clock, ids),
-    tokens: createTokenStore(database, clock),
+    tokens: createTokenStore(database, ids),
   };
 }
 

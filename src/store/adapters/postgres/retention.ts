@@ -1,5 +1,6 @@
 import type { Millis } from "../../../domain/clock.ts";
 import type { JournalPosition, RetentionStore } from "../../retention/port.ts";
+import { forgetAudit } from "./audit.ts";
 import type { Database, Statement } from "./database.ts";
 import { instant } from "./sql-values.ts";
 
@@ -115,6 +116,7 @@ export function createRetentionStore(database: Database): RetentionStore {
       const [row] = await database.run<{ readonly forgotten: number }>(FORGET_ENDED, [instant(before), limit], signal);
       return row?.forgotten ?? 0;
     },
+    forgetAudit: (before, limit, signal) => database.transaction("forget_audit", (run) => forgetAudit(run, before, limit), signal),
     async forgetDecisions({ before, limit, after }, signal) {
       const from = after === undefined ? [BEGINNING, ""] : [instant(after.at), after.id];
       const [row] = await database.run<Step>(FORGET_DECISIONS, [instant(before), ...from, limit], signal);

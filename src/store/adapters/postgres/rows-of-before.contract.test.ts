@@ -213,3 +213,18 @@ it("goes on with an owner binding that an instance has acknowledged, so that the
   expect(application?.unitAppliedRevision).toBe(3);
   await store.close();
 });
+
+it("lets tokens of before work on without an end, and knows that nobody has said whose they are", async () => {
+  const store = await upgraded(
+    "0011",
+    "insert into api_token (name, hash, role, created_at) values ('ops', 'h', 'approver', '2020-01-01')",
+  );
+  expect((await store.tokens.readHashes(soon())).get("h")).toEqual({ name: "ops", role: "approver", endsInMs: undefined });
+  expect(await store.tokens.list(soon())).toEqual([
+    {
+      ...{ name: "ops", role: "approver", state: "active", createdAt: Date.parse("2020-01-01"), owner: undefined, createdBy: undefined },
+      ...{ expiresAt: undefined, lastUsedAt: undefined, revokedAt: undefined },
+    },
+  ]);
+  await store.close();
+});

@@ -1,11 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { AUDIT_OUTCOMES, AUDIT_VIAS } from "../../../domain/audit.ts";
 import { DECISION_KINDS } from "../../../domain/decision.ts";
 import { ENVIRONMENT_STATES } from "../../../domain/environment.ts";
+import { PROPOSAL_ENDS } from "../../../domain/fleet-approval.ts";
 import { VERDICT_STATES } from "../../../domain/health.ts";
-import { HALTS, INSTANCE_STATES } from "../../../domain/instance.ts";
+import { ENTRIES, HALTS, INSTANCE_STATES } from "../../../domain/instance.ts";
 import { MOVE_KINDS, MOVE_MESSAGE_CODES, MOVE_PHASES } from "../../../domain/move.ts";
 import { OPERATION_KINDS, OPERATION_STATES } from "../../../domain/operation.ts";
 import { MOVE_REASONS, PLAN_GOALS, STEP_OUTCOMES } from "../../../domain/plan.ts";
+import { RELEASE_PARTS } from "../../../domain/release.ts";
+import { ACCESS_STATES } from "../../../domain/repository-access.ts";
 import { ROLLOUT_STATES } from "../../../domain/rollout.ts";
 import { SHARD_KINDS } from "../../../domain/shard-object.ts";
 import { HEALTH_STATES, SYNC_STATES } from "../../../domain/status.ts";
@@ -26,11 +30,13 @@ afterAll(() => server.stop());
 const LISTS: readonly (readonly [constraint: string, values: readonly string[]])[] = [
   ["instance_state", INSTANCE_STATES],
   ["instance_halt", HALTS],
+  ["instance_entries", ENTRIES],
   ["decision_kind", DECISION_KINDS],
   ["verdict_state", VERDICT_STATES],
   ["workspace_plane", ["kubernetes"]],
   ["workspace_state", ["active", "deleting"]],
   ["unit_phase", UNIT_PHASES],
+  ["repository_access_state", ACCESS_STATES],
   ["application_deletion", DELETIONS],
   ["status_sync", SYNC_STATES],
   ["status_health", HEALTH_STATES],
@@ -49,6 +55,10 @@ const LISTS: readonly (readonly [constraint: string, values: readonly string[]])
   ["move_kind", MOVE_KINDS],
   ["move_message_code", MOVE_MESSAGE_CODES],
   ["rollout_state", ROLLOUT_STATES],
+  ["release_part_part", RELEASE_PARTS],
+  ["fleet_proposal_state", ["OPEN", ...PROPOSAL_ENDS]],
+  ["audit_via", AUDIT_VIAS],
+  ["audit_outcome", AUDIT_OUTCOMES],
 ];
 
 describe("values the schema allows", () => {

@@ -12,7 +12,10 @@ export function untrustedServer(error: unknown): InputError | undefined {
   if (trouble !== undefined) return refuse(`its certificate ${troubleText(trouble)}`, remedyOf(trouble));
   // The driver has a message for it, and no code.
   return error instanceof Error && error.message === "The server does not support SSL connections"
-    ? refuse("it offers no TLS, and the address asks for it", "Turn TLS on at the server")
+    ? refuse(
+        "it offers no TLS, and the address asks for it",
+        "Turn TLS on at the server; the address of another machine asks for it unless it has sslmode=disable",
+      )
     : undefined;
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { millis } from "../../../domain/clock.ts";
 import {
   ACCOUNT_PURPOSE,
   type CredentialUse,
@@ -41,6 +42,67 @@ export function describeEnvironments(world: () => World): void {
         { id: first.id, uid: request.uid, name: "prod", state: "withdrawn", generation: 0, namespace: "team" },
       ]);
       expect(await world().store.environments.listKnown("other", soon())).toEqual([]);
+    });
+
+    it("count as used in their namespace while they are connected", async () => {
+      const { store } = world();
+      const { id, uid } = await inUse();
+      const withdrawn = await claim(aClaim({ uid: "another", name: "other" }));
+      const used = (namespace = "team", apiCluster = "main") => store.environments.listUsed(apiCluster, namespace, soon());
+      expect(await used()).toEqual([uid]);
+      expect(await used("strangers")).toEqual([]);
+      expect(await used("team", "other")).toEqual([]);
+      await connect(withdrawn.id);
+      expect(await used()).toHaveLength(2);
+      await store.environments.withdraw(uid, soon());
+      expect(await used()).toEqual(["another"]);
+      expect(id).not.toBe(withdrawn.id);
+    });
+
+    it("are kept from instances while they are withheld, whoever connects them, and tell what uses them", async () => {
+      const { environments, shards, intents } = world().store;
+      const { id, uid, deployed } = await inUse();
+      const { applicationId, unitId } = deployed;
+      const withholding = {
+        ...{ objects: 31_000, apis: 420, budget: 20_000, times: 2 },
+        ...{ at: millis(1_000), changeFrom: millis(2_000), until: millis(3_000) },
+      };
+      expect(await environments.listWithheld("main", soon())).toEqual([]);
+      const notified = await world().notificationsOf(() => environments.withhold(id, withholding, soon()));
+      expect(notified).toEqual([`application:${applicationId}`, `unit:${unitId}`]);
+      expect((await shards.readUnit(unitId, soon()))?.environments).toEqual([]);
+      expect((await intents.readByIds([applicationId], soon()))[0]?.environment).toMatchObject({
+        state: "withdrawn",
+        withheld: withholding,
+      });
+      expect(await connect(id, { fingerprint: "fingerprint-9" })).toBe(false);
+      expect(await environments.read(uid, soon())).toMatchObject({ state: "withdrawn", withheld: withholding });
+      expect(await environments.listWithheld("main", soon())).toMatchObject([
+        { id, uid, name: "prod", namespace: "team", withheld: withholding },
+      ]);
+      expect(await environments.listWithheld("other", soon())).toEqual([]);
+      await environments.endWithholding("unknown", soon());
+      await environments.endWithholding(uid, soon());
+      expect(await environments.listWithheld("main", soon())).toEqual([]);
+      expect(await connect(id)).toBe(true);
+      const ended = await environments.readKnown(id, soon());
+      expect(ended).toMatchObject({ id, uid, name: "prod", state: "connected", withheld: { ...withholding, endedAt: expect.any(Number) } });
+      await environments.endWithholding(uid, soon());
+      expect((await environments.readKnown(id, soon()))?.withheld).toEqual(ended?.withheld);
+    });
+
+    it("are not withheld where nothing is connected", async () => {
+      const { environments } = world().store;
+      const { uid } = aClaim();
+      const { id } = await claim(aClaim({ uid }));
+      const withholding = { objects: 1, apis: 1, budget: 1, times: 1, at: millis(1), changeFrom: millis(2), until: millis(3) };
+      expect(await world().notificationsOf(() => environments.withhold(id, withholding, soon()))).toEqual([]);
+      expect(await environments.withhold(id, withholding, soon())).toBe(false);
+      expect(await environments.withhold("unknown" as EnvironmentId, withholding, soon())).toBe(false);
+      expect(await environments.readKnown("unknown" as EnvironmentId, soon())).toBeUndefined();
+      expect(await environments.readKnown(id, soon())).not.toHaveProperty("withheld");
+      expect(await connect(id)).toBe(true);
+      expect(await environments.read(uid, soon())).toMatchObject({ state: "connected" });
     });
 
     it("may be there before the first application, and share its workspace", async () => {
@@ -119,6 +181,20 @@ export function describeEnvironments(world: () => World): void {
       await world().again(intent, { generation: 2, spec: aSpec() });
       expect(await namesOf()).toEqual([]);
       expect((await world().store.shards.listLagging(instanceId, 10, soon())).units).toEqual([unitId]);
+    });
+
+    it("raise a unit when an application that goes to them gets another repository, though the unit has that already", async () => {
+      const { record, again, unit } = world();
+      const resident = await record();
+      const other = aSpec({ repoUrl: "https://git.example/team/other" });
+      await record({ spec: other });
+      const traveller = await record({ spec: ELSEWHERE });
+      const revision = async () => (await unit(resident.applicationId)).desiredRevision;
+      const first = await revision();
+      await again(traveller, { generation: 2, spec: { ...ELSEWHERE, source: other.source } });
+      expect(await revision()).toBe(first + 1);
+      await again(traveller, { generation: 3, spec: { ...ELSEWHERE, source: { ...other.source, path: "another" } } });
+      expect(await revision()).toBe(first + 1);
     });
 
     it("raise a unit when an application comes to them, changes to another, or is gone", async () => {

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
 import { cordonedBy, isCordonedByHand } from "../../../domain/cordon.ts";
-import { GoneError, StaleError } from "../../../domain/errors.ts";
-import type { InstanceId, RolloutId } from "../../../domain/ids.ts";
+import { GoneError, RefusedError, StaleError } from "../../../domain/errors.ts";
+import type { FleetSpec } from "../../../domain/fleet.ts";
+import type { FleetProposal } from "../../../domain/fleet-approval.ts";
+import type { InstanceId, ProposalId, RolloutId } from "../../../domain/ids.ts";
 import type { Instance } from "../../../domain/instance.ts";
 import { asLoadVector } from "../../../domain/load.ts";
 import { AT, aDecision, aFleet, anInstance, aPool } from "../builders.ts";
@@ -15,6 +17,22 @@ export function describeFleet(world: () => World): void {
       expect(await store.fleet.readFleet(soon())).toBeUndefined();
       expect(await store.fleet.applyFleet(aFleet(), "ada", soon())).toBe(1);
       expect(await store.fleet.readFleet(soon())).toEqual({ spec: aFleet(), revision: 1, pruned: [] });
+    });
+
+    it("is what an earlier program meant by what it left out", async () => {
+      const { store } = world();
+      const { deployments: _left, workspaces, ...rest } = aFleet();
+      const { everyNamespace: _too, ...before } = workspaces;
+      await store.fleet.applyFleet({ ...rest, workspaces: { ...before, selector: {} } } as unknown as FleetSpec, "ada", soon());
+      expect((await store.fleet.readFleet(soon()))?.spec).toMatchObject({
+        workspaces: { selector: {}, everyNamespace: true },
+        deployments: { allowedGroups: ["*"] },
+      });
+      const labelled = { ...rest, workspaces: { ...before, selector: { a: "b" } }, deployments: { refusedGroups: ["c.example"] } };
+      await store.fleet.applyFleet(labelled as unknown as FleetSpec, "ada", soon());
+      const read = (await store.fleet.readFleet(soon()))?.spec;
+      expect(read?.workspaces).not.toHaveProperty("everyNamespace");
+      expect(read?.deployments).toEqual({ allowedGroups: ["*"], refusedGroups: ["c.example"] });
     });
 
     it("keeps its revision when nothing changed, and says so to nobody", async () => {
@@ -48,6 +66,118 @@ export function describeFleet(world: () => World): void {
       );
       expect(revisions.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
       expect((await store.fleet.readFleet(soon()))?.revision).toBe(8);
+    });
+  });
+
+  describe("releases", () => {
+    const release = (version: string, image: string) => ({ version, image, redisImage: "redis:8", crds: "/crds" });
+    const declaring = (...catalogue: readonly ReturnType<typeof release>[]) => aFleet({ versions: { ...aFleet().versions, catalogue } });
+
+    it("keep the images that they were declared with first, also when the catalogue has left them out", async () => {
+      const { store, notificationsOf } = world();
+      await store.fleet.applyFleet(declaring(release("3.5.7", "a")), "ada", soon());
+      await store.fleet.applyFleet(declaring(release("3.5.8", "c")), "ada", soon());
+      const other = declaring(release("3.5.8", "c"), release("3.5.7", "b"));
+      expect(
+        await notificationsOf(async () => {
+          await expect(store.fleet.applyFleet(other, "bob", soon())).rejects.toThrow(RefusedError);
+        }),
+      ).toEqual([]);
+      expect(await store.fleet.applyFleet(declaring(release("3.5.7", "a")), "bob", soon())).toBe(3);
+      expect((await store.fleet.listReleaseParts(soon())).map(({ version, part, content }) => [version, part, content])).toEqual([
+        ["3.5.7", "image", "a"],
+        ["3.5.7", "redisImage", "redis:8"],
+        ["3.5.8", "image", "c"],
+        ["3.5.8", "redisImage", "redis:8"],
+      ]);
+    });
+
+    it("keep the definitions that they were used with first", async () => {
+      const { fleet } = world().store;
+      const part = { version: "3.5.7", part: "crds", content: "hash-1" } as const;
+      expect(await fleet.keepReleasePart(part, soon())).toBe("hash-1");
+      expect(await fleet.keepReleasePart({ ...part, content: "hash-2" }, soon())).toBe("hash-1");
+      expect(await fleet.keepReleasePart({ ...part, version: "3.5.8", content: "hash-2" }, soon())).toBe("hash-2");
+      expect(await fleet.listReleaseParts(soon())).toHaveLength(2);
+    });
+  });
+
+  describe("a declaration made from one that was read", () => {
+    it("is refused when another one is in force", async () => {
+      const { fleet } = world().store;
+      const change = (name: string, revision: number) => ({ spec: aFleet({ pools: [aPool(name)] }), actor: "ada", revision });
+      expect(await fleet.changeFleet(change("a", 0), soon())).toBe(1);
+      await expect(fleet.changeFleet(change("b", 0), soon())).rejects.toThrow(StaleError);
+      expect(await fleet.changeFleet(change("b", 1), soon())).toBe(2);
+      await expect(fleet.changeFleet(change("c", 1), soon())).rejects.toThrow(StaleError);
+      expect((await fleet.readFleet(soon()))?.spec.pools).toEqual([aPool("b")]);
+    });
+  });
+
+  describe("proposals", () => {
+    /** Later than any clock that a store of these tests has. */
+    const FAR = millis(8e12);
+    let count = 0;
+    const aProposal = (over: Partial<FleetProposal> = {}): FleetProposal => {
+      count += 1;
+      return {
+        ...{ id: `proposal-${count}` as ProposalId, spec: aFleet(), prune: false, base: 0, changes: [], by: { actor: "ada" } },
+        needs: [{ path: "egress.allow", before: "not set", after: "[]", reason: "because" }],
+        ...{ createdAt: millis(AT + count), expiresAt: FAR, end: undefined },
+        ...over,
+      };
+    };
+    const close = (id: ProposalId, as: "APPROVED" | "REJECTED" | "WITHDRAWN") => ({ id, as, actor: "bob", reason: "as agreed" });
+
+    it("are kept with their entry in the journal, newest first", async () => {
+      const { proposals, decisions } = world().store;
+      const [one, other] = [aProposal(), aProposal({ prune: true })];
+      for (const each of [one, other]) expect(await proposals.propose(each, soon())).toEqual(each);
+      expect(await proposals.list(10, soon())).toEqual([other, one]);
+      expect(await proposals.list(1, soon())).toEqual([other]);
+      expect(await proposals.read(one.id, soon())).toEqual(one);
+      expect(await proposals.read("nobody" as ProposalId, soon())).toBeUndefined();
+      const [, entry] = await decisions.list({ kind: "fleet" }, 2, soon());
+      expect(entry).toMatchObject({ subject: "fleet", verdict: "PROPOSED", details: { actor: "ada", proposal: one.id } });
+    });
+
+    it("are made once, while they wait", async () => {
+      const { proposals } = world().store;
+      const one = await proposals.propose(aProposal(), soon());
+      expect(await proposals.propose(aProposal({ by: { actor: "bob" } }), soon())).toEqual(one);
+      await proposals.close(close(one.id, "REJECTED"), soon());
+      const again = aProposal();
+      expect(await proposals.propose(again, soon())).toEqual(again);
+      const expired = await proposals.propose(aProposal({ prune: true, expiresAt: millis(1) }), soon());
+      expect((await proposals.propose(aProposal({ prune: true }), soon())).id).not.toBe(expired.id);
+    });
+
+    it("are declared by being approved, once, by whoever approves", async () => {
+      const { store, notificationsOf } = world();
+      const { id } = await store.proposals.propose(aProposal(), soon());
+      const heard = await notificationsOf(async () => {
+        const closed = await store.proposals.close(close(id, "APPROVED"), soon());
+        expect(closed.end).toMatchObject({ as: "APPROVED", actor: "bob", reason: "as agreed" });
+        expect(await store.proposals.read(id, soon())).toEqual(closed);
+      });
+      expect(heard).toEqual(["fleet:fleet", "pool:standard"]);
+      expect(await store.fleet.readFleet(soon())).toEqual({ spec: aFleet(), revision: 1, pruned: [] });
+      const [approved, declared] = await store.decisions.list({ kind: "fleet" }, 2, soon());
+      expect(approved).toMatchObject({ verdict: "APPROVED", details: { actor: "bob", proposedBy: "ada", reason: "as agreed" } });
+      expect(declared).toMatchObject({ verdict: "DECLARED", details: { actor: "bob", proposedBy: "ada", proposal: id } });
+      for (const as of ["APPROVED", "REJECTED"] as const)
+        await expect(store.proposals.close(close(id, as), soon())).rejects.toThrow(StaleError);
+      await expect(store.proposals.close(close("nobody" as ProposalId, "APPROVED"), soon())).rejects.toThrow(GoneError);
+    });
+
+    it("are neither made from nor declared over a declaration that is not in force any more", async () => {
+      const { fleet, proposals } = world().store;
+      const { id } = await proposals.propose(aProposal({ spec: aFleet({ pools: [] }) }), soon());
+      await fleet.applyFleet(aFleet(), "carl", soon());
+      await expect(proposals.close(close(id, "APPROVED"), soon())).rejects.toThrow(StaleError);
+      await expect(proposals.propose(aProposal(), soon())).rejects.toThrow(StaleError);
+      expect((await proposals.close(close(id, "WITHDRAWN"), soon())).end?.as).toBe("WITHDRAWN");
+      expect((await fleet.readFleet(soon()))?.spec).toEqual(aFleet());
     });
   });
 

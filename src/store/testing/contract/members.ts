@@ -103,23 +103,4 @@ export function describeMembers(world: () => World): void {
       await eventually(async () => expect(await members.acquire("key", BOB, LONG_MS, soon())).toMatchObject({ holder: BOB, fence: 4 }));
     });
   });
-
-  describe("tokens", () => {
-    it("are found by hash, listed by name, replaced and removed", async () => {
-      const { tokens } = world().store;
-      await tokens.put({ name: "b", role: "viewer" }, "hash-b", soon());
-      await tokens.put({ name: "a", role: "operator" }, "hash-a", soon());
-      expect((await tokens.readHashes(soon())).get("hash-a")).toEqual({ name: "a", role: "operator" });
-      expect(await tokens.list(soon())).toEqual([
-        { name: "a", role: "operator" },
-        { name: "b", role: "viewer" },
-      ]);
-      await tokens.put({ name: "a", role: "approver" }, "hash-new", soon());
-      expect((await tokens.readHashes(soon())).get("hash-a")).toBeUndefined();
-      expect((await tokens.readHashes(soon())).get("hash-new")).toEqual({ name: "a", role: "approver" });
-      await tokens.remove("a", soon());
-      await tokens.remove("a", soon());
-      expect(await tokens.list(soon())).toEqual([{ name: "b", role: "viewer" }]);
-    });
-  });
 }

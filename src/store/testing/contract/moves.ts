@@ -143,6 +143,19 @@ export function describeMoves(world: () => World): void {
       expect(await store.moves.request(requestOf(second, to, { ceiling }), soon())).toEqual({ kind: "requested" });
     });
 
+    it("has an entry kept for it where each workspace has one", async () => {
+      const { store, deploy, addInstance } = world();
+      const { id: to } = await addInstance({ entries: "per-workspace" });
+      const ceiling = { ...WIDE, clusterEntries: 1 };
+      const first = await deploy({ namespace: "one" });
+      expect(await store.moves.request(requestOf(first, to, { ceiling }), soon())).toEqual({ kind: "requested" });
+      const second = await deploy({ namespace: "two" });
+      expect(await store.moves.request(requestOf(second, to, { ceiling }), soon())).toEqual({ kind: "full" });
+      expect(await store.moves.request(requestOf(second, to, { ceiling: { ...WIDE, clusterEntries: 2 } }), soon())).toEqual({
+        kind: "requested",
+      });
+    });
+
     it("keeps moves without a hand-over away", async () => {
       const { store, deploy, addInstance } = world();
       const deployed = await deploy();

@@ -97,6 +97,21 @@ export function describePlacements(world: () => World): void {
       });
     });
 
+    it("count an entry for each unit where each workspace has one, and keep what the instance was made with", async () => {
+      const { store, record, addInstance } = world();
+      const { id, entries } = await addInstance({ entries: "per-workspace" });
+      expect(entries).toBe("per-workspace");
+      const placements = [];
+      for (const namespace of ["a", "b", "c"]) placements.push(await placementOf((await record({ namespace })).applicationId, id));
+      const ceiling = { ...WIDE, clusterEntries: 2 };
+      const outcomes = await Promise.all(
+        placements.map((placement) => store.placements.commitFirstPlacement({ ...placement, ceiling }, soon()).then(({ kind }) => kind)),
+      );
+      expect(outcomes.toSorted()).toEqual(["full", "placed", "placed"]);
+      const fleet = await store.placements.readFleet(CLASS, soon());
+      expect(fleet.instances).toMatchObject([{ instance: { id, entries: "per-workspace" }, units: 2, load: { clusterEntries: 2 } }]);
+    });
+
     it.each(["applications", "clusterEntries", "cachedResources", "milliCpu", "gitPerMinute"] as const)(
       "hold the bound on %s",
       async (dimension) => {

@@ -72,7 +72,10 @@ export function describeRepositoryCredentials(world: () => World): void {
 
     it("make a workspace and its unit where there was none, which a deployment then finds", async () => {
       const intent = aCredential();
-      expect(await world().notificationsOf(() => store().record(intent, soon()))).toEqual([`unit:${intent.newIds.unitId}`]);
+      expect(await world().notificationsOf(() => store().record(intent, soon()))).toEqual([
+        `repository:${intent.newIds.workspaceId}`,
+        `unit:${intent.newIds.unitId}`,
+      ]);
       expect(await world().store.placements.listUnplaced({ limit: 10, after: "" }, soon())).toEqual([intent.newIds.unitId]);
       expect(await isDelivered()).toEqual(["unplaced"]);
       const { applicationId } = await world().record();
@@ -98,7 +101,7 @@ export function describeRepositoryCredentials(world: () => World): void {
         const before = (await world().unit(deployed.applicationId)).desiredRevision;
         const notifications = await world().notificationsOf(async () => expect(await store().record(last, soon())).toBe(outcome));
         const isChange = outcome === "updated";
-        expect(notifications).toEqual(isChange ? [`unit:${deployed.unitId}`] : []);
+        expect(notifications).toEqual(isChange ? [`repository:${deployed.workspaceId}`, `unit:${deployed.unitId}`] : []);
         expect((await world().unit(deployed.applicationId)).desiredRevision - before).toBe(isChange ? 1 : 0);
         expect(await isDelivered()).toEqual([isChange ? "under-way" : "delivered"]);
         expect(await secretOf(intent.uid)).toBe(last.secret);
@@ -125,7 +128,7 @@ export function describeRepositoryCredentials(world: () => World): void {
       const key = { id: gone.newIds.credentialId, owner: deployed.workspaceId, purpose: "repository" };
       expect(await world().store.credentials.read(key, soon())).toBe(gone.secret);
       const notifications = await world().notificationsOf(() => store().revoke([gone.uid, "nobody's"], soon()));
-      expect(notifications).toEqual([`unit:${deployed.unitId}`]);
+      expect(notifications).toEqual([`repository:${deployed.workspaceId}`, `unit:${deployed.unitId}`]);
       expect(await world().store.credentials.read(key, soon())).toBeUndefined();
       expect((await readUnit(deployed.unitId))?.repositoryCredentials.map(({ uid }) => uid)).toEqual([kept.uid]);
       expect(await isDelivered()).toEqual(["under-way"]);

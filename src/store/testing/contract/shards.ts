@@ -51,6 +51,19 @@ export function describeShards(world: () => World): void {
       expect(await store.shards.readUnit("nobody" as UnitId, soon())).toBeUndefined();
     });
 
+    it("is, of a unit's repositories, also which of them go to environments", async () => {
+      const { store, record, deploy } = world();
+      const deployed = await deploy();
+      const elsewhere = { destination: { environment: "prod", namespace: "web" } };
+      for (const name of ["b", "a", "b"])
+        await record({ spec: { ...aSpec({ repoUrl: `https://git.example/team/${name}` }), ...elsewhere } });
+      await record({ spec: aSpec({ repoUrl: "https://git.example/team/b" }) });
+      expect(await store.shards.readUnit(deployed.unitId, soon())).toMatchObject({
+        repoUrls: ["https://git.example/team/a", "https://git.example/team/app", "https://git.example/team/b"],
+        environmentRepoUrls: ["https://git.example/team/a", "https://git.example/team/b"],
+      });
+    });
+
     it("is listed by instance", async () => {
       const { store, deploy, record, unit } = world();
       const deployed = await deploy();

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe } from "vitest";
 import { createWorld, type OpenStore, type World } from "../world.ts";
+import { describeAudit } from "./audit.ts";
 import { describeCredentials } from "./credentials.ts";
 import { describeDeletions } from "./deletions.ts";
 import { describeDirectives } from "./directives.ts";
@@ -15,6 +16,7 @@ import { describePlacements } from "./placements.ts";
 import { describePlans } from "./plans.ts";
 import { describeProgress } from "./progress.ts";
 import { describeRecovery } from "./recovery.ts";
+import { describeRepositoryAccess } from "./repository-access.ts";
 import { describeRepositoryCredentials } from "./repository-credentials.ts";
 import { describeReservedServers } from "./reserved-servers.ts";
 import { describeRetention } from "./retention.ts";
@@ -24,6 +26,7 @@ import { describeSplits } from "./splits.ts";
 import { describeStatuses } from "./statuses.ts";
 import { describeStoreItself } from "./store.ts";
 import { describeSyncRuns } from "./sync-runs.ts";
+import { describeTokens } from "./tokens.ts";
 import { describeViews } from "./views.ts";
 
 const PARTS = [
@@ -47,10 +50,13 @@ const PARTS = [
   describeSplits,
   describeRecovery,
   describeReservedServers,
+  describeAudit,
   describeRetention,
   describeRollouts,
   describeCredentials,
   describeRepositoryCredentials,
+  describeTokens,
+  describeRepositoryAccess,
   describeStoreItself,
 ];
 

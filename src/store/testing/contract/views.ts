@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
-import type { ApplicationId, WorkspaceId } from "../../../domain/ids.ts";
+import type { ApplicationId, EnvironmentId, WorkspaceId } from "../../../domain/ids.ts";
 import { AT, aDecision, anEngineStatus, aStatus } from "../builders.ts";
 import { soon, type World } from "../world.ts";
 
@@ -81,6 +81,33 @@ export function describeViews(world: () => World): void {
       expect(await list({ owner: failed.instanceId })).toEqual(there);
       expect(await list({ workspaceId: "nobody" as WorkspaceId })).toEqual([]);
       expect(all).not.toContain(never.applicationId);
+    });
+
+    it("lists the kinds that applications have in their own namespaces, each with how many have it", async () => {
+      const { store, deploy } = world();
+      let count = 0;
+      const said = async (kinds: readonly string[], environmentId?: EnvironmentId) => {
+        count += 1;
+        const { applicationId, instanceId, epoch } = await deploy({ namespace: `kinds-${count}` });
+        const resources = kinds.map((each, index) => {
+          const [group = "", kind = ""] = each.split("/");
+          return { group, version: "v1", kind, namespace: kind === "Node" ? "" : "team", name: `n${index}`, status: "Synced" };
+        });
+        const comparedTo = { ...anEngineStatus().comparedTo, ...(environmentId === undefined ? {} : { environmentId }) };
+        await store.statuses.recordStatuses(
+          [aStatus({ applicationId, instanceId, epoch }, { status: anEngineStatus({ resources, comparedTo }) })],
+          soon(),
+        );
+      };
+      await said(["/Secret", "/Secret", "b.example/Widget", "/Node"]);
+      await said(["a.example/\u0000Gadget", "/Secret"]);
+      await said(["far.example/Thing"], "an-environment" as EnvironmentId);
+      const kinds = await store.operations.listDeployedKinds(soon());
+      expect(kinds.map(({ group, kind, applications }) => `${group}/${kind.slice(-6)} ${applications}`)).toEqual([
+        "/Secret 2",
+        "a.example/Gadget 1",
+        "b.example/Widget 1",
+      ]);
     });
 
     it("lists everything of one API cluster, what is being deleted included", async () => {

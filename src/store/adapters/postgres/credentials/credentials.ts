@@ -1,5 +1,5 @@
 import { DefectError, InputError } from "../../../../domain/errors.ts";
-import type { CredentialKey, CredentialStore, KeyRing, KeyUse, Rewrapping } from "../../../credential/port.ts";
+import type { CredentialKey, CredentialStore, KeyRing, KeyUse, Rewrapping, RewrapStep } from "../../../credential/port.ts";
 import type { Database, Run, Statement } from "../database.ts";
 import { createEnvelope, type Envelope, type Sealed } from "./envelope.ts";
 
@@ -31,7 +31,7 @@ const LIST_OLD: Statement = {
 /** Only what is still wrapped as it was read: a credential that was replaced meanwhile is wrapped by the current key already. */
 const REWRAP: Statement = {
   name: "rewrap_credential",
-  text: "update credential set key_id = $3, data_key = $4, fingerprint = $5 where id = $1 and data_key = $2 returning id",
+  text: "update credential set key_id = $3, data_key = $4, ciphertext = $5, fingerprint = $6 where id = $1 and data_key = $2 returning id",
 };
 
 const COUNT: Statement = {
@@ -86,30 +86,35 @@ export async function putSealed(run: Run, key: CredentialKey, sealed: Sealed): P
 }
 
 function values(key: CredentialKey, sealed: Sealed): readonly unknown[] {
-  return [key.id, key.owner, key.purpose, sealed.keyId, sealed.dataKey, sealed.ciphertext, sealed.fingerprint];
+  return [key.id, key.owner, key.purpose, ...sealedValues(sealed)];
+}
+
+function sealedValues({ keyId, dataKey, ciphertext, fingerprint }: Sealed): readonly unknown[] {
+  return [keyId, dataKey, ciphertext, fingerprint];
 }
 
 async function rewrap(
   database: Database,
   { envelope, current }: { readonly envelope: Envelope; readonly current: string },
-  { after, limit }: Parameters<CredentialStore["rewrap"]>[0],
+  { after, limit, dataKeys = false }: RewrapStep,
   signal: AbortSignal,
 ): Promise<Rewrapping> {
-  const rows = await database.run<CredentialRow>(LIST_OLD, [current, after, limit], signal);
+  // No key is called "", so that all are wrapped by another one.
+  const rows = await database.run<CredentialRow>(LIST_OLD, [dataKeys ? "" : current, after, limit], signal);
   const unreadable: Rewrapping["unreadable"][number][] = [];
   let rewrapped = 0;
   for (const row of rows) {
-    const anew = tryToRewrap(envelope, row);
+    const anew = tryTo(dataKeys ? envelope.reseal : envelope.rewrap, row);
     if ("why" in anew) unreadable.push({ id: row.id, keyId: row.keyId, why: anew.why });
-    else rewrapped += (await database.run(REWRAP, [row.id, row.dataKey, anew.keyId, anew.dataKey, anew.fingerprint], signal)).length;
+    else rewrapped += (await database.run(REWRAP, [row.id, row.dataKey, ...sealedValues(anew)], signal)).length;
   }
   return { rewrapped, unreadable, next: rows.length < limit ? undefined : rows.at(-1)?.id };
 }
 
 /** One that cannot be opened must not keep the others from the new key. */
-function tryToRewrap(envelope: Envelope, row: CredentialRow): Sealed | { readonly why: string } {
+function tryTo(wrapAnew: Envelope["rewrap"], row: CredentialRow): Sealed | { readonly why: string } {
   try {
-    return envelope.rewrap(row, row);
+    return wrapAnew(row, row);
   } catch (error) {
     if (error instanceof InputError || error instanceof DefectError) return { why: error.message };
     throw error;

@@ -18,6 +18,8 @@ export interface Envelope {
   open(key: CredentialKey, sealed: Sealed): string;
   /** Wraps the data key anew under the current key; the ciphertext stays. */
   rewrap(key: CredentialKey, sealed: Sealed): Sealed;
+  /** Encrypts the plaintext anew, with another data key under the current key. */
+  reseal(key: CredentialKey, sealed: Sealed): Sealed;
 }
 
 const CIPHER = "aes-256-gcm";
@@ -58,12 +60,15 @@ export function createEnvelope(ring: KeyRing): Envelope {
   const open = (key: CredentialKey, sealed: Sealed): string =>
     Buffer.from(decrypt(unwrap(key, sealed), sealed.ciphertext, { key, part: "plaintext" })).toString("utf8");
 
+  const seal = (key: CredentialKey, plaintext: string): Sealed => {
+    const dataKey = randomBytes(KEY_BYTES);
+    return { ...wrap(key, dataKey, plaintext), ciphertext: encrypt(dataKey, Buffer.from(plaintext, "utf8"), binding("plaintext", key)) };
+  };
+
   return {
-    seal(key, plaintext) {
-      const dataKey = randomBytes(KEY_BYTES);
-      return { ...wrap(key, dataKey, plaintext), ciphertext: encrypt(dataKey, Buffer.from(plaintext, "utf8"), binding("plaintext", key)) };
-    },
+    seal,
     open,
+    reseal: (key, sealed) => seal(key, open(key, sealed)),
     rewrap: (key, sealed) => ({ ...wrap(key, unwrap(key, sealed), open(key, sealed)), ciphertext: sealed.ciphertext }),
   };
 }

@@ -1,5 +1,6 @@
 import { millis } from "../../../../domain/clock.ts";
 import type { Environment } from "../../../../domain/environment.ts";
+import type { Withholding } from "../../../../domain/withholding.ts";
 
 /** An environment as `row_to_json` writes it. */
 export interface EnvironmentRow {
@@ -18,6 +19,7 @@ export interface EnvironmentRow {
   readonly fingerprint: string;
   /** As JSON has times. */
   readonly unreachable_since: string | null;
+  readonly withheld: Withholding | null;
 }
 
 /** Joins to application `a` what its destination names, as `environment`: the connected one of that name, else the newest. */
@@ -53,5 +55,6 @@ export function environmentOf(row: EnvironmentRow): Environment {
     hasAccount: row.has_account,
     fingerprint: row.fingerprint,
     unreachableSince: row.unreachable_since === null ? undefined : millis(Date.parse(row.unreachable_since)),
+    ...(row.withheld === null ? {} : { withheld: row.withheld }),
   };
 }

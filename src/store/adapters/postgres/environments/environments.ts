@@ -1,6 +1,7 @@
 import type { Clock } from "../../../../domain/clock.ts";
 import { accountCredentialPrefix, type Environment, ownerCredentialId } from "../../../../domain/environment.ts";
 import type { EnvironmentId, WorkspaceId } from "../../../../domain/ids.ts";
+import { isWithheld, type Withholding } from "../../../../domain/withholding.ts";
 import type { KeyRing } from "../../../credential/port.ts";
 import type { Connection, EnvironmentClaim, EnvironmentEnd, EnvironmentStore, KnownEnvironment } from "../../../environment/port.ts";
 import type { Database, Run, Statement } from "../database.ts";
@@ -33,11 +34,11 @@ returning id`,
 
 const FIND: Statement = {
   name: "find_environment",
-  text: `select id, workspace, name, uid, state, has_account from environment where id = $1`,
+  text: `select id, workspace, name, uid, state, has_account, withheld from environment where id = $1`,
 };
 const FIND_BY_UID: Statement = {
   name: "find_environment_by_uid",
-  text: `select id, workspace, name, uid, state, has_account from environment where uid = $1`,
+  text: `select id, workspace, name, uid, state, has_account, withheld from environment where uid = $1`,
 };
 
 /** Returns whether anything but the generation changed. */
@@ -57,6 +58,36 @@ select is_changed from after`,
 const WITHDRAW: Statement = {
   name: "withdraw_environment",
   text: "update environment set state = 'withdrawn' where id = $1 and state = 'connected' returning id",
+};
+
+const WITHHOLD: Statement = {
+  name: "withhold_environment",
+  text: "update environment set state = 'withdrawn', withheld = $2::json where id = $1 and state = 'connected' returning id",
+};
+
+const END_WITHHOLDING: Statement = {
+  name: "end_withholding_of_environment",
+  text: `
+update environment
+   set withheld = (withheld::jsonb || jsonb_build_object('endedAt', $2::bigint))::json
+ where uid = $1 and withheld is not null and withheld -> 'endedAt' is null`,
+};
+
+const LIST_WITHHELD: Statement = {
+  name: "list_withheld_environments",
+  text: `
+select e.id, e.uid, e.name, e.state, e.generation, w.namespace, e.withheld
+  from environment e join workspace w on w.id = e.workspace
+ where w.api_cluster = $1 and e.withheld is not null and e.withheld -> 'endedAt' is null
+ order by e.id`,
+};
+
+const READ_KNOWN: Statement = {
+  name: "read_known_environment",
+  text: `
+select e.id, e.uid, e.name, e.state, e.generation, w.namespace, e.withheld
+  from environment e join workspace w on w.id = e.workspace
+ where e.id = $1`,
 };
 
 /** Whether something stands for it on an instance, or a cascade still has to go through it. */
@@ -121,6 +152,15 @@ select e.id, e.uid, e.name, e.state, e.generation, w.namespace
  order by e.id`,
 };
 
+const LIST_USED: Statement = {
+  name: "list_used_environments",
+  text: `
+select e.uid
+  from workspace w join environment e on e.workspace = w.id
+ where w.api_cluster = $1 and w.namespace = $2 and w.state <> 'deleting' and e.state = 'connected'
+ order by e.id`,
+};
+
 /** The credential id that it builds must equal that of `environmentCredentialKey`. */
 const LIST_WITHOUT_ACCOUNT: Statement = {
   name: "list_environments_without_account",
@@ -140,6 +180,11 @@ interface Found {
   readonly name: string;
   readonly state: Environment["state"];
   readonly has_account: boolean;
+  readonly withheld: Withholding | null;
+}
+
+interface WithheldRow extends KnownEnvironment {
+  readonly withheld: Withholding | null;
 }
 
 /** Environments are few and change seldom: each change is a transaction of several plain statements. */
@@ -165,6 +210,28 @@ export function createEnvironmentStore(database: Database, ring: KeyRing | undef
         },
         signal,
       ),
+    withhold: (id, withholding, signal) =>
+      database.transaction(
+        "withhold_environment",
+        async (run) => {
+          const row = await lock(run, FIND, id);
+          if (row === undefined || (await run(WITHHOLD, [id, JSON.stringify(withholding)])).length === 0) return false;
+          await raiseUsers(run, row.workspace, row.name);
+          return true;
+        },
+        signal,
+      ),
+    endWithholding: async (uid, signal) => void (await database.run(END_WITHHOLDING, [uid, clock.now()], signal)),
+    listWithheld: async (apiCluster, signal) =>
+      (await database.run<WithheldRow>(LIST_WITHHELD, [apiCluster], signal)).flatMap(({ withheld, ...known }) =>
+        withheld === null ? [] : [{ ...known, withheld }],
+      ),
+    async readKnown(id, signal) {
+      const [row] = await database.run<WithheldRow>(READ_KNOWN, [id], signal);
+      if (row === undefined) return undefined;
+      const { withheld, ...known } = row;
+      return { ...known, ...(withheld === null ? {} : { withheld }) };
+    },
     recordEnd: (uid, when, signal) =>
       database.transaction(
         "end_environment",
@@ -181,6 +248,8 @@ export function createEnvironmentStore(database: Database, ring: KeyRing | undef
       return row === undefined ? undefined : environmentOf(row.environment);
     },
     listWithoutAccount: (apiCluster, signal) => database.run<KnownEnvironment>(LIST_WITHOUT_ACCOUNT, [apiCluster], signal),
+    listUsed: async (apiCluster, namespace, signal) =>
+      (await database.run<{ readonly uid: string }>(LIST_USED, [apiCluster, namespace], signal)).map(({ uid }) => uid),
     listKnown: (apiCluster, signal) => database.run<KnownEnvironment>(LIST, [apiCluster], signal),
   };
 }
@@ -220,7 +289,7 @@ async function claimEnvironment(
 }
 
 async function connect(run: Run, row: Found, connection: Connection): Promise<boolean> {
-  if (row.state === "leaving") return false;
+  if (row.state === "leaving" || isWithheld(row.withheld ?? undefined)) return false;
   const { id, generation, apiUrl, namespaces, clusterResources, isInsecure, createsAccount, fingerprint } = connection;
   const values = [id, generation, sqlText(apiUrl), namespaces.map(sqlText), clusterResources, isInsecure, createsAccount, fingerprint];
   const [changed] = await run<{ readonly is_changed: boolean }>(CONNECT, values);

@@ -1,8 +1,20 @@
 import type { Clock } from "../../../../domain/clock.ts";
-import type { FleetSpec } from "../../../../domain/fleet.ts";
+import { asDeclared, type FleetSpec, type StoredFleetSpec } from "../../../../domain/fleet.ts";
+import type { FleetProposal } from "../../../../domain/fleet-approval.ts";
 import { canonicalJson } from "../../../../domain/hash.ts";
-import { changedPools, changesOf, declaredAnew, FLEET, fleetDecision, stillUndeclared } from "../../../fleet/fleet-changes.ts";
+import { imagesOf, type ReleasePart } from "../../../../domain/release.ts";
+import {
+  changedPools,
+  changesOf,
+  declaredAnew,
+  FLEET,
+  fleetAudit,
+  fleetDecision,
+  stillUndeclared,
+  whyNotDeclare,
+} from "../../../fleet/fleet-changes.ts";
 import type { FleetChange, FleetStore, StoredFleet } from "../../../fleet/port.ts";
+import { APPEND_AUDIT, auditValues } from "../audit.ts";
 import type { Database, Run, Statement } from "../database.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../decisions.ts";
 import { instant, texts } from "../sql-values.ts";
@@ -45,8 +57,19 @@ with pruned as (
 select count(pg_notify('argosy', notification)) as sent from unnest($2::text[]) as n (notification)`,
 };
 
+/** A part that is remembered stays, whoever asks for another one. */
+const KEEP_PARTS: Statement = {
+  name: "keep_release_parts",
+  text: `
+insert into release_part (version, part, content, since)
+select version, part, content, $4 from unnest($1::text[], $2::text[], $3::text[]) as p (version, part, content)
+on conflict do nothing`,
+};
+
+const PARTS: Statement = { name: "list_release_parts", text: "select version, part, content from release_part order by version, part" };
+
 interface Row {
-  readonly spec: FleetSpec | null;
+  readonly spec: StoredFleetSpec | null;
   readonly revision: number;
   readonly pruned: readonly string[];
 }
@@ -55,7 +78,7 @@ export function createDeclaredFleet(
   database: Database,
   clock: Clock,
   ids: DecisionIds,
-): Pick<FleetStore, "readFleet" | "applyFleet" | "prunePools"> {
+): Pick<FleetStore, "readFleet" | "applyFleet" | "changeFleet" | "listReleaseParts" | "keepReleasePart" | "prunePools"> {
   return {
     async readFleet(signal) {
       const [row] = await database.run<Row>(READ, [], signal);
@@ -63,6 +86,18 @@ export function createDeclaredFleet(
     },
     applyFleet: (spec, actor, signal) =>
       database.transaction("apply_fleet", (run) => declareFleet(run, { clock, ids }, { spec, actor }), signal),
+    changeFleet: (change, signal) => database.transaction("apply_fleet", (run) => declareFleet(run, { clock, ids }, change), signal),
+    listReleaseParts: (signal) => database.run<ReleasePart>(PARTS, [], signal),
+    keepReleasePart: (part, signal) =>
+      database.transaction(
+        "keep_release_part",
+        async (run) => {
+          await keepParts(run, clock, [part]);
+          const isIt = (one: ReleasePart): boolean => one.version === part.version && one.part === part.part;
+          return (await run<ReleasePart>(PARTS, [])).find(isIt)?.content ?? part.content;
+        },
+        signal,
+      ),
     prunePools: (actor, signal) =>
       database.transaction(
         "prune_pools",
@@ -79,11 +114,25 @@ export function createDeclaredFleet(
           const decision = fleetDecision({ at: clock.now(), actor, revision: before.revision + 1, pools: pruned, verdict: "PRUNED" });
           const notifications = texts(pruned.map((pool) => `pool:${pool}`));
           await run(PRUNE, [texts(pruned), notifications, ...decisionValues(ids, decision)]);
+          const { pruned: prunedBefore, revision } = before;
+          await run(APPEND_AUDIT, auditValues(fleetAudit(actor, revision + 1, { prunedBefore, pruned })));
           return pruned;
         },
         signal,
       ),
   };
+}
+
+/**
+ * Locks the declared fleet inside the caller's transaction, and returns it. With a `revision` it throws `StaleError` when another one is in
+ * force; 0: none is declared.
+ */
+export async function lockFleet(run: Run, clock: Clock, revision?: number): Promise<StoredFleet | undefined> {
+  await run(ENSURE, [instant(clock.now())]);
+  const [row] = await run<Row>(LOCK, []);
+  const fleet = row === undefined ? undefined : storedFleet(row);
+  if (revision !== undefined && (fleet?.revision ?? 0) !== revision) throw declaredAnew(revision);
+  return fleet;
 }
 
 /**
@@ -93,25 +142,36 @@ export function createDeclaredFleet(
 export async function declareFleet(
   run: Run,
   { clock, ids }: { readonly clock: Clock; readonly ids: DecisionIds },
-  change: Omit<FleetChange, "revision"> & Partial<FleetChange>,
+  change: Omit<FleetChange, "revision"> & Partial<FleetChange> & { readonly approved?: FleetProposal },
 ): Promise<number> {
-  const { spec, actor } = change;
-  await run(ENSURE, [instant(clock.now())]);
-  const [row] = await run<Row>(LOCK, []);
-  const before = row === undefined ? undefined : storedFleet(row);
-  if (change.revision !== undefined && before?.revision !== change.revision) throw declaredAnew(change.revision);
+  const { spec, actor, approved } = change;
+  const before = await lockFleet(run, clock, change.revision);
   if (before !== undefined && canonicalJson(before.spec) === canonicalJson(spec)) return before.revision;
+  const whyNot = whyNotDeclare(await run<ReleasePart>(PARTS, []), before?.spec, spec);
+  if (whyNot !== undefined) throw whyNot;
+  await keepParts(run, clock, imagesOf([...(before?.spec.versions.catalogue ?? []), ...spec.versions.catalogue]));
   const revision = (before?.revision ?? 0) + 1;
   const pools = changedPools(before?.spec, spec);
-  const decision = fleetDecision({ at: clock.now(), actor, revision, pools, changes: changesOf(before?.spec, spec) });
+  const decision = fleetDecision({ at: clock.now(), actor, revision, pools, changes: changesOf(before?.spec, spec), approved });
   const notifications = texts([`fleet:${FLEET}`, ...pools.map((pool) => `pool:${pool}`)]);
   const pruned = stillUndeclared(before?.pruned ?? [], spec);
   await run(REPLACE, [canonicalJson(spec), revision, instant(clock.now()), notifications, ...decisionValues(ids, decision), texts(pruned)]);
+  // Last, so that others wait no longer for their turn in the trail than this takes to commit.
+  await run(APPEND_AUDIT, auditValues(fleetAudit(actor, revision, { before: before?.spec, after: spec })));
   return revision;
 }
 
-/** JSON has no `undefined`: a pool without a version of its own does not have the field there. */
+async function keepParts(run: Run, clock: Clock, parts: readonly ReleasePart[]): Promise<void> {
+  const columns = (["version", "part", "content"] as const).map((column) => texts(parts.map((part) => part[column])));
+  await run(KEEP_PARTS, [...columns, instant(clock.now())]);
+}
+
 function storedFleet({ spec, revision, pruned }: Row): StoredFleet | undefined {
-  if (spec === null) return undefined;
-  return { spec: { ...spec, pools: spec.pools.map((pool) => ({ ...pool, version: pool.version })) }, revision, pruned };
+  return spec === null ? undefined : { spec: specOf(spec), revision, pruned };
+}
+
+/** JSON has no `undefined`: a pool without a version of its own does not have the field there. */
+export function specOf(spec: StoredFleetSpec): FleetSpec {
+  const declared = asDeclared(spec);
+  return { ...declared, pools: declared.pools.map((pool) => ({ ...pool, version: pool.version })) };
 }

@@ -1,10 +1,10 @@
 import type { Millis } from "../../../../domain/clock.ts";
 import type { InstanceId } from "../../../../domain/ids.ts";
-import type { Halt, Instance, InstanceCause, InstanceState } from "../../../../domain/instance.ts";
+import type { Entries, Halt, Instance, InstanceCause, InstanceState } from "../../../../domain/instance.ts";
 import { loadOfRow } from "../rows.ts";
 
 /** Columns of an instance `i`, as {@link instanceOf} reads them. */
-export const INSTANCE = `i.id, i.name, i.engine_cluster, i.namespace, i.pool, i.class, i.version, i.desired_version, i.state, i.state_since, i.reason, i.cause,
+export const INSTANCE = `i.id, i.name, i.engine_cluster, i.namespace, i.pool, i.class, i.entries, i.version, i.desired_version, i.state, i.state_since, i.reason, i.cause,
        i.attempt, i.capacity, i.weight, i.applied_hash, i.halt, i.fails_over, i.revision`;
 
 export interface InstanceRow {
@@ -14,6 +14,7 @@ export interface InstanceRow {
   readonly namespace: string;
   readonly pool: string;
   readonly class: string;
+  readonly entries: Entries;
   readonly version: string;
   readonly desired_version: string;
   readonly state: InstanceState;
@@ -38,6 +39,7 @@ export function instanceOf(row: InstanceRow): Instance {
     namespace,
     pool,
     class: row.class,
+    entries: row.entries,
     version,
     desiredVersion: row.desired_version,
     state,

@@ -20,8 +20,8 @@ const INSERT: Statement = {
   name: "insert_instance",
   text: `
 with inserted as (
-  insert into instance (id, name, engine_cluster, namespace, pool, class, version, desired_version, state, state_since, reason, attempt, capacity, weight, applied_hash, revision, halt, fails_over, cause)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::bigint[], $14, $15, $16, $24, $25, $26::json)
+  insert into instance (id, name, engine_cluster, namespace, pool, class, version, desired_version, state, state_since, reason, attempt, capacity, weight, applied_hash, revision, halt, fails_over, cause, entries)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::bigint[], $14, $15, $16, $24, $25, $26::json, $27)
   on conflict do nothing
   returning id
 ), journal as (
@@ -147,6 +147,7 @@ function insertValues(instance: Instance, ids: DecisionIds, decision: Decision):
     instance.halt,
     instance.failsOver,
     causeValue(instance.cause),
+    instance.entries,
   ];
 }
 

@@ -3,6 +3,7 @@ import type { ApplicationId } from "../../../../domain/ids.ts";
 import type { UserView } from "../../../intent/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { environmentOf, JOIN_ENVIRONMENT, type WithEnvironment } from "../environments/environment-row.ts";
+import { type AccessRow, accessOf, JOIN_ACCESS } from "../repository-access/access-row.ts";
 import {
   APPLICATION,
   type ApplicationRow,
@@ -23,7 +24,8 @@ select ${APPLICATION},
        ${WORKSPACE},
        ${STATUS},
        u.owner, u.epoch, u.phase, u.unplaceable is not null as is_unplaceable, s.blockage, o.message as trouble, s.published_hash, s.view_revision,
-       e.environment
+       e.environment,
+       ra.access
   from unnest($1::text[]) with ordinality as i (wanted, place)
  cross join lateral (select * from application where ${column} = i.wanted offset 0) as a
  cross join lateral (select * from workspace where id = a.workspace offset 0) as w
@@ -32,6 +34,7 @@ select ${APPLICATION},
   left join lateral (
     select message from operation where subject = a.id and state <> 'Completed' and is_trouble limit 1) as o on true
  ${JOIN_ENVIRONMENT}
+ ${JOIN_ACCESS}
  order by i.place`,
 });
 
@@ -46,6 +49,7 @@ type ViewRow = ApplicationRow &
     readonly epoch: number;
     readonly phase: UserView["unit"]["phase"];
     readonly is_unplaceable: boolean;
+    readonly access: AccessRow | null;
     readonly blockage: Blockage | null;
     readonly trouble: string | null;
     readonly published_hash: string;
@@ -60,6 +64,7 @@ function viewOf(row: ViewRow): UserView {
     isUnplaceable: row.is_unplaceable,
     environment: row.environment === null ? undefined : environmentOf(row.environment),
     status: statusOf(row),
+    access: row.access === null ? undefined : accessOf(row.access),
     blockage: row.blockage ?? undefined,
     trouble: row.trouble ?? undefined,
     publishedHash: row.published_hash,

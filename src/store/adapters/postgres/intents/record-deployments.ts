@@ -13,7 +13,7 @@ import { lockUnits, type WorkspaceUnit } from "./lock-units.ts";
 /**
  * Everything follows from one picture that the units' locks keep true: nothing here joins what was just written. `changed`:
  * applications whose Argo CD Application should be another now. A unit is raised when its set of repositories is another
- * after the change than before, or an application goes to another environment. Rows that acknowledgements change too (shard_object, then operation) come last and in order of
+ * after the change than before, or an application goes to another environment, or to the same from another repository. Rows that acknowledgements change too (shard_object, then operation) come last and in order of
  * their keys.
  */
 const RECORD: Statement = {
@@ -38,12 +38,26 @@ with ended as materialized (
    where is_changed or (not is_deleted and generation > known_generation)
    order by id
   on conflict (id) do update set generation = excluded.generation, spec = excluded.spec, repo_url = excluded.repo_url, environment = excluded.environment, desired_revision = excluded.desired_revision
+), accesses as (
+  insert into repository_access as r (workspace, url_hash, url, state)
+  select distinct k.workspace, encode(sha256(convert_to(k.repo_url, 'UTF8')), 'hex'), k.repo_url, 'unproven' from known k
+   where $18 and k.is_changed
+     and not exists (select from application b where b.unit in (select id from placement_unit where workspace = k.workspace) and ${isSameRepository("b", "k.repo_url")})
+   order by 1, 2
+  on conflict (workspace, url_hash) do update set state = excluded.state, outcome = null, refused_since = null, refusals = 0
+  returning workspace
+), doubts as (
+  update repository_access r set probed_at = null
+    from (select distinct workspace, repo_url from known where $18 and is_changed and known_repo_url = repo_url) k
+   where r.workspace = k.workspace and r.url = k.repo_url and r.state <> 'proven'
+  returning r.workspace
 ), statuses as (
   insert into application_status (application, unit) select id, unit from known where is_created order by id
 ), changed as materialized (
   select k.id, k.workspace, k.unit, k.class, k.bucket, k.created_at, k.owner, k.epoch, k.unit_revision, k.operation, k.repo_url, k.is_created, k.known_revision + 1 as revision,
          not exists (select from application b where b.unit = k.unit and ${isSameRepository("b", "k.repo_url")}) as adds,
-         case when k.known_repo_url <> k.repo_url then k.known_repo_url end as left_url, k.environment is distinct from k.known_environment as moves
+         case when k.known_repo_url <> k.repo_url then k.known_repo_url end as left_url, k.environment is distinct from k.known_environment
+           or (k.environment is not null and k.repo_url is distinct from k.known_repo_url) as moves
     from known k
    where k.is_changed
 ), touched as materialized (
@@ -82,7 +96,9 @@ with ended as materialized (
   select count(pg_notify('argosy', n.notification)) as sent
     from (select 'application:' || id from changed where owner is not null
            union all
-          select 'unit:' || unit from touched where owner is null or is_raised) as n (notification)
+          select 'unit:' || unit from touched where owner is null or is_raised
+           union all
+          select 'repository:' || workspace from (select workspace from accesses union select workspace from doubts) as r) as n (notification)
 )
 select uid, id as application, is_created, is_deleted, is_changed from known cross join notifications
  union all
@@ -146,6 +162,7 @@ function values(batch: readonly DeploymentIntent[], workspaceUnits: ReadonlyMap<
     ...openingOf(clock.now()),
     texts(batch.map((intent) => intent.spec.destination.environment)),
     instant(millis(clock.now() - ECHO_MS)),
+    batch.some(({ provesAccess }) => provesAccess === true),
   ];
 }
 

@@ -12,6 +12,7 @@ import {
   type WithEnvironment,
 } from "../environments/environment-row.ts";
 import { type InstanceRow, instanceOf } from "../fleet/instance-row.ts";
+import { type AccessRow, JOIN_ACCESS, spelled } from "../repository-access/access-row.ts";
 import { UNIT, type UnitRow, unitOfRow, WORKSPACE, type WorkspaceRow, workspaceOfRow } from "../rows.ts";
 import { sqlText } from "../sql-values.ts";
 import { COLUMNS, type MoveRow, moveOf } from "./move-row.ts";
@@ -24,8 +25,8 @@ select ${COLUMNS}, ${UNIT}, ${WORKSPACE},
        (select row_to_json(i) from instance i where i.id = m.from_instance) as source,
        (select row_to_json(i) from instance i where i.id = m.to_instance) as target,
        ${UNIT_ENVIRONMENTS} as environments,
-       (select coalesce(json_agg(json_build_object('application', row_to_json(a), 'environment', e.environment) order by a.id), '[]')
-          from application a ${JOIN_ENVIRONMENT}
+       (select coalesce(json_agg(json_build_object('application', row_to_json(a), 'environment', e.environment, 'access', ra.access) order by a.id), '[]')
+          from application a ${JOIN_ENVIRONMENT} ${JOIN_ACCESS}
          where a.unit = u.id) as applications
   from move m
   join placement_unit u on u.id = m.unit
@@ -50,14 +51,14 @@ interface Row extends MoveRow, UnitRow, WorkspaceRow {
   readonly source: InstanceJson | null;
   readonly target: InstanceJson | null;
   readonly environments: readonly EnvironmentRow[];
-  readonly applications: readonly (WithEnvironment & { readonly application: ApplicationJson })[];
+  readonly applications: readonly (WithEnvironment & { readonly application: ApplicationJson; readonly access: AccessRow | null })[];
 }
 
 export async function readRows(database: Database, id: MoveId, signal: AbortSignal): Promise<MoveRows | undefined> {
   const [row] = await database.run<Row>(READ, [sqlText(id)], signal);
   if (row === undefined) return undefined;
-  const applications = row.applications.map(({ application, environment }) => ({
-    application: applicationOf(application),
+  const applications = row.applications.map(({ application, environment, access }) => ({
+    application: spelled(applicationOf(application), access).application,
     environment: environment === null ? undefined : environmentOf(environment),
   }));
   return {

@@ -31,23 +31,26 @@ export async function lockPlacement(
 
 /** What counts at an instance, as `b`: the units it owns, and those that live moves bring. */
 export const BURDENS = `(
-  select owner as instance, load, true as is_owned from placement_unit where owner is not null
+  select o.owner as instance, o.load, true as is_owned, i.entries from placement_unit o join instance i on i.id = o.owner
   union all
-  select m.to_instance, a.load, false from move m join placement_unit a on a.id = m.unit where m.ended_at is null and a.owner is distinct from m.to_instance
+  select m.to_instance, a.load, false, i.entries from move m join placement_unit a on a.id = m.unit join instance i on i.id = m.to_instance
+   where m.ended_at is null and a.owner is distinct from m.to_instance
 ) as b`;
 
-/** The sums of `b`'s loads, one column for each dimension. */
-export const SUMS = "sum(b.load[1]) as l1, sum(b.load[2]) as l2, sum(b.load[3]) as l3, sum(b.load[4]) as l4, sum(b.load[5]) as l5";
+/** The sums of `b`'s loads, one column for each dimension. Where each workspace has a cluster entry, that counts too (`loadOn` of domain/instance.ts). */
+export const SUMS =
+  "sum(b.load[1]) as l1, sum(b.load[2]) + count(*) filter (where b.entries = 'per-workspace') as l2, sum(b.load[3]) as l3, sum(b.load[4]) as l4, sum(b.load[5]) as l5";
 
-/** `held`: what the instance holds, and what live moves bring. */
+/** `held`: what the instance holds, and what live moves bring; and how many cluster entries it has for each workspace. */
 export const HELD = `held as materialized (
-  select coalesce(l1, 0) as l1, coalesce(l2, 0) as l2, coalesce(l3, 0) as l3, coalesce(l4, 0) as l4, coalesce(l5, 0) as l5
+  select coalesce(l1, 0) as l1, coalesce(l2, 0) as l2, coalesce(l3, 0) as l3, coalesce(l4, 0) as l4, coalesce(l5, 0) as l5,
+         (select count(*) from instance where id = $1 and entries = 'per-workspace') as own
     from (select ${SUMS} from ${BURDENS} where b.instance = $1) as s
 )`;
 
 /** Whether a unit `u` may go there, beside what is `held` as `h`: capacity is left, and no other part of its workspace is or will be there. */
 export const FITS = `$4 = 'ACTIVE'
-     and h.l1 + u.load[1] <= ($5::bigint[])[1] and h.l2 + u.load[2] <= ($5::bigint[])[2] and h.l3 + u.load[3] <= ($5::bigint[])[3]
+     and h.l1 + u.load[1] <= ($5::bigint[])[1] and h.l2 + h.own + u.load[2] <= ($5::bigint[])[2] and h.l3 + u.load[3] <= ($5::bigint[])[3]
      and h.l4 + u.load[4] <= ($5::bigint[])[4] and h.l5 + u.load[5] <= ($5::bigint[])[5]
      and not exists (
        select from placement_unit s

@@ -18,10 +18,11 @@ with touched as materialized (
     from locked l, touched t
    where o.subject = l.subject and o.kind = l.kind and o.instance = l.instance and t.id = l.subject
 )
-select count(pg_notify('argosy', 'unit:' || id)) as sent from touched`,
+select count(pg_notify('argosy', n.notification)) as sent
+  from (select 'unit:' || id from touched union all select 'repository:' || id from unnest($1::text[]) as w (id)) as n (notification)`,
 };
 
-/** Says that the units of these workspaces should hold something else than before. */
+/** Says that the units of these workspaces should hold something else than before, and that they may read something else. */
 export async function raiseUnits(run: Run, workspaces: readonly WorkspaceId[]): Promise<void> {
   if (workspaces.length > 0) await run(RAISE, [workspaces]);
 }

@@ -3,6 +3,7 @@ import type { DesiredApplication } from "../../../shard/port.ts";
 import { UNIT_OBJECT_KINDS } from "../../../shard/unit-object-kinds.ts";
 import type { Database, Statement } from "../database.ts";
 import { environmentOf, JOIN_ENVIRONMENT, type WithEnvironment } from "../environments/environment-row.ts";
+import { type AccessRow, JOIN_ACCESS, spelled } from "../repository-access/access-row.ts";
 import {
   APPLICATION,
   type ApplicationRow,
@@ -33,17 +34,23 @@ select ${APPLICATION},
        ${UNIT},
        ${OBJECT},
        ${UNIT_APPLIED_REVISION} as unit_applied_revision,
-       e.environment
+       e.environment,
+       ra.access
   from unnest($1::text[]) with ordinality as i (id, place)
  cross join lateral (select * from application where id = i.id offset 0) as a
  cross join lateral (select * from workspace where id = a.workspace offset 0) as w
  cross join lateral (select * from placement_unit where id = a.unit offset 0) as u
   left join lateral (select * from shard_object where subject = a.id and kind = 'application' and instance = u.owner and epoch = u.epoch offset 0) as o on true
  ${JOIN_ENVIRONMENT}
+ ${JOIN_ACCESS}
  order by i.place`,
 };
 
-type Row = ApplicationRow & WorkspaceRow & UnitRow & ObjectRow & WithEnvironment & { readonly unit_applied_revision: number };
+type Row = ApplicationRow &
+  WorkspaceRow &
+  UnitRow &
+  ObjectRow &
+  WithEnvironment & { readonly unit_applied_revision: number; readonly access: AccessRow | null };
 
 export async function readApplications(
   database: Database,
@@ -52,7 +59,7 @@ export async function readApplications(
 ): Promise<readonly DesiredApplication[]> {
   const rows = await database.run<Row>(READ, [texts(ids)], signal);
   return rows.map((row) => ({
-    application: applicationOfRow(row),
+    ...spelled(applicationOfRow(row), row.access),
     workspace: workspaceOfRow(row),
     unit: unitOfRow(row),
     unitAppliedRevision: row.unit_applied_revision,

@@ -1,5 +1,7 @@
 import type { UnitId } from "../../../../domain/ids.ts";
+import type { RepositoryAccess } from "../../../../domain/repository-access.ts";
 import type { RepositoryCredential } from "../../../../domain/repository-credential.ts";
+import { spellingOf } from "../../../../domain/repository-spelling.ts";
 import type { DesiredUnit } from "../../../shard/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { type EnvironmentRow, environmentOf, UNIT_ENVIRONMENTS } from "../environments/environment-row.ts";
@@ -22,7 +24,9 @@ const READ: Statement = {
   text: `
 select ${UNIT},
        ${WORKSPACE},
-       array(select distinct a.repo_url from application a where a.unit = u.id order by a.repo_url)::text[] as repo_urls,
+       (select coalesce(json_agg(json_build_object('url', n.url, 'elsewhere', n.elsewhere, 'state', r.state, 'ordinal', r.ordinal)), '[]'::json)
+          from (select a.repo_url as url, bool_or(a.environment is not null) as elsewhere from application a where a.unit = u.id group by a.repo_url) as n
+          left join repository_access r on r.workspace = u.workspace and r.url = n.url) as repositories,
        (select count(*) from application a where a.unit = u.id) as applications,
        ${UNIT_ENVIRONMENTS} as environments,
        (select coalesce(json_agg(${REPOSITORY_CREDENTIAL} order by r.id), '[]'::json) from repository_credential r where r.workspace = u.workspace) as repository_credentials,
@@ -40,7 +44,13 @@ select ${UNIT},
 type Row = UnitRow &
   WorkspaceRow &
   ObjectRow & {
-    readonly repo_urls: readonly string[];
+    readonly repositories: readonly {
+      readonly url: string;
+      /** Whether one of them is deployed to an environment. */
+      readonly elsewhere: boolean;
+      readonly state: RepositoryAccess["state"] | null;
+      readonly ordinal: number | null;
+    }[];
     readonly applications: number;
     readonly environments: readonly EnvironmentRow[];
     readonly has_accounts_elsewhere: boolean;
@@ -51,15 +61,24 @@ export async function readUnit(database: Database, id: UnitId, signal: AbortSign
   const rows = await database.run<Row>(READ, [id], signal);
   const [first] = rows;
   if (first === undefined) return undefined;
-  const { repo_urls: repoUrls, applications, environments, repository_credentials: repositoryCredentials } = first;
+  const { repositories, applications, environments, repository_credentials: repositoryCredentials } = first;
   return {
     unit: unitOfRow(first),
     workspace: workspaceOfRow(first),
-    repoUrls,
+    repoUrls: readable(repositories),
+    environmentRepoUrls: readable(repositories.filter(({ elsewhere }) => elsewhere)),
     applications,
     environments: environments.map(environmentOf),
     hasAccountsElsewhere: first.has_accounts_elsewhere,
     repositoryCredentials,
     acknowledged: rows.flatMap((row) => objectOfRow(row) ?? []),
   };
+}
+
+/** Those that may be read, as instances have them. */
+function readable(repositories: Row["repositories"]): readonly string[] {
+  const urls = repositories
+    .filter(({ state }) => (state ?? "proven") === "proven")
+    .map(({ url, ordinal }) => (ordinal === null ? url : spellingOf(url, ordinal)));
+  return [...new Set(urls)].sort();
 }
