@@ -19,7 +19,7 @@ const NAMESPACES = { group: "", version: "v1", plural: "namespaces", kind: "Name
 const SETTINGS = { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", namespaced: true };
 const RULES: Omit<AdoptionRules, "clusterUid"> = {
   ...{ instanceNamespaces: ["argosy-standard-1"], servers: ["https://kubernetes.default.svc"] },
-  ...{ known: [], isWorkspace: () => true },
+  ...{ known: [], kinds: {}, isWorkspace: () => true },
 };
 const SKIP = "argocd.argoproj.io/skip-reconcile";
 const PAUSED = "argosy.dev/paused";

@@ -25,6 +25,7 @@ export interface AdoptionRules {
   readonly instanceNamespaces: readonly string[];
   readonly servers: readonly string[];
   readonly known: AdoptionFacts["known"];
+  readonly kinds: AdoptionFacts["kinds"];
   isWorkspace(namespace: { readonly name: string; readonly labels: Readonly<Record<string, string>> }): boolean;
 }
 
@@ -47,6 +48,7 @@ export async function draftAdoption(
   return planAdoption({
     servers: rules.servers,
     known: rules.known,
+    kinds: rules.kinds,
     applications: observation.applications,
     projects: readableOnly(observation.projects, parseHandMadeProject),
     deployments: readableOnly(observation.deployments, parseStandingDeployment),

@@ -1,3 +1,4 @@
+import { type DeclaredGroups, mayKindBeDeployed } from "../domain/deployable-kinds.ts";
 import { isForbiddenKind } from "../domain/forbidden-kinds.ts";
 import { canonicalJson } from "../domain/hash.ts";
 import { LABEL_MANAGED_BY, MANAGED_BY } from "../domain/names.ts";
@@ -36,6 +37,8 @@ export interface AdoptionContext {
   readonly projects: readonly HandMadeProject[];
   /** Namespaces that are workspaces, or become one with the first deployment in them. */
   readonly workspaces: ReadonlySet<string>;
+  /** Which kinds GitOpsDeployments may deploy there. */
+  readonly kinds: DeclaredGroups;
 }
 
 /** Fields that a GitOpsDeployment has too, or that do not affect what is deployed. */
@@ -109,7 +112,7 @@ function given(value: unknown): boolean {
   return typeof value !== "object" || Object.keys(value).length > 0;
 }
 
-function whyElsewhere({ spec, status }: HandMade, { servers, workspaces }: AdoptionContext): AdoptionRefusal | undefined {
+function whyElsewhere({ spec, status }: HandMade, { servers, workspaces, kinds }: AdoptionContext): AdoptionRefusal | undefined {
   const { server, name, namespace } = spec.destination;
   if (name !== "" ? name !== "in-cluster" : !servers.includes(server))
     return {
@@ -122,11 +125,11 @@ function whyElsewhere({ spec, status }: HandMade, { servers, workspaces }: Adopt
     const where = stranger.namespace === "" ? "outside namespaces" : `in namespace ${stranger.namespace}`;
     return { code: "OUTSIDE_NAMESPACE", text: `it deploys ${stranger.kind} ${stranger.name} ${where}` };
   }
-  const forbidden = status.resources.find(isForbiddenKind);
+  const forbidden = status.resources.find((one) => isForbiddenKind(one) || !mayKindBeDeployed(one, kinds));
   if (forbidden === undefined) return undefined;
   return {
     code: "FORBIDDEN_KIND",
-    text: `it deploys ${forbidden.kind} ${forbidden.name}, a kind that no GitOpsDeployment may deploy here`,
+    text: `it deploys ${forbidden.kind} ${forbidden.name}, a kind that no GitOpsDeployment may deploy here (deployments of fleet.yaml)`,
   };
 }
 

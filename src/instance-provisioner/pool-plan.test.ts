@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { classOf } from "../domain/fleet.ts";
 import type { InstanceId } from "../domain/ids.ts";
-import { INSTANCE_STATES, type Instance, type InstanceCause, type InstanceState } from "../domain/instance.ts";
+import { type Entries, INSTANCE_STATES, type Instance, type InstanceCause, type InstanceState } from "../domain/instance.ts";
 import { birthOf } from "./change.ts";
 import { nextState } from "./life-cycle.ts";
 import { LEAVING, planPool, planPoolRemoval, type Sent, weightOf } from "./pool-plan.ts";
@@ -25,10 +25,12 @@ function plan(
     readonly max?: number;
     readonly units?: Readonly<Record<number, number>>;
     readonly clusters?: readonly string[];
+    readonly entries?: Entries;
   } = {},
 ) {
-  const { min = 2, max = 4, units = {}, clusters = ["eu-1"] } = options;
-  const pool = aPool({ instances: { min, max }, engineClusters: clusters });
+  const { min = 2, max = 4, units = {}, clusters = ["eu-1"], entries } = options;
+  const own = entries === "per-workspace" ? { entries } : {};
+  const pool = aPool({ instances: { min, max }, engineClusters: clusters, ...own });
   const held = new Map(Object.entries(units).map(([number, count]) => [idOf(Number(number)), count]));
   const result = planPool({ pool, fleet: aFleet({ pools: [pool] }), instances, units: held });
   const names = (list: readonly { readonly name: string }[]) => list.map((one) => one.name);
@@ -73,6 +75,19 @@ describe("a pool", () => {
       uncordon: [],
       resize: [],
     });
+  });
+
+  it("replaces instances that enter the API cluster in another way than it declares: empty ones go, the others when they are empty", () => {
+    const pool = [standard(1), standard(2), standard(3, "ACTIVE", { entries: "per-workspace" })];
+    const planned = plan(pool, { units: { 1: 7, 3: 1 }, entries: "per-workspace" });
+    expect(planned.names).toEqual({ request: ["standard-4"], drain: ["standard-2"], cordon: ["standard-1"], uncordon: [] });
+    expect(planned.request).toMatchObject([{ entries: "per-workspace" }]);
+    expect(planned.cordon[0]?.reason).toBe(
+      "its pool asks for instances with a cluster entry for each workspace: it takes no new units and is retired when it holds none",
+    );
+    const back = plan(pool, { units: { 1: 7, 3: 1 } });
+    expect(back.names).toEqual({ request: [], drain: [], cordon: ["standard-3"], uncordon: [] });
+    expect(back.cordon[0]?.reason).toContain("whose workspaces share a cluster entry");
   });
 
   it("never uses a name twice", () => {

@@ -1,5 +1,5 @@
 import type { FleetSpec, PoolSpec } from "../domain/fleet.ts";
-import { classOf, releaseFor } from "../domain/fleet.ts";
+import { classOf, entriesOf, releaseFor } from "../domain/fleet.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance, InstanceCause, InstanceState } from "../domain/instance.ts";
 import { LOAD_DIMENSIONS, type LoadDimension, type LoadVector } from "../domain/load.ts";
@@ -43,6 +43,8 @@ const because = (reason: string) => ({ reason, waiting: `${reason}: ${WAITING}` 
 export const LEAVING = {
   surplus: because("its pool asks for fewer instances"),
   otherClass: because("its pool asks for instances of another class"),
+  sharedEntry: because("its pool asks for instances with a cluster entry for each workspace"),
+  ownEntries: because("its pool asks for instances whose workspaces share a cluster entry"),
   removed: because("its pool was removed from fleet.yaml"),
 } as const;
 
@@ -51,19 +53,27 @@ export const LEAVING = {
  * drained. If there are still more than `max`, as many as are too many are cordoned, and drained once they are empty;
  * an instance with units is never drained. {@link chooseSurplus} says which ones. Draining instances do not count.
  * Failed ones do, because more of the same would fail the same way. Instances of another class than the pool's leave
- * like surplus, because no unit of its class may live there.
+ * like surplus, because no unit of its class may live there. So do those that enter the API cluster in another way than the
+ * pool declares: an instance keeps its way for life.
  */
 export function planPool(facts: PoolFacts): PoolPlan {
   const { pool, fleet, instances, units } = facts;
   const present = presentOf(pool.name, instances);
-  const current = present.filter((one) => one.class === classOf(pool));
   const misplaced = present.filter((one) => one.class !== classOf(pool));
+  const [current, otherwise] = partition(
+    present.filter((one) => one.class === classOf(pool)),
+    (one) => one.entries === entriesOf(pool),
+  );
   const weight = weightOf(pool, fleet);
   const surplus = chooseSurplus(current, { ...pool.instances, units });
   return {
     request: planRequests(facts, current),
     ...planLeaving(present, [
       { surplus: chooseSurplus(misplaced, { min: 0, max: 0, units }), ...LEAVING.otherClass },
+      {
+        surplus: chooseSurplus(otherwise, { min: 0, max: 0, units }),
+        ...(entriesOf(pool) === "shared" ? LEAVING.ownEntries : LEAVING.sharedEntry),
+      },
       { surplus, ...LEAVING.surplus },
     ]),
     resize: current.flatMap((instance) =>
@@ -164,6 +174,10 @@ function numberOf(instance: Instance): number {
   return Number(/-(\d+)$/.exec(instance.name)?.[1] ?? 0);
 }
 
+function partition<T>(all: readonly T[], is: (one: T) => boolean): readonly [readonly T[], readonly T[]] {
+  return [all.filter(is), all.filter((one) => !is(one))];
+}
+
 function presentOf(pool: string, instances: readonly Instance[]): readonly Instance[] {
   return instances.filter((one) => one.pool === pool && one.state !== "RETIRED" && one.state !== "DRAINING");
 }
@@ -195,6 +209,7 @@ function requestOf(
     namespace: `argosy-${name}`,
     pool: pool.name,
     class: classOf(pool),
+    entries: entriesOf(pool),
     version,
     desiredVersion: version,
     state: "REQUESTED",

@@ -1,5 +1,5 @@
 import type { Millis } from "../domain/clock.ts";
-import type { EngineCertificates, EngineObject, ObservedInstance } from "../domain/engine.ts";
+import type { CertificatePair, CertificatePairs, EngineObject, ObservedInstance } from "../domain/engine.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 
@@ -63,10 +63,18 @@ export interface CrdSource {
   read(directory: string, signal: AbortSignal): Promise<readonly EngineObject[]>;
 }
 
+/** From when to when certificates are valid. */
+export interface Validity {
+  readonly from: Millis;
+  readonly until: Millis;
+}
+
 /** Creates the credentials that components use among themselves. */
 export interface SecretMaker {
   /** 32 random bytes, as letters and digits. */
   randomText(): string;
-  /** Creates an authority that signs one server certificate for these names and one client certificate, and is then dropped. */
-  certificates(serverNames: readonly string[], validity: { readonly from: Millis; readonly until: Millis }): EngineCertificates;
+  /** Creates an authority, which signs certificates of one instance. */
+  authority(validity: Validity): CertificatePair;
+  /** Creates a server certificate for these names and a client certificate, signed by the authority. */
+  certificates(authority: CertificatePair, serverNames: readonly string[], validity: Validity): CertificatePairs;
 }

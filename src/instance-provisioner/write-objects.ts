@@ -1,5 +1,8 @@
 import type { ObservedComponent, ObservedQuota } from "../domain/engine.ts";
+import { InputError } from "../domain/errors.ts";
+import { contentHash } from "../domain/hash.ts";
 import type { Instance } from "../domain/instance.ts";
+import type { FleetStore } from "../store/fleet/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Declaration } from "./declaration.ts";
 import type { SecretKeeper } from "./keep-secrets.ts";
@@ -9,6 +12,7 @@ import { isStageDone, stagesOf } from "./stages.ts";
 
 export interface InstanceObjectWriterDeps {
   readonly crds: CrdSource;
+  readonly store: { readonly fleet: Pick<FleetStore, "keepReleasePart"> };
   readonly secrets: SecretKeeper;
   readonly log: Log;
 }
@@ -31,12 +35,16 @@ export interface InstanceObjectWriter {
   write(writing: Writing, cluster: EngineClusterPort, signal: AbortSignal): Promise<boolean>;
 }
 
-export function createInstanceObjectWriter({ crds, secrets, log }: InstanceObjectWriterDeps): InstanceObjectWriter {
+export function createInstanceObjectWriter({ crds, store, secrets, log }: InstanceObjectWriterDeps): InstanceObjectWriter {
   const define = async ({ instance, declaration }: Writing, cluster: EngineClusterPort, signal: AbortSignal): Promise<void> => {
     // While the instance is CREATING the hash only says what was tried: that attempt may have ended before the CRDs were there.
     if (instance.appliedHash === declaration.hash && instance.state !== "CREATING") return;
     const { version } = declaration.parameters.release;
-    const written = await cluster.ensureCrds({ version, objects: await crds.read(declaration.crds, signal) }, signal);
+    const objects = await crds.read(declaration.crds, signal);
+    // The files are on a disk that no declaration guards: what a release holds is what was read first.
+    const content = contentHash(objects);
+    if ((await store.fleet.keepReleasePart({ version, part: "crds", content }, signal)) !== content) throw otherDefinitions(version);
+    const written = await cluster.ensureCrds({ version, objects }, signal);
     if (written.length > 0) log.info({ engineCluster: cluster.name, version, definitions: written }, "Wrote definitions");
   };
   return {
@@ -56,4 +64,13 @@ export function createInstanceObjectWriter({ crds, secrets, log }: InstanceObjec
       return true;
     },
   };
+}
+
+function otherDefinitions(version: string): InputError {
+  return new InputError(`holds other definitions than those that release ${version} was first used with, and a release never changes`, {
+    code: "fleet.crds-changed",
+    path: "versions.catalogue[].crds",
+    context: { version },
+    remedy: "Put the former files back, or declare what is there as a build of the release, and roll that out",
+  });
 }

@@ -72,7 +72,7 @@ export function createMoveWorker(deps: MoveWorkerDeps): MoveWorker {
   const { moves } = deps.store;
   const observe = createObserveMove(deps);
   const access = createAccess(deps);
-  const prerequisites = createMovePrerequisites(deps.unitPrerequisites, clock);
+  const prerequisites = createMovePrerequisites(deps.unitPrerequisites, { clock, log });
 
   const takeStep = async (id: MoveId, run: Run, signal: AbortSignal): Promise<Onward> => {
     const found = run.observed ?? (await observe(id, signal));
@@ -95,6 +95,8 @@ export function createMoveWorker(deps: MoveWorkerDeps): MoveWorker {
     switch (step.kind) {
       case "visit":
         run.visits = { phase: move.phase, ends: await writeToRemoteClusters(ownerBindings, observed, signal) };
+        // Before the target works with it: what it could not read so far it would neither prune nor cascade.
+        if (move.phase === "GRANT") await prerequisites.renewEntries(observed, signal);
         return "again";
       case "raise":
         Object.assign(run, await prerequisites.make(observed, signal));

@@ -10,6 +10,7 @@ import { createFaultPoints, FAULT_MODES } from "../reconciler/testing/faults.ts"
 import { eventually } from "../reconciler/testing/until.ts";
 import { startWorld, type World } from "../reconciler/testing/world.ts";
 import { accountName } from "../shard/names.ts";
+import type { TargetClusters } from "../workspace/environment/testing/target-clusters.ts";
 import type { ManagedCluster } from "./port.ts";
 import { type Elsewhere, type HandOver, startHandOver } from "./testing/hand-over.ts";
 
@@ -18,7 +19,7 @@ const CALLS = new Set([
   ...["list", "create", "patch", "delete", "ask", "raise", "clear"],
 ]);
 
-const REMOTE_CALLS = ["install", "writeOwnerBinding", "ask", "removeAccount"];
+const REMOTE_CALLS = ["install", "issueToken", "narrow", "endReading", "writeOwnerBinding", "ask", "removeAccount"];
 
 let world: World;
 let over: HandOver;
@@ -186,6 +187,109 @@ describe("a hand-over of a unit that deploys to an environment too", () => {
       expect(await world.rows.memory.moves.read(id, world.signal)).toMatchObject({ phase: "DONE", message: "" });
       await expectMovedThere(from, to);
     }
+  });
+
+  /** Has the cluster serve other kinds just before an owner binding there names an instance: too late for what read it before. */
+  const changingKinds = (mark: string) => {
+    return <T extends object>(port: T): T => {
+      if (!("writeOwnerBinding" in port)) return port;
+      const real = port as unknown as TargetClusters;
+      const writeOwnerBinding: TargetClusters["writeOwnerBinding"] = (target, ownerBinding, signal) => {
+        if (ownerBinding.bindings[0]?.subjects.length !== 0) elsewhere.clusters.serveKinds(mark);
+        return real.writeOwnerBinding(target, ownerBinding, signal);
+      };
+      return { ...port, writeOwnerBinding };
+    };
+  };
+  /** What was asked of an instance at the moment at which the move enters a phase. */
+  const askedWhenEntering = (phase: string, to: Instance) => {
+    const seen: (string | undefined)[] = [];
+    const { moves } = world.rows.memory;
+    const advance: typeof moves.advance = async (id, step, signal) => {
+      if (step.to === phase) seen.push(await elsewhere.readAgainAt(to));
+      return moves.advance(id, step, signal);
+    };
+    const watched = { ...moves, advance };
+    return { seen, wrap: <T extends object>(port: T): T => ((port as unknown) === moves ? (watched as unknown as T) : port) };
+  };
+
+  it("leaves the former owner with what any account reads before it takes its rights, and asks nobody to read the cluster anew", async () => {
+    const { id, from, to } = await over.begin();
+    const entering = askedWhenEntering("FENCE", to);
+    const before = elsewhere.clusters.narrowed().length;
+    const worker = over.worker(entering.wrap);
+    await over.workUntilEnd(id, () => worker);
+    expect(entering.seen).toEqual([undefined]);
+    expect(new Set(elsewhere.clusters.narrowed().slice(before))).toEqual(new Set([elsewhere.account(from)]));
+    expect(await elsewhere.readAgainAt(to)).toBeUndefined();
+    await expectMovedThere(from, to);
+    await elsewhere.install();
+    expect(await elsewhere.readAgainAt(to)).toBeUndefined();
+  });
+
+  it("lets the former owner read until it cannot come back any more, and no longer", async () => {
+    const { id, from, to } = await over.begin();
+    const ended: (readonly string[])[] = [];
+    const before = elsewhere.clusters.ended().length;
+    const { moves } = world.rows.memory;
+    const note = () => ended.push(elsewhere.clusters.ended().slice(before));
+    const watched: typeof moves = {
+      ...moves,
+      commit(...call) {
+        note();
+        return moves.commit(...call);
+      },
+      advance(...call) {
+        if (call[1].to === "ACTIVATE") note();
+        return moves.advance(...call);
+      },
+    };
+    const worker = over.worker((port) => ((port as unknown) === moves ? (watched as unknown as typeof port) : port));
+    await over.workUntilEnd(id, () => worker);
+    expect(ended).toEqual([[], expect.arrayContaining([elsewhere.account(from)])]);
+    expect(elsewhere.clusters.ended().slice(before)).not.toContain(elsewhere.account(to));
+    await expectMovedThere(from, to);
+  });
+
+  it("has its new owner read the cluster anew, before it works with it, where a group came to be since it read it", async () => {
+    const { id, from, to } = await over.begin();
+    const entering = askedWhenEntering("ACTIVATE", to);
+    const changing = changingKinds("kinds-2");
+    const worker = over.worker((port) => entering.wrap(changing(port)));
+    await over.workUntilEnd(id, () => worker);
+    expect(entering.seen).toEqual([expect.stringMatching(/^\d{4}-.*Z$/)]);
+    await expectMovedThere(from, to);
+    expect(await elsewhere.readAgainAt(to)).toBe(entering.seen[0]);
+    // What an owner visits with finds it all there.
+    await elsewhere.install();
+    await expectMovedThere(from, to);
+    expect(await elsewhere.readAgainAt(to)).toBe(entering.seen[0]);
+  });
+
+  it("that is given up has its old owner read the cluster anew where a group came to be meanwhile", async () => {
+    const { id, from, to } = await over.begin();
+    elsewhere.clusters.bypass(elsewhere.account(from));
+    over.late(61_000);
+    const worker = over.worker(changingKinds("kinds-5"));
+    await over.workUntilEnd(id, () => worker);
+    over.late(0);
+    elsewhere.clusters.bypass(undefined);
+    expect(await world.rows.memory.moves.read(id, world.signal)).toMatchObject({ phase: "ABORTED" });
+    await eventually("it is asked", async () => (await elsewhere.readAgainAt(from)) !== undefined);
+    await expectMovedThere(to, from);
+  });
+
+  it("goes on where the cluster does not say what it serves, and is read anew once it does", async () => {
+    const { id, from, to } = await over.begin();
+    elsewhere.clusters.serveKinds(undefined);
+    const worker = over.worker();
+    await over.workUntilEnd(id, () => worker);
+    expect(await world.rows.memory.moves.read(id, world.signal)).toMatchObject({ phase: "DONE", message: "" });
+    await expectMovedThere(from, to);
+    expect(await elsewhere.readAgainAt(to)).toBeUndefined();
+    elsewhere.clusters.serveKinds("kinds-6");
+    await elsewhere.install();
+    await eventually("it is asked", async () => (await elsewhere.readAgainAt(to)) !== undefined);
   });
 
   it("is given up where the old owner may write in the environment by another binding, and names it (I1)", async () => {

@@ -12,7 +12,10 @@ const PLACEMENT = anApplicationPlacement();
 const { workspace } = PLACEMENT;
 const ownerBindingOf = (placement: typeof PLACEMENT) =>
   parseOwnerBinding(
-    stored(renderUnit(placement, { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [], environments: [] }).ownerBinding),
+    stored(
+      renderUnit(placement, { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [], environmentRepoUrls: [], environments: [] })
+        .ownerBinding,
+    ),
   );
 const OURS = ownerBindingOf(PLACEMENT);
 const OTHERS = ownerBindingOf(anApplicationPlacement({ id: "unit-of-another" as UnitId }));

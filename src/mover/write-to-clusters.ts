@@ -65,6 +65,8 @@ export interface MovePrerequisites {
     observed: ObservedMove,
     signal: AbortSignal,
   ): Promise<{ readonly prerequisiteWaits: readonly string[]; readonly enteredFreely: string | undefined }>;
+  /** Makes the target's entries equal to what is stored by now, which may ask for a cluster to be read anew. Waits for nothing. */
+  renewEntries(observed: ObservedMove, signal: AbortSignal): Promise<void>;
   remove(observed: ObservedMove, side: "source" | "target", signal: AbortSignal): Promise<void>;
   forget(id: MoveId): void;
 }
@@ -72,7 +74,10 @@ export interface MovePrerequisites {
 /** Somebody may remove them again while the target compares, so they are looked for again after so long, in ms. */
 const RECALL_MS = 5_000;
 
-export function createMovePrerequisites(unitPrerequisites: UnitPrerequisites, clock: Pick<Clock, "monotonicMs">): MovePrerequisites {
+export function createMovePrerequisites(
+  unitPrerequisites: UnitPrerequisites,
+  { clock, log }: { readonly clock: Pick<Clock, "monotonicMs">; readonly log: Log },
+): MovePrerequisites {
   const seenAt = new Map<MoveId, number>();
   return {
     recall: (id) => (clock.monotonicMs() - (seenAt.get(id) ?? Number.NEGATIVE_INFINITY) < RECALL_MS ? [] : undefined),
@@ -88,6 +93,16 @@ export function createMovePrerequisites(unitPrerequisites: UnitPrerequisites, cl
       const prerequisiteWaits = [...onSource, ...onTarget];
       if (prerequisiteWaits.length === 0) seenAt.set(move.id, clock.monotonicMs());
       return { prerequisiteWaits, enteredFreely };
+    },
+    async renewEntries(observed, signal) {
+      if (observed.remoteClusters.length === 0) return;
+      try {
+        await unitPrerequisites.raise({ ...prerequisitesOf(observed, "target"), withoutEnvironments: observed.unknown }, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        // Nobody may write for the unit meanwhile. The reconciler makes them equal once the move is over.
+        log.warn({ move: observed.move.id, err: error }, "Leaving the entries of a new owner as they are for now");
+      }
     },
     remove: (observed, side, signal) => unitPrerequisites.clear(prerequisitesOf(observed, side), signal),
     forget: (id) => void seenAt.delete(id),
@@ -117,14 +132,14 @@ function writeToRemoteCluster(
   environment: Environment,
   signal: AbortSignal,
 ): Promise<VisitEnd> {
-  const { unitId, from, to, toEpoch: epoch, phase } = observed.move;
+  const { unitId, from, to, fromEpoch, toEpoch: epoch, phase } = observed.move;
   switch (phase) {
     case "PREPARE":
-      return ownerBindings.prepare(environment, { unitId, instanceId: to, epoch }, signal);
+      return ownerBindings.prepare(environment, { unitId, instanceId: to, epoch }, { unitId, instanceId: from, epoch: fromEpoch }, signal);
     case "REVOKE":
       return ownerBindings.hand(environment, { unitId, epoch, instanceId: undefined }, signal);
     case "GRANT":
-      return ownerBindings.hand(environment, { unitId, epoch, instanceId: to }, signal);
+      return grantAccess(ownerBindings, observed, environment, signal);
     case "CLEANUP":
       return ownerBindings.clear(environment, { unitId, instanceId: from, epoch }, signal);
     case "ABORT":
@@ -132,6 +147,21 @@ function writeToRemoteCluster(
     default:
       return Promise.resolve({ kind: "done" });
   }
+}
+
+/**
+ * Gives the target its right, and then takes from the source what lets it read: it has nothing to do there any more. Before COMMIT it has to read: an
+ * abort would find a cache from which kinds are missing, and nothing of these would be pruned or cascaded.
+ */
+async function grantAccess(
+  ownerBindings: EnvironmentOwnerBindings,
+  { move: { unitId, from, to, toEpoch: epoch } }: ObservedMove,
+  environment: Environment,
+  signal: AbortSignal,
+): Promise<VisitEnd> {
+  const handed = await ownerBindings.hand(environment, { unitId, epoch, instanceId: to }, signal);
+  if (handed.kind === "done") await ownerBindings.endReading(environment, { unitId, instanceId: from, epoch }, signal);
+  return handed;
 }
 
 /** A move was given up: gives the right back to the old owner first, which has had none for long enough, and then removes the target's account. */

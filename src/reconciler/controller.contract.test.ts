@@ -1,11 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { READER_ROLE } from "../domain/names.ts";
 import type { KubeObject } from "../runtime/kube/resource.ts";
-import { accountName, clusterEntryName, projectName, readAccountName } from "../shard/names.ts";
+import { accountName, clusterEntryName, formerReaderBindingName, projectName, readAccountName, readerBindingName } from "../shard/names.ts";
 import { CASCADE_FINALIZER } from "../shard/plan-application.ts";
 import { createPromMetrics } from "../telemetry/prom-metrics.ts";
 import {
   APPLICATIONS,
   CLUSTER_ROLE_BINDINGS,
+  CLUSTER_ROLES,
   ENGINE_SECRETS,
   PROJECTS,
   ROLE_BINDINGS,
@@ -51,7 +53,9 @@ describe("making an instance equal to its rows", () => {
     expect(project?.spec).toMatchObject({ sourceRepos: [application.spec.source.repoUrl], destinations: [{ namespace: "team-a" }] });
     const role = await world.hands.api.get<Raw>(ROLE_OBJECTS, { namespace: "argosy-accounts", name: reader }, world.signal);
     expect(role?.rules?.[0]?.resourceNames).toEqual([account]);
-    expect(await world.hands.api.get(CLUSTER_ROLE_BINDINGS, { namespace: "", name: `argosy-${reader}` }, world.signal)).toBeDefined();
+    expect(
+      await world.hands.api.get(CLUSTER_ROLE_BINDINGS, { namespace: "", name: readerBindingName(instance.id) }, world.signal),
+    ).toBeDefined();
     const entry = await world.hands.engine.get<Raw>(
       ENGINE_SECRETS,
       { namespace: instance.namespace, name: clusterEntryName(DESTINATION.server) },
@@ -65,12 +69,56 @@ describe("making an instance equal to its rows", () => {
       });
   });
 
-  test("writes no Application before the instance can enter the cluster it goes to", async () => {
-    const release = world.apiServer.faults.hold({ method: "PATCH", path: /secrets\/read-/ });
+  test("lets an instance of an earlier version read by the narrow role before it takes the wide one away", async () => {
+    const { instance } = await deploy();
+    const former = { namespace: "", name: formerReaderBindingName(instance.id) };
+    const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "argosy-reader" };
+    const labels = { "app.kubernetes.io/managed-by": "argosy", "argosy.dev/instance": instance.id };
+    const binding = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding", metadata: { ...former, labels }, roleRef };
+    await world.hands.api.create<KubeObject>(CLUSTER_ROLE_BINDINGS, binding, world.signal);
+    await world.startReconciler();
+    await eventually(
+      "the wide one is gone",
+      async () => (await world.hands.api.get(CLUSTER_ROLE_BINDINGS, former, world.signal)) === undefined,
+    );
+    const steps = writes().filter((write) => write.includes("clusterrolebindings"));
+    expect(steps.map((write) => write.split(" ")[0])).toEqual(["POST", "POST", "DELETE"]);
+    expect(
+      await world.hands.api.get(CLUSTER_ROLE_BINDINGS, { namespace: "", name: readerBindingName(instance.id) }, world.signal),
+    ).toMatchObject({
+      roleRef: { name: "argosy-instance-reader" },
+    });
+  });
+
+  test("gives an instance no entry for a cluster of which it may read nothing yet", async () => {
+    const role = { namespace: "", name: READER_ROLE };
+    await world.hands.api.mergePatch(CLUSTER_ROLES, role, { rules: [] }, world.signal);
+    const { instance } = await deploy();
     const reconciler = await world.startReconciler();
+    const hasEntry = async () =>
+      (await world.hands.engine.get(
+        ENGINE_SECRETS,
+        { namespace: instance.namespace, name: clusterEntryName(DESTINATION.server) },
+        world.signal,
+      )) !== undefined;
+    await eventually("its account stands", async () => {
+      const at = { namespace: "argosy-accounts", name: readAccountName(instance.id) };
+      return (await world.hands.api.get(SERVICE_ACCOUNTS, at, world.signal)) !== undefined;
+    });
+    await reconciler.idle();
+    expect(await hasEntry()).toBe(false);
+    expect(writes().some((write) => write.includes("clusterrolebindings"))).toBe(false);
+    const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"] }];
+    await world.hands.api.mergePatch(CLUSTER_ROLES, role, { rules }, world.signal);
+    await eventually("it has its entry", hasEntry);
+  });
+
+  test("writes no Application before the instance can enter the cluster it goes to", async () => {
+    const release = world.apiServer.faults.hold({ method: "POST", path: /serviceaccounts\/read-.*\/token/ });
+    await world.startReconciler();
     const deployed = await deploy();
     await eventually("the unit was read", () => (world.rows.statements()["readUnit"] ?? 0) > 0);
-    await reconciler.idle();
+    await eventually("a token is asked for", () => world.apiServer.requests().some(({ url }) => url.endsWith("/token")));
     expect(await readApplication(deployed)).toBeUndefined();
     release();
     await eventually("it is acknowledged", () => isAcknowledged(deployed));

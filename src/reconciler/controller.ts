@@ -1,3 +1,4 @@
+import type { TokenLife } from "../domain/account-token.ts";
 import type { Change } from "../domain/change.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ApplicationId, InstanceId, UnitId } from "../domain/ids.ts";
@@ -19,6 +20,8 @@ import { COMPARE_EVERY_MS, createAskArgoCdAgain } from "./ask-argo-cd-again.ts";
 import { createHosts } from "./find-hosts.ts";
 import { createApplyInstance } from "./instances/apply-instance.ts";
 import { keepDeployerRole } from "./instances/keep-deployer-role.ts";
+import { createEntryTokens } from "./instances/keep-entry-token.ts";
+import { createReaderKinds } from "./instances/keep-reader-role.ts";
 import { createLeftovers, createOrphans } from "./instances/remove-orphans.ts";
 import { createSweep } from "./instances/sweep-instance.ts";
 import type { Requests } from "./keys.ts";
@@ -32,8 +35,10 @@ import { createPrerequisites } from "./units/apply-prerequisites.ts";
 import { createRepositorySecrets } from "./units/apply-repository-secrets.ts";
 import { createApplyUnit } from "./units/apply-unit.ts";
 import { createApplyUnitForMove } from "./units/apply-unit-for-move.ts";
+import { createWorkspaceEntries } from "./units/apply-workspace-entry.ts";
 import { createImpersonation } from "./units/grant-impersonation.ts";
 import { createRepairReports } from "./units/report-repairs.ts";
+import { createStandingEnvironments } from "./units/standing-environments.ts";
 import { createClusterWatch, followApiCluster } from "./watch-clusters.ts";
 
 export interface ReconcilerDeps {
@@ -44,6 +49,8 @@ export interface ReconcilerDeps {
   readonly partition: Partition;
   readonly destination: Destination;
   readonly namespaces: OwnNamespaces;
+  /** Of the tokens by which instances enter the API cluster. */
+  readonly tokenLife: TokenLife;
   readonly blockedAfterMs?: number;
   /** How many applications of one unit an instance is given work with at once; 0: all. */
   readonly unfinishedPerUnit: number;
@@ -156,7 +163,9 @@ function createSteps(deps: ReconcilerDeps, requests: Requests, stopping: AbortSi
   const pacing = createPacing({ ...deps, requests });
   const rows = createRows(store);
   const applicationRows = createApplicationRows<DesiredApplication>(clock);
-  const base = { ...deps, ...store, signal: stopping, requests, hosts, pacing, rows, applicationRows, writer: createObjectWriter(deps) };
+  const standingEnvironments = createStandingEnvironments();
+  const tools = { pacing, rows, applicationRows, standingEnvironments, writer: createObjectWriter(deps) };
+  const base = { ...deps, ...store, signal: stopping, requests, hosts, ...tools };
 
   const progress = createProgress({ ...base, held: apiCluster.held });
   const repositorySecrets = createRepositorySecrets(base);
@@ -164,7 +173,20 @@ function createSteps(deps: ReconcilerDeps, requests: Requests, stopping: AbortSi
   const applyOwnerBinding = createApplyOwnerBinding({ ...base, repairs });
   const impersonation = createImpersonation(base);
   const clusterEntries = createClusterEntries(base);
-  const parts = { ...base, progress, repositorySecrets, repairs, applyOwnerBinding, impersonation, clusterEntries };
+  const readerKinds = createReaderKinds({ ...base, reader: apiCluster.reader });
+  const entryTokens = createEntryTokens({ ...base, readerKinds });
+  const workspaceEntries = createWorkspaceEntries({ ...base, entryTokens });
+  const parts = {
+    ...base,
+    entryTokens,
+    workspaceEntries,
+    progress,
+    repositorySecrets,
+    repairs,
+    applyOwnerBinding,
+    impersonation,
+    clusterEntries,
+  };
   const prerequisites = createPrerequisites(parts);
 
   const waitForPrerequisites = createWaitForPrerequisites({ ...base, progress });
@@ -177,7 +199,7 @@ function createSteps(deps: ReconcilerDeps, requests: Requests, stopping: AbortSi
   const applyApplication = createApplyApplication({ ...parts, waitForPrerequisites });
   const applyUnit = createApplyUnit({ ...parts, prerequisites });
   const requestSyncs = createRequestSyncs(base);
-  const applyInstance = createApplyInstance({ ...parts, sweep });
+  const applyInstance = createApplyInstance({ ...parts, sweep, readerKinds });
   const recordStatus = createRecordStatus({ ...base, watched });
   const askArgoCdAgain = createAskArgoCdAgain({ ...base, watched });
 
@@ -193,7 +215,7 @@ function createSteps(deps: ReconcilerDeps, requests: Requests, stopping: AbortSi
     },
     instances(key, signal) {
       if (key === FLEET_KEY) return clusterWatch.observeFleet(signal);
-      if (key === DEPLOYER_KEY) return keepDeployerRole({ ...base, deployer: apiCluster.deployer }, signal);
+      if (key === DEPLOYER_KEY) return keepDeployerRole({ ...base, readerKinds, deployer: apiCluster.deployer }, signal);
       return applyInstance(key as InstanceId, signal);
     },
     statuses: recordStatus,
@@ -216,7 +238,7 @@ function createQueues(deps: Pick<ReconcilerDeps, "clock" | "rng" | "log" | "metr
     units: queue("units", WRITES_AT_ONCE / 2),
     /** Ids of applications whose syncs users ask for: `request-syncs.ts`. */
     syncs: queue("syncs", WRITES_AT_ONCE),
-    /** Ids of instances, the fleet's key and the deployer role's: `apply-instance.ts`, `watch-clusters.ts`, `keep-deployer-role.ts`. */
+    /** Ids of instances, the fleet's key and the roles': `apply-instance.ts`, `watch-clusters.ts`, `keep-deployer-role.ts`. */
     instances: queue("instances", INSTANCES_AT_ONCE),
     /** Keys of Applications as watches show them, see `statusKey`: `record-statuses.ts`. */
     statuses: queue("statuses", STATUSES_AT_ONCE, STATUSES_BESIDE_OTHERS),

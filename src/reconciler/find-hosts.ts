@@ -1,7 +1,9 @@
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance, InstanceState } from "../domain/instance.ts";
 import type { Partition } from "../domain/partition.ts";
-import type { ApplicationPlacement } from "../shard/application-placement.ts";
+import type { ApplicationPlacement, Destination } from "../shard/application-placement.ts";
+import { environmentProjectName } from "../shard/names.ts";
+import { type EnvironmentAccess, type ObservedApplication, unitOf } from "../shard/parse-application.ts";
 import type { FleetStore } from "../store/fleet/port.ts";
 import type { DesiredUnit } from "../store/shard/port.ts";
 import type { EngineShard, Engines } from "./port.ts";
@@ -20,6 +22,39 @@ export interface PlacedUnit {
 
 export function placementOf({ row, host }: PlacedUnit): ApplicationPlacement {
   return { unit: row.unit, workspace: row.workspace, instance: host.instance };
+}
+
+/**
+ * The unit's Applications on the instance that a version before made: they name the project of the own namespace for an environment. Also
+ * those that are being deleted. None where the unit has no environment: nothing would permit them anyway.
+ */
+export function formerApplications(placed: PlacedUnit): readonly ObservedApplication[] {
+  return placed.row.environments.length === 0 ? [] : applicationsThrough(placed, "own-project");
+}
+
+/**
+ * The unit's Applications that a version before wrote on an instance with an entry for each workspace, which it took for one with an entry that all
+ * share.
+ */
+export function sharingApplications(
+  { row, host: { instance, engine } }: PlacedUnit,
+  { server }: Destination,
+): readonly ObservedApplication[] {
+  if (instance.entries === "shared") return [];
+  return engine.applications.list(instance.namespace).filter((one) => one.server === server && unitOf(one) === row.unit.id);
+}
+
+/** Whether the unit has no environment any more, and Applications still name the project that it had for these. */
+export function isLeavingEnvironments(placed: PlacedUnit): boolean {
+  const { row, host } = placed;
+  const at = { namespace: host.instance.namespace, name: environmentProjectName(row.unit.id) };
+  if (row.environments.length > 0 || host.engine.projects.get(at) === undefined) return false;
+  return applicationsThrough(placed, "environment-project").length > 0;
+}
+
+function applicationsThrough({ row, host }: PlacedUnit, access: EnvironmentAccess): readonly ObservedApplication[] {
+  const standing = host.engine.applications.list(host.instance.namespace);
+  return standing.filter((one) => one.entersBy === access && unitOf(one) === row.unit.id);
 }
 
 /** How soon to try again while a cluster's objects are not listed, in ms: no event says when they are. */

@@ -1,13 +1,16 @@
+import type { IssuedToken } from "../domain/account-token.ts";
 import type { HeldObject } from "../domain/blockage.ts";
 import type { EnvironmentId, UnitId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
+import type { Discovery } from "../domain/parse-discovery.ts";
 import type { ResourceStatus } from "../domain/status.ts";
 import type { PlacementUnit, Workspace } from "../domain/workspace.ts";
-import type { Discovery, PolicyRule } from "../shard/deployer-rules.ts";
+import type { PolicyRule } from "../shard/deployer-rules.ts";
 import type { PatchOperation, Preconditions } from "../shard/diff-object.ts";
+import type { ObservedEntry } from "../shard/entry-token.ts";
 import type { Manifest, ObjectAt, ObjectChange, ObservedObject } from "../shard/managed-object.ts";
 import type { ObservedApplication } from "../shard/parse-application.ts";
-import type { ObservedBinding, ObservedRole, ObservedToken } from "../shard/parse-rights.ts";
+import type { ObservedBinding, ObservedRole } from "../shard/parse-rights.ts";
 import type { Tampering } from "../shard/tampering.ts";
 
 /**
@@ -35,7 +38,7 @@ export interface EngineShard {
   readonly applications: ManagedObjects<ObservedApplication>;
   readonly projects: ManagedObjects<ObservedObject>;
   /** Cluster Secrets. */
-  readonly entries: ManagedObjects<ObservedObject>;
+  readonly entries: ManagedObjects<ObservedEntry>;
   /** Repository Secrets. */
   readonly repositories: ManagedObjects<ObservedObject>;
   /** True once every kind was listed completely; before that absence means nothing. */
@@ -50,19 +53,30 @@ export interface ApiCluster {
   readonly cluster: string;
   /** ServiceAccounts of instances, in the accounts namespace. */
   readonly accounts: ManagedObjects<ObservedObject>;
-  /** Tokens of read accounts. */
-  readonly tokens: ManagedObjects<ObservedToken>;
+  readonly tokens: AccountTokens;
   /** Who may impersonate whom. */
   readonly roles: ManagedObjects<ObservedRole>;
   /** Owner bindings in users' namespaces, and the bindings of `roles`. */
   readonly bindings: ManagedObjects<ObservedBinding>;
   readonly readers: ManagedObjects<ObservedObject>;
   readonly deployer: DeployerRole;
+  readonly reader: KeptRole;
   readonly held: HeldObjects;
   /** Asks the API server: what watches show may be behind. `undefined`: there is none of that name. */
   readNamespaceUid(name: string, signal: AbortSignal): Promise<string | undefined>;
   isSynced(): boolean;
   synced(signal: AbortSignal): Promise<void>;
+}
+
+/** Tokens of read accounts. They stand in instances' cluster entries alone. */
+export interface AccountTokens {
+  /**
+   * Asks for a token with an end, which may come sooner than after `lifeMs`. `GoneError`: there is no such account; `RefusedError` with
+   * code `kube.forbidden`, or `UnavailableError`, where there is none to be had.
+   */
+  issue(account: ObjectAt, lifeMs: number, signal: AbortSignal): Promise<IssuedToken>;
+  /** Removes the Secret in which earlier versions kept a token without an end; that token is worth nothing any more then. */
+  removeEndless(account: ObjectAt, signal: AbortSignal): Promise<void>;
 }
 
 /** Finds what holds a deletion. */
@@ -77,13 +91,24 @@ export interface HeldObjects {
   ): Promise<readonly HeldObject[]>;
 }
 
-/** The role that owner bindings bind, and what it is made from. */
-export interface DeployerRole {
-  read(
+export interface ObservedClusterRole extends Preconditions {
+  readonly rules: readonly PolicyRule[];
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** A role whose rules Argosy keeps. */
+export interface KeptRole {
+  read(signal: AbortSignal): Promise<ObservedClusterRole | undefined>;
+  /** Replaces the rules, and the annotations where some are given, of that very version; `StaleError` if it has changed. */
+  replaceRules(
+    version: Preconditions & { readonly annotations?: Readonly<Record<string, string>> },
+    rules: readonly PolicyRule[],
     signal: AbortSignal,
-  ): Promise<{ readonly uid: string; readonly resourceVersion: string; readonly rules: readonly PolicyRule[] } | undefined>;
-  /** Replaces the rules of that very version; `StaleError` if it has changed. */
-  replaceRules(version: Preconditions, rules: readonly PolicyRule[], signal: AbortSignal): Promise<void>;
+  ): Promise<void>;
+}
+
+/** The role that owner bindings bind, and what it is made from. */
+export interface DeployerRole extends KeptRole {
   discover(signal: AbortSignal): Promise<Discovery>;
 }
 
@@ -104,7 +129,7 @@ export interface UnitToPrepare {
 }
 
 /**
- * Prerequisites of a unit's Applications on an instance that a move names: account, project, repository Secrets, cluster entries, the right
+ * Prerequisites of a unit's Applications on an instance that a move names: account, projects, repository Secrets, cluster entries, the right
  * to impersonate.
  */
 export interface UnitPrerequisites {

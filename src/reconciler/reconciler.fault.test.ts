@@ -4,7 +4,8 @@ import type { Instance } from "../domain/instance.ts";
 import type { Application, PlacementUnit } from "../domain/workspace.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { KubeObject } from "../runtime/kube/resource.ts";
-import { projectName } from "../shard/names.ts";
+import { createSeededRng } from "../runtime/rng.ts";
+import { clusterEntryName, projectName, readAccountName } from "../shard/names.ts";
 import { CASCADE_FINALIZER } from "../shard/plan-application.ts";
 import type { DesiredApplication } from "../store/shard/port.ts";
 import { silentLog } from "../telemetry/log.ts";
@@ -17,6 +18,8 @@ import { createWaitForPrerequisites } from "./applications/read-applications.ts"
 import { createObjectWriter } from "./apply-object.ts";
 import { createHosts } from "./find-hosts.ts";
 import { createApplyInstance } from "./instances/apply-instance.ts";
+import { createEntryTokens } from "./instances/keep-entry-token.ts";
+import { createReaderKinds } from "./instances/keep-reader-role.ts";
 import type { Requests } from "./keys.ts";
 import type { ApiCluster, EngineShard } from "./port.ts";
 import { createRows } from "./read-and-record-rows.ts";
@@ -26,14 +29,16 @@ import type { FaultMode } from "./testing/faults.ts";
 import { createFaultPoints, FAULT_MODES } from "./testing/faults.ts";
 import { eventually } from "./testing/until.ts";
 import type { World } from "./testing/world.ts";
-import { DESTINATION, EVERYTHING_IS_MINE, NAMESPACES, startWorld } from "./testing/world.ts";
+import { DESTINATION, EVERYTHING_IS_MINE, NAMESPACES, startWorld, TOKEN_LIFE } from "./testing/world.ts";
 import { createClusterEntries } from "./units/apply-cluster-entries.ts";
 import { createApplyOwnerBinding } from "./units/apply-owner-binding.ts";
 import { createPrerequisites } from "./units/apply-prerequisites.ts";
 import { createRepositorySecrets } from "./units/apply-repository-secrets.ts";
 import { createApplyUnit } from "./units/apply-unit.ts";
+import { createWorkspaceEntries } from "./units/apply-workspace-entry.ts";
 import { createImpersonation } from "./units/grant-impersonation.ts";
 import { createRepairReports } from "./units/report-repairs.ts";
+import { createStandingEnvironments } from "./units/standing-environments.ts";
 
 const common = { log: silentLog, metrics: noMetrics, clock: systemClock, destination: DESTINATION, namespaces: NAMESPACES };
 let world: World;
@@ -67,8 +72,8 @@ afterAll(() => world.close());
 /** The steps, over ports of which any call may break. What they ask for is not done. */
 function build(plainApi: ApiCluster, plainEngine: EngineShard) {
   const { wrap } = faults;
-  const { accounts, bindings, roles } = plainApi;
-  const apiCluster = { ...plainApi, accounts: wrap(accounts), bindings: wrap(bindings), roles: wrap(roles) };
+  const { accounts, bindings, roles, tokens } = plainApi;
+  const apiCluster = { ...plainApi, accounts: wrap(accounts), bindings: wrap(bindings), roles: wrap(roles), tokens: wrap(tokens) };
   const { applications, projects, repositories, entries: plainEntries } = plainEngine;
   const engine = {
     ...plainEngine,
@@ -86,18 +91,36 @@ function build(plainApi: ApiCluster, plainEngine: EngineShard) {
   const writer = createObjectWriter(common);
   const pacing = createPacing({ ...common, requests, unfinishedPerUnit: 1 });
   const credentials = wrap(store.credentials);
-  const base = { ...common, apiCluster, shards, credentials, requests, rows, applicationRows, hosts, writer, pacing };
+  const standingEnvironments = createStandingEnvironments();
+  const base = { ...common, apiCluster, shards, credentials, requests, rows, applicationRows, hosts, writer, pacing, standingEnvironments };
   const progress = createProgress({ ...base, held: plainApi.held });
   const impersonation = createImpersonation(base);
   const clusterEntries = createClusterEntries(base);
   const repositorySecrets = createRepositorySecrets(base);
   const repairs = createRepairReports({ ...base, decisions: store.decisions });
   const applyOwnerBinding = createApplyOwnerBinding({ ...base, repairs });
-  const parts = { ...base, progress, impersonation, clusterEntries, repositorySecrets, repairs, applyOwnerBinding };
+  const readerKinds = createReaderKinds({ ...base, reader: plainApi.reader });
+  const entryTokens = createEntryTokens({ ...base, readerKinds, tokenLife: TOKEN_LIFE, rng: createSeededRng("tokens") });
+  const workspaceEntries = createWorkspaceEntries({ ...base, entryTokens });
+  const parts = {
+    ...base,
+    entryTokens,
+    workspaceEntries,
+    progress,
+    impersonation,
+    clusterEntries,
+    repositorySecrets,
+    repairs,
+    applyOwnerBinding,
+  };
   return {
     engine,
     bindings: plainApi.bindings,
-    applyInstance: createApplyInstance({ ...parts, sweep: { sweep: async () => undefined } }),
+    applyInstance: createApplyInstance({
+      ...parts,
+      readerKinds,
+      sweep: { sweep: async () => undefined },
+    }),
     applyApplication: createApplyApplication({ ...parts, waitForPrerequisites: createWaitForPrerequisites(parts) }),
     applyUnit: createApplyUnit({ ...parts, prerequisites: createPrerequisites(parts) }),
   };
@@ -210,6 +233,29 @@ describe.each(FAULT_MODES)("an application converges when any one call %s", (mod
       };
       return { run: () => reconcile(deployed), check };
     });
+  });
+});
+
+describe.each(FAULT_MODES)("an instance's access converges when any one call %s", (mode) => {
+  test("while it is made, where an earlier version kept a token without an end", async () => {
+    const broken = await breakEach(mode, async () => {
+      count += 1;
+      const other = await world.rows.addInstance(`instance-${count}`);
+      const account = { namespace: NAMESPACES.accounts, name: readAccountName(other.id) };
+      const metadata = { ...account, annotations: { "kubernetes.io/service-account.name": account.name } };
+      await world.hands.api.create(ENGINE_SECRETS, { apiVersion: "v1", kind: "Secret", metadata }, world.signal);
+      const check = async () => {
+        const entry = await world.hands.engine.get<KubeObject & { readonly data?: { readonly config?: string } }>(
+          ENGINE_SECRETS,
+          { namespace: other.namespace, name: clusterEntryName(DESTINATION.server) },
+          world.signal,
+        );
+        expect(Buffer.from(entry?.data?.config ?? "", "base64").toString()).toContain(`token-of-${account.name}`);
+        expect(await world.hands.api.get(ENGINE_SECRETS, account, world.signal)).toBeUndefined();
+      };
+      return { run: () => work.applyInstance(other.id, world.signal), check };
+    });
+    expect(broken).toEqual(expect.arrayContaining(["create", "issue", "removeEndless"]));
   });
 });
 

@@ -118,7 +118,7 @@ describe("an application that waits says for what:", () => {
   });
 
   test("its instance's entry for the API cluster", async () => {
-    const release = world.apiServer.faults.hold({ method: "PATCH", path: /secrets\/read-/ });
+    const release = world.apiServer.faults.hold({ method: "POST", path: /serviceaccounts\/read-.*\/token/ });
     await start();
     const deployed = await deploy();
     await isReported(deployed.application, "Waiting: for its instance's entry for the API cluster, which is not there yet");

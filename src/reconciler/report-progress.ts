@@ -135,6 +135,8 @@ interface Blockages {
 
 /** How often to ask what holds one deletion, in ms: each time costs a list per kind of object. */
 const OBSERVE_EVERY_MS = 60_000;
+/** How soon it is asked again after nothing was found, in ms. */
+const AGAIN_MS = 10_000;
 
 function createBlockages(deps: BlockageDeps): Blockages {
   const { clock, log } = deps;
@@ -162,9 +164,11 @@ function createBlockages(deps: BlockageDeps): Blockages {
       const last = blocked.get(id);
       if (last !== undefined && clock.monotonicMs() - last.atMs < OBSERVE_EVERY_MS) return { since, held: last.held };
       const held = await findHeld(row, observed, signal);
+      // What was not found is searched for again soon: a search may fail, and Argo CD may not have said yet what there is.
+      const atMs = clock.monotonicMs() - (held.length === 0 ? OBSERVE_EVERY_MS - AGAIN_MS : 0);
       const seen = { application: id, at, finalizers, since, held, conditions: report?.status.conditions };
       if (last === undefined) log.warn(seen, "Waiting long for the end of an Application");
-      blocked.set(id, { atMs: clock.monotonicMs(), held });
+      blocked.set(id, { atMs, held });
       return { since, held };
     },
     forget: (id) => void blocked.delete(id),

@@ -21,6 +21,7 @@ export const waits = {
   turn: "for other applications of the workspace, which are worked on first",
   going: (what: string) => `for ${what}, which is on its way out`,
   environmentEntry: (environment: string) => `the former entry of environment ${named(environment)}`,
+  repository: (url: string) => `for repository ${named(url)}, which the workspace was not seen to be able to read`,
   environment: (name: string) => `for environment ${named(name)}, which is not connected`,
   credential: (missingPrerequisite: MissingPrerequisite) =>
     `for the credential of ${missingPrerequisite.kind} ${named(missingPrerequisite.kind === "repository" ? missingPrerequisite.url : missingPrerequisite.name)}, which cannot be read`,

@@ -1,7 +1,6 @@
 import type { Partition } from "../domain/partition.ts";
 import type { ObjectChange, ObservedObject } from "../shard/managed-object.ts";
 import { differsInContent, holderOf, unitOf } from "../shard/parse-application.ts";
-import type { ObservedToken } from "../shard/parse-rights.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Hosts } from "./find-hosts.ts";
 import type { InstanceSweep } from "./instances/sweep-instance.ts";
@@ -93,15 +92,14 @@ type FollowDeps = Pick<ClusterWatchDeps, "requests" | "partition">;
 
 /**
  * Queues the units and instances concerned when objects on the API cluster change that give instances their rights there:
- * accounts, RoleBindings, roles, ClusterRoleBindings (`readers`) and tokens. Returns a function that ends this.
+ * accounts, RoleBindings, roles and ClusterRoleBindings (`readers`). Returns a function that ends this.
  */
-export function followApiCluster(deps: FollowDeps, { accounts, bindings, roles, readers, tokens, isSynced }: ApiCluster): () => void {
+export function followApiCluster(deps: FollowDeps, { accounts, bindings, roles, readers, isSynced }: ApiCluster): () => void {
   const ends = [
     followObjects(deps, accounts, { isSynced }),
     followObjects(deps, bindings, { isSynced }),
     followObjects(deps, roles, { isSynced }),
     followObjects(deps, readers, { isSynced }),
-    followObjects(deps, tokens, { isSynced, isChange: isNewToken }),
   ];
   return () => ends.forEach((end) => end());
 }
@@ -128,14 +126,6 @@ function followApplications({ requests, partition }: FollowDeps, engine: EngineS
   });
 }
 
-/** When a change leads to a key in a queue. */
-interface Notifications<T> {
-  /** Whether all objects of the cluster are listed. */
-  readonly isSynced: () => boolean;
-  /** Whether an object that was created or changed differs in a way that matters; default: in its content. */
-  readonly isChange?: (before: T | undefined, now: T) => boolean;
-}
-
 /**
  * Queues the units or instances that a changed object concerns. Until everything is listed, changes are ignored. The first
  * list would report every object as a change, and the sweep after it compares all of them at less cost.
@@ -143,10 +133,10 @@ interface Notifications<T> {
 function followObjects<T extends ObservedObject>(
   { requests, partition }: FollowDeps,
   objects: ManagedObjects<T>,
-  { isSynced, isChange = differsInContent }: Notifications<T>,
+  { isSynced }: { readonly isSynced: () => boolean },
 ): () => void {
   return objects.subscribe((change) => {
-    if (!isMine(partition, change) || !isSynced() || (change.kind === "upsert" && !isChange(change.before, change.now))) return;
+    if (!isMine(partition, change) || !isSynced() || (change.kind === "upsert" && !differsInContent(change.before, change.now))) return;
     const route = routeObject(change);
     route.units.forEach(requests.requestUnit);
     route.instances.forEach(requests.requestInstance);
@@ -157,9 +147,4 @@ function followObjects<T extends ObservedObject>(
 function isMine(partition: Partition, change: ObjectChange<ObservedObject>): boolean {
   const holder = holderOf(change.kind === "delete" ? change.before : change.now);
   return holder === undefined || partition.isMine(holder);
-}
-
-/** Whether a token changed. Its value counts too: the cluster fills it in, so the content hash does not cover it. */
-function isNewToken(before: ObservedToken | undefined, now: ObservedToken): boolean {
-  return before?.token !== now.token || differsInContent(before, now);
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
 import type { InstanceId } from "../domain/ids.ts";
+import type { ObservationRequest } from "../domain/rollout.ts";
 import { createVirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { createMemoryStore } from "../store/adapters/memory/memory-store.ts";
 import { aDecision, aFleet, aRollout, aWaveInstance } from "../store/testing/builders.ts";
@@ -16,14 +17,18 @@ const OBSERVE_EVERY_MS = 15_000;
 async function begin(canaryS: number) {
   const clock = createVirtualClock();
   const store = createMemoryStore({ clock });
-  await store.fleet.applyFleet(aFleet(), "ada", never);
+  const release = (version: string) => ({ version, image: "argocd", redisImage: "redis", crds: "/crds" });
+  const catalogue = ["3.5.5", "3.5.6", "3.5.7"].map(release);
+  await store.fleet.applyFleet(aFleet({ versions: { ...aFleet().versions, catalogue } }), "ada", never);
   const { id } = await createWorld(store).addInstance({ version: "3.5.6", desiredVersion: "3.5.6" });
   const waves = [{ name: "all", instances: [aWaveInstance({ id, name: "one" })], bakeMs: 600_000, isExtended: false, isApproved: false }];
   const rollout = aRollout({ waves, isUnattended: true });
   await store.rollouts.create(rollout, aDecision({ subject: rollout.id, kind: "rollout" }), never);
   const read = async () => (await store.fleet.readInstance(id, never))?.desiredVersion;
   const observations = {
-    observe: async () => anObservation(clock.now(), { runs: await read(), newestReconciledAt: millis(clock.now()) }),
+    // Its pods have the images of all releases.
+    observe: async (_instance: unknown, { releases }: ObservationRequest) =>
+      anObservation(clock.now(), { runs: releases[0]?.version, newestReconciledAt: millis(clock.now()) }),
   };
   const takeStep = createCarryOutRollout({
     store,
@@ -54,6 +59,14 @@ describe("an observation of an upgraded instance", () => {
     const { pass, state } = await begin(31);
     await pass(6);
     expect(await state()).toMatchObject({ state: "FAILED", note: expect.stringContaining("one: its canary waits for 31 s") });
+  });
+
+  it("takes the release that it is to have for the one that runs, where several have the same images", async () => {
+    const { pass, state } = await begin(31);
+    await pass(1);
+    expect((await state())?.waves[0]?.instances[0]?.readyAt).toBeDefined();
+    await pass(5);
+    expect(await state()).toMatchObject({ state: "FAILED" });
   });
 
   it("lets it bake while canaries are compared in time", async () => {

@@ -76,7 +76,8 @@ async function observeWave(
     const asked = askedAt === undefined ? {} : { askedAt };
     const row = rows.get(id);
     const request = {
-      releases,
+      // Two builds may have the same images: then pods run the one that they are to run.
+      releases: releases.toSorted((a, b) => Number(b.version === row?.desiredVersion) - Number(a.version === row?.desiredVersion)),
       version: rollout.version,
       since: readyAt ?? askedAt,
       syncs: tallies.before(rollout, one),

@@ -51,6 +51,9 @@ describe("an upgrade from one release to another", () => {
     ["3.5.6", "3.5.7", undefined],
     ["3.5.7", "3.5.6", undefined],
     ["3.4.7", "3.5.7", undefined],
+    ["3.5.7", "3.5.7-2", undefined],
+    ["3.5.7-2", "3.5.7", undefined],
+    ["3.4.7-2", "3.5.7", undefined],
     ["3.3.14", "3.5.7", /leaves out minors/],
     ["3.5.7", "3.4.7", /older minor.*definitions of 3\.5 store/],
     ["3.6.0", "3.5.7", /older minor/],
@@ -64,6 +67,8 @@ describe("an upgrade from one release to another", () => {
     const versions = someVersions({ catalogue: [entry("3.5.7", ["3.3.14", "3.5"])] });
     expect(whyNot("3.3.14", "3.5.7", versions)).toBeUndefined();
     expect(whyNot("3.5.1", "3.5.7", versions)).toBeUndefined();
+    expect(whyNot("3.3.14-2", "3.5.7", versions)).toBeUndefined();
+    expect(whyNot("3.5.7", "3.5.7-2", someVersions({ catalogue: [entry("3.5.7-2", ["3.4"])] }))).toBeUndefined();
     expect(whyNot("3.4.7", "3.5.7", versions)).toBe("the way from 3.4.7 to 3.5.7 is not among those that were tested (3.3.14, 3.5)");
   });
 

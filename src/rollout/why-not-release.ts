@@ -1,7 +1,7 @@
 import { readClass, type VersionsSpec } from "../domain/fleet.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { FrozenVersion } from "../domain/rollout.ts";
-import { compareVersions, isBelowFloor, minorOf } from "../domain/version.ts";
+import { compareVersions, isBelowFloor, minorOf, releaseOf } from "../domain/version.ts";
 
 /** Why no instance may get a release, and what to do about it. `undefined`: nothing speaks against the release itself. */
 export function whyNotRelease(
@@ -32,9 +32,11 @@ export function whyNotUpgrade(versions: VersionsSpec, instance: Pick<Instance, "
   const offered = versions.channels?.find(({ name }) => name === channel)?.versions;
   if (channel !== undefined && offered !== undefined && !offered.includes(version))
     return `its channel ${channel} does not have ${version}`;
+  // Builds of one release are the same Argo CD: no way lies between them that could be tested.
+  if (releaseOf(instance.version) === releaseOf(version)) return undefined;
   const { upgradesFrom } = versions.catalogue.find((entry) => entry.version === version) ?? {};
   if (upgradesFrom !== undefined)
-    return upgradesFrom.some((from) => from === instance.version || from === minorOf(instance.version))
+    return upgradesFrom.some((from) => [instance.version, releaseOf(instance.version), minorOf(instance.version)].includes(from))
       ? undefined
       : `the way from ${instance.version} to ${version} is not among those that were tested (${upgradesFrom.join(", ")})`;
   const [from, to] = [minorOf(instance.version), minorOf(version)];

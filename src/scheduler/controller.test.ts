@@ -73,6 +73,7 @@ async function addInstance(name: string, applications: number, state: Instance["
     cause: undefined,
     halt: "none",
     failsOver: false,
+    entries: "shared",
     revision: 1,
   };
   await store.fleet.insertInstance(instance, aDecision(name), never);

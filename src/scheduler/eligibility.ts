@@ -1,6 +1,6 @@
 import type { UnfitState } from "../domain/health.ts";
 import type { InstanceId } from "../domain/ids.ts";
-import type { InstanceState } from "../domain/instance.ts";
+import type { Entries, InstanceState } from "../domain/instance.ts";
 import type { InstanceTraits, UnitNeeds } from "../domain/needs.ts";
 
 /** What a unit, or a group of units that live together, demands of an instance apart from capacity. */
@@ -21,6 +21,8 @@ export const NO_CONSTRAINTS: PlacementConstraints = { needs: [], apart: [], fail
 export interface Offer {
   readonly id: InstanceId;
   readonly state: InstanceState;
+  /** Absent: its workspaces share a cluster entry. */
+  readonly entries?: Entries;
   /** Why its health speaks against new units; absent: it does not, or there is no verdict. */
   readonly health?: UnfitState;
   /** Absent: only its class is known, so it meets no other demand. */

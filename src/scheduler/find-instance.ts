@@ -85,9 +85,10 @@ function constraintsOf(found: UnitWithWorkspace, { instances }: FleetSnapshot): 
 
 function candidatesOf(fleet: FleetSnapshot, { workspace, siblings }: UnitWithWorkspace, now: Millis): readonly Candidate[] {
   return fleet.instances.map(({ instance, load, verdict }) => {
-    const { id, name, state, capacity, weight } = instance;
+    const { id, name, state, entries, capacity, weight } = instance;
     const health = unfitState(verdict, now);
-    const facts = { id, name, state, traits: instanceTraits(instance, fleet.floor), capacity, weight, load };
+    const own = entries === "shared" ? {} : { entries };
+    const facts = { id, name, state, ...own, traits: instanceTraits(instance, fleet.floor), capacity, weight, load };
     const candidate = health === undefined ? facts : { ...facts, health };
     return siblings.includes(id) ? { ...candidate, occupied: [partsApart(workspace.id)] } : candidate;
   });

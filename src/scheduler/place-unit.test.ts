@@ -46,6 +46,19 @@ describe("placing a unit", () => {
     });
   });
 
+  it("counts a cluster entry for the unit on an instance where each workspace has one", () => {
+    const capacity = { ...ROOMY, clusterEntries: 10 };
+    const full = { load: { ...ZERO_LOAD, clusterEntries: 9 }, capacity };
+    const [first, ...rest] = order.map((name) => aCandidate(name, full)) as [Candidate, ...Candidate[]];
+    const others = rest.map(({ id }) => aCandidate(id, { state: "CORDONED" }));
+    expect(place([first, ...others])).toMatchObject({ kind: "chosen", instance: order[0] });
+    const apart = place([{ ...first, entries: "per-workspace" }, ...others]);
+    expect(apart).toMatchObject({ kind: "unplaceable" });
+    expect(apart.facts.refusals).toContainEqual(
+      expect.objectContaining({ instance: order[0], rule: "BOUND", dimension: "clusterEntries" }),
+    );
+  });
+
   it("passes over an instance that stands still or fails, even if no other has room", () => {
     for (const health of ["stalled", "failed"] as const) {
       const placement = place([aCandidate(order[0], { health }), aCandidate(order[1]), aCandidate(order[2])]);

@@ -1,6 +1,6 @@
 import { sha256 } from "../domain/hash.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
-import type { InstanceState } from "../domain/instance.ts";
+import { type InstanceState, loadOn } from "../domain/instance.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadDimension, type LoadVector } from "../domain/load.ts";
 import { type CandidateSet, chooseCandidate } from "./choose-candidate.ts";
 import { type Ineligible, NO_CONSTRAINTS, type Offer, type PlacementConstraints, whyNotEligible } from "./eligibility.ts";
@@ -151,17 +151,17 @@ export function ringNodes(candidates: readonly Pick<Candidate, "id" | "state" | 
 /**
  * Why a unit may not go to an instance under a bound (in parts per million); `undefined` when it may. Room is checked
  * last, and of the dimensions that would be too full the fullest is named. `takesUnknown`: an instance whose health is
- * unknown is let pass.
+ * unknown is let pass. `units`: how many of them come together, one if absent.
  */
 export function whyNot(
   candidate: LoadedInstance,
-  unit: Pick<PlacementQuestion["unit"], "load" | "constraints">,
+  unit: Pick<PlacementQuestion["unit"], "load" | "constraints"> & { readonly units?: number },
   bound: number,
   takesUnknown = false,
 ): Refusal | undefined {
   const ineligible = whyNotEligible(unit.constraints ?? NO_CONSTRAINTS, candidate, takesUnknown);
   if (ineligible !== undefined) return ineligible;
-  const after = addLoad(candidate.load, unit.load);
+  const after = addLoad(candidate.load, loadOn(candidate, unit.load, unit.units));
   const ceiling = ceilingOf(candidate.capacity, bound);
   const full = LOAD_DIMENSIONS.filter((dimension) => after[dimension] > ceiling[dimension]);
   const worst = largest(full, (dimension) => shareOf(after[dimension], candidate.capacity[dimension]));
@@ -170,8 +170,8 @@ export function whyNot(
 }
 
 /** Utilisation of an instance in its fullest dimension with `load` added, in parts per million. */
-export function shareWith(candidate: LoadedInstance, load: LoadVector): number {
-  return dominantShare(addLoad(candidate.load, load), candidate.capacity);
+export function shareWith(candidate: LoadedInstance, load: LoadVector, units?: number): number {
+  return dominantShare(addLoad(candidate.load, loadOn(candidate, load, units)), candidate.capacity);
 }
 
 /**

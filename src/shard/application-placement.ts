@@ -3,12 +3,13 @@ import type { Instance } from "../domain/instance.ts";
 import { LABEL_APPLICATION, LABEL_INSTANCE, LABEL_MANAGED_BY, LABEL_UNIT, MANAGED_BY } from "../domain/names.ts";
 import type { Application, PlacementUnit, Workspace } from "../domain/workspace.ts";
 import type { Fence } from "./managed-object.ts";
+import { workspaceServer } from "./names.ts";
 
 /** A unit on the instance that owns it. */
 export interface ApplicationPlacement {
   readonly unit: PlacementUnit;
   readonly workspace: Workspace;
-  readonly instance: Pick<Instance, "id" | "namespace" | "engineCluster">;
+  readonly instance: Pick<Instance, "id" | "namespace" | "engineCluster" | "entries">;
 }
 
 /** The API cluster as instances address it: `server` is part of every Application and project and never changes. */
@@ -16,6 +17,17 @@ export interface Destination {
   readonly server: string;
   /** The certificates as PEM, in Base64; empty where the system's certificate authorities do. */
   readonly caData: string;
+}
+
+/**
+ * The unit's own namespace's cluster as its instance addresses it. Argo CD tells clusters apart by URL, so each unit has one of its own on an
+ * instance with an entry for each workspace.
+ */
+export function ownServer(
+  { unit, instance }: { readonly unit: Pick<PlacementUnit, "id">; readonly instance: Pick<Instance, "entries"> },
+  { server }: Pick<Destination, "server">,
+): string {
+  return instance.entries === "shared" ? server : workspaceServer(server, unit.id);
 }
 
 /** Namespaces of Argosy's own. */

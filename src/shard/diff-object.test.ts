@@ -11,7 +11,13 @@ import type { Stored } from "./testing/builders.ts";
 import { anApplicationPlacement, DESTINATION, NAMESPACES, setField, setMeta, stored } from "./testing/builders.ts";
 
 const unitObjects = (over = {}, repoUrls: readonly string[] = ["https://git.example/a"]) =>
-  renderUnit(anApplicationPlacement(over), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls, environments: [] });
+  renderUnit(anApplicationPlacement(over), {
+    destination: DESTINATION,
+    namespaces: NAMESPACES,
+    repoUrls,
+    environmentRepoUrls: [],
+    environments: [],
+  });
 const identity = renderIdentity("instance-1" as InstanceId, NAMESPACES);
 const EVERY_KIND: readonly DesiredObject[] = [...Object.values(unitObjects()), ...Object.values(identity)];
 

@@ -1,13 +1,19 @@
 import { describe, expect, test } from "vitest";
 import type { Environment, EnvironmentCredential } from "../domain/environment.ts";
-import type { EnvironmentId, UnitId } from "../domain/ids.ts";
+import { FORBIDDEN_KINDS } from "../domain/forbidden-kinds.ts";
+import type { EnvironmentId, RepositoryCredentialId, UnitId } from "../domain/ids.ts";
 import type { Application } from "../domain/workspace.ts";
-import { environmentEntryName, environmentOfServer, environmentServer, serverPattern } from "./names.ts";
-import { parseApplication } from "./parse-application.ts";
+import { diffObject } from "./diff-object.ts";
+import { parseEntry } from "./entry-token.ts";
+import { type DesiredObject, manifestOf } from "./managed-object.ts";
+import { environmentEntryName, environmentOfServer, environmentServer, projectName, serverPattern } from "./names.ts";
+import { parseApplication, unitOf } from "./parse-application.ts";
 import { parseCredential } from "./parse-credential.ts";
+import { parseObject } from "./parse-object.ts";
 import { CASCADE_FINALIZER, planAbsence } from "./plan-application.ts";
 import { renderApplication, targetOf } from "./render-application.ts";
 import { renderEnvironmentEntry, superfluousEntries } from "./render-environment.ts";
+import { environmentCredentials, renderRepository, superfluousRepositories } from "./render-repository.ts";
 import { renderUnit } from "./render-unit.ts";
 import {
   anApplication,
@@ -24,6 +30,10 @@ const elsewhere = anApplication({}, { destination: { environment: "prod", namesp
 const target = (application: Application, environment: Environment | undefined) =>
   targetOf(anApplicationPlacement(), application, { own: DESTINATION, environment });
 const there = { server: "https://prod.example:6443?managedEnvironment=environment-1", namespace: "web" };
+
+const surroundings = (environments: readonly Environment[]) => ({
+  ...{ destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [], environmentRepoUrls: [], environments },
+});
 
 describe("where an application goes", () => {
   test("is its own namespace when it names no environment, whatever else there is", () => {
@@ -72,14 +82,9 @@ describe("an entry", () => {
   };
   const configOf = (...args: Parameters<typeof dataOf>) => JSON.parse(dataOf(...args)["config"] ?? "");
 
-  test("belongs to its unit's project, so that no other project may use it", () => {
-    const { project } = renderUnit(anApplicationPlacement(), {
-      destination: DESTINATION,
-      namespaces: NAMESPACES,
-      repoUrls: [],
-      environments: [],
-    });
-    expect(dataOf()["project"]).toBe(project.at.name);
+  test("belongs to the project of its unit's environments, so that it widens no other project", () => {
+    const { environmentProject } = renderUnit(anApplicationPlacement(), surroundings([]));
+    expect(dataOf()["project"]).toBe(environmentProject.at.name);
   });
 
   test("lists namespaces only where the environment does, and objects outside them only where it says so", () => {
@@ -88,6 +93,27 @@ describe("an entry", () => {
     expect(dataOf({ namespaces: ["a"], clusterResources: true })["clusterResources"]).toBe("true");
     for (const field of ["namespaces", "clusterResources"])
       expect(dataOf({ namespaces: [], clusterResources: true })).not.toHaveProperty(field);
+  });
+
+  test("asks for the cluster to be read anew in an annotation, as long as its credential does, and is no other entry for that", () => {
+    const entryOf = (readAgainAt?: number) =>
+      renderEnvironmentEntry(
+        anApplicationPlacement(),
+        anEnvironment(),
+        parseCredential(JSON.stringify({ server: "https://a", token: "t", readable: "mark", readAgainAt }), "https://a") ?? {
+          server: "none",
+        },
+      );
+    const asking = entryOf(Date.UTC(2026, 0, 1));
+    expect(asking.annotations).toEqual({ "argocd.argoproj.io/refresh": "2026-01-01T00:00:00Z" });
+    expect(entryOf().annotations).toEqual({});
+    expect(entryOf().contentHash).toBe(asking.contentHash);
+    const seen = (entry: typeof asking) => {
+      const { metadata, ...rest } = manifestOf(entry);
+      return parseEntry({ ...rest, metadata: { ...metadata, uid: "u", resourceVersion: "1" } });
+    };
+    expect(diffObject(asking, seen(asking))).toMatchObject({ kind: "settled" });
+    expect(diffObject(asking, seen(entryOf()))).toMatchObject({ kind: "change", why: ["annotations"] });
   });
 
   test("holds a token or a certificate, and no authority for a certificate that goes unchecked", () => {
@@ -99,24 +125,48 @@ describe("an entry", () => {
   });
 });
 
-describe("a project", () => {
-  const specOf = (environments: readonly Environment[]) =>
-    renderUnit(anApplicationPlacement(), { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [], environments }).project.content[
-      "spec"
-    ] as {
-      readonly destinations: readonly { readonly server: string; readonly namespace: string }[];
-      readonly clusterResourceWhitelist?: unknown;
-      readonly namespaceResourceBlacklist?: unknown;
-    };
+interface ProjectSpec {
+  readonly sourceRepos: readonly string[];
+  readonly destinations: readonly { readonly server: string; readonly namespace: string }[];
+  readonly clusterResourceWhitelist?: unknown;
+  readonly namespaceResourceBlacklist?: unknown;
+}
+const specOf = ({ content }: DesiredObject) => content["spec"] as ProjectSpec;
+const own = { server: DESTINATION.server, namespace: "team-a" };
+/** Environments of every form: one namespace, several, one and what is outside namespaces, everything. */
+const FORMS = [{ namespaces: ["web"] }, { namespaces: ["web", "db"] }, { namespaces: ["web"], clusterResources: true }, { namespaces: [] }];
 
-  test("permits exactly the environments' namespaces beside the own one", () => {
+describe("the project of the own namespace", () => {
+  const projectOf = (environments: readonly Environment[], isProjectShared = false) =>
+    specOf(renderUnit(anApplicationPlacement(), { ...surroundings(environments), isProjectShared }).project);
+
+  test.each(FORMS)("is the same whatever else the unit deploys to: %j", (form) => {
+    expect(projectOf([anEnvironment(form)])).toEqual(projectOf([]));
+    expect(projectOf([])).toMatchObject({ destinations: [own], namespaceResourceBlacklist: FORBIDDEN_KINDS });
+    expect(projectOf([])).not.toHaveProperty("clusterResourceWhitelist");
+  });
+
+  test.each(FORMS)("permits what versions before wrote in it, as long as Applications name it for an environment: %j", (form) => {
+    const environments = [anEnvironment(form)];
+    const shared = projectOf(environments, true);
+    const { environmentProject } = renderUnit(anApplicationPlacement(), surroundings(environments));
+    expect(shared.destinations).toEqual([own, ...specOf(environmentProject).destinations]);
+    expect(shared.clusterResourceWhitelist).toEqual(specOf(environmentProject).clusterResourceWhitelist);
+    expect(shared).not.toHaveProperty("namespaceResourceBlacklist");
+  });
+});
+
+describe("the project of environments", () => {
+  const projectOf = (environments: readonly Environment[]) =>
+    specOf(renderUnit(anApplicationPlacement(), surroundings(environments)).environmentProject);
+
+  test("permits exactly their namespaces, and never the own one", () => {
     const server = serverPattern(there.server);
-    expect(specOf([anEnvironment({ namespaces: ["web", "db"] })]).destinations).toEqual([
-      { server: DESTINATION.server, namespace: "team-a" },
+    expect(projectOf([anEnvironment({ namespaces: ["web", "db"] })]).destinations).toEqual([
       { server, namespace: "web" },
       { server, namespace: "db" },
     ]);
-    expect(specOf([anEnvironment({ namespaces: [] })]).destinations[1]).toEqual({ server, namespace: "*" });
+    expect(projectOf([anEnvironment({ namespaces: [] })]).destinations).toEqual([{ server, namespace: "*" }]);
   });
 
   test.each([
@@ -125,12 +175,70 @@ describe("a project", () => {
     [[anEnvironment({ namespaces: ["web"], clusterResources: true })], true],
     [[anEnvironment({ namespaces: [] })], true],
   ] as const)("permits kinds outside namespaces only for an environment that allows them: %#", (environments, isAllowed) => {
-    expect(specOf(environments).clusterResourceWhitelist !== undefined).toBe(isAllowed);
+    expect(projectOf(environments).clusterResourceWhitelist !== undefined).toBe(isAllowed);
   });
 
-  test("names what the own namespace cannot take as long as nothing else is deployed to", () => {
-    expect(specOf([]).namespaceResourceBlacklist).toBeDefined();
-    expect(specOf([anEnvironment()]).namespaceResourceBlacklist).toBeUndefined();
+  test("permits no repository that nothing is deployed from to an environment", () => {
+    const { environmentProject } = renderUnit(anApplicationPlacement(), {
+      ...surroundings([anEnvironment()]),
+      ...{ repoUrls: ["https://git.example/a", "https://git.example/b"], environmentRepoUrls: ["https://git.example/b"] },
+    });
+    expect(specOf(environmentProject).sourceRepos).toEqual(["https://git.example/b"]);
+  });
+});
+
+describe("the project that an Application names", () => {
+  const named = (application: Application) =>
+    (renderApplication(anApplicationPlacement(), application, TARGET).content["spec"] as { readonly project: string }).project;
+
+  test("is that of the own namespace, or of the environments", () => {
+    const { project, environmentProject } = renderUnit(anApplicationPlacement(), surroundings([]));
+    expect(named(anApplication())).toBe(project.at.name);
+    expect(named(elsewhere)).toBe(environmentProject.at.name);
+  });
+
+  test.each([
+    { what: "of an environment, as it is written", by: [elsewhere, there], expected: "environment-project" },
+    {
+      what: "of an environment, as versions before wrote it",
+      by: [elsewhere, there, projectName("unit-1" as UnitId)],
+      expected: "own-project",
+    },
+    { what: "of an environment, and is another unit's", by: [elsewhere, there, projectName("unit-2" as UnitId)], expected: undefined },
+    { what: "of the own namespace", by: [anApplication(), TARGET], expected: undefined },
+  ] as const)("is recognised: $what", ({ by: [application, to, project], expected }) => {
+    const raw = stored(renderApplication(anApplicationPlacement(), application, to, project));
+    expect(parseApplication(raw)?.entersBy).toBe(expected);
+  });
+});
+
+describe("repository Secrets for environments", () => {
+  const credential = (name: string, spelling?: string) => ({
+    ...{ id: name as RepositoryCredentialId, url: `https://git.example/${name}` },
+    ...(spelling === undefined ? {} : { spelling }),
+  });
+
+  test("are those of what is deployed there, as it is spelled there", () => {
+    const all = [credential("a"), credential("b"), credential("b", "https://git.example:443/b")];
+    expect(environmentCredentials(all, ["https://git.example:443/b"])).toEqual([
+      { ...credential("b", "https://git.example:443/b"), isForEnvironments: true },
+    ]);
+    expect(environmentCredentials(all, [])).toEqual([]);
+  });
+
+  test("stand beside those of the own namespace, say whose they are, and are not taken for Secrets of one project by versions before", () => {
+    const render = (isForEnvironments: boolean) =>
+      renderRepository(anApplicationPlacement(), { ...credential("a"), isForEnvironments }, { kind: "bearer", token: "t" });
+    const [mine, theirs] = [render(false), render(true)];
+    expect(mine.at.name).not.toBe(theirs.at.name);
+    expect([mine, theirs].map(unitOf)).toEqual(["unit-1", "unit-1"]);
+    expect(theirs.labels).not.toHaveProperty("argosy.dev/unit");
+    const observed = [mine, theirs].flatMap((one) => parseObject("repository", stored(one)) ?? []);
+    const superfluous = (keys: Parameters<typeof superfluousRepositories>[2]) =>
+      superfluousRepositories(observed, "unit-1" as UnitId, keys).map(({ at }) => at.name);
+    expect(superfluous([credential("a")])).toEqual([theirs.at.name]);
+    expect(superfluous([credential("a"), { ...credential("a"), isForEnvironments: true }])).toEqual([]);
+    expect(superfluousRepositories(observed, "unit-2" as UnitId, [])).toEqual([]);
   });
 });
 

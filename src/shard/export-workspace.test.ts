@@ -3,7 +3,7 @@ import { millis } from "../domain/clock.ts";
 import type { ApplicationId, CredentialId, EnvironmentId, RepositoryCredentialId, UnitId } from "../domain/ids.ts";
 import type { RepositoryCredential } from "../domain/repository-credential.ts";
 import { type ExportedRow, exportWorkspace } from "./export-workspace.ts";
-import { projectName } from "./names.ts";
+import { environmentProjectName, projectName } from "./names.ts";
 import { renderApplication } from "./render-application.ts";
 import { renderUnit } from "./render-unit.ts";
 import { anApplication, anApplicationPlacement, anEnvironment, DESTINATION, NAMESPACES, TARGET } from "./testing/builders.ts";
@@ -56,11 +56,29 @@ describe("P10: what an ordinary Argo CD takes over", () => {
       destination: DESTINATION,
       namespaces: NAMESPACES,
       repoUrls: rows.map(({ application }) => application.spec.source.repoUrl),
+      environmentRepoUrls: [],
       environments: [],
     }).project.content["spec"] as Readonly<Record<string, unknown>>;
     const { destinationServiceAccounts, ...fence } = standing;
     expect(destinationServiceAccounts).toBeDefined();
     expect(exported(rows).objects[0]?.["spec"]).toEqual(fence);
+  });
+
+  it("has another project for what goes to environments, so that neither permits what the other does", () => {
+    const { objects } = exported([own("web"), elsewhere("far", anEnvironment({ namespaces: ["web"], clusterResources: true }))]);
+    const projects = objects.filter(({ kind }) => kind === "AppProject");
+    expect(projects.map(({ metadata }) => metadata.name)).toEqual([
+      environmentProjectName("unit-1" as UnitId),
+      projectName("unit-1" as UnitId),
+    ]);
+    expect(projects[0]?.["spec"]).toMatchObject({
+      destinations: [{ server: "https://prod.example:6443", namespace: "web" }],
+      clusterResourceWhitelist: [{ group: "*", kind: "*" }],
+    });
+    expect(projects[1]?.["spec"]).toMatchObject({ destinations: [{ server: TAKER.server, namespace: "team-a" }] });
+    expect(projects[1]?.["spec"]).not.toHaveProperty("clusterResourceWhitelist");
+    const named = objects.filter(({ kind }) => kind === "Application").map(({ spec }) => (spec as { readonly project: string }).project);
+    expect(named.sort()).toEqual(projects.map(({ metadata }) => metadata.name));
   });
 
   it("names the API cluster as the one who takes it does, and environments by their plain URL", () => {

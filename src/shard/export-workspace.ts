@@ -1,10 +1,9 @@
 import type { EngineObject } from "../domain/engine.ts";
 import type { Environment } from "../domain/environment.ts";
-import type { UnitId } from "../domain/ids.ts";
 import { chosenCredentials, type RepositoryCredential, repositoryKey } from "../domain/repository-credential.ts";
+import { placeOf } from "../domain/repository-spelling.ts";
 import type { Application, Workspace } from "../domain/workspace.ts";
-import { projectName } from "./names.ts";
-import { applicationSpec, type Target } from "./render-application.ts";
+import { applicationSpec, projectOf, type Target } from "./render-application.ts";
 import { environmentRights } from "./render-environment.ts";
 import { projectFence } from "./render-unit.ts";
 
@@ -64,8 +63,14 @@ export function exportWorkspace(
     if (typeof target === "string") leftOut.push({ application: row.application.name, reason: target });
     else kept.push({ ...row, target });
   }
-  const units = [...new Set(kept.map(({ application }) => application.unitId))];
-  const projects = units.map((unit) => plainProject(unit, kept, { own, namespace: taker.namespace }));
+  const nameOf = ({ application }: Exportable) => projectOf(application.unitId, application);
+  const projects = [...new Set(kept.map(nameOf))].map((name) =>
+    plainProject(
+      name,
+      kept.filter((row) => nameOf(row) === name),
+      { own, namespace: taker.namespace },
+    ),
+  );
   return {
     objects: [...projects.toSorted(byName), ...kept.map((row) => plainApplication(row, taker))],
     leftOut,
@@ -87,21 +92,21 @@ function plainApplication({ application, target }: Exportable, { namespace }: Ta
   return { apiVersion: ARGO, kind: "Application", metadata, spec: applicationSpec(application.unitId, application, target) };
 }
 
-function plainProject(unit: UnitId, all: readonly Exportable[], at: { readonly own: Target; readonly namespace: string }): EngineObject {
-  const rows = all.filter(({ application }) => application.unitId === unit);
+/** The project of applications that all name it: for their own namespace, or for environments. */
+function plainProject(name: string, rows: readonly Exportable[], at: { readonly own: Target; readonly namespace: string }): EngineObject {
   const environments = new Map(rows.flatMap(({ environment }) => (environment ? [[environment.id, environment] as const] : [])));
   const spec = projectFence({
-    target: at.own,
+    targets: environments.size === 0 ? [at.own] : [],
     rights: [...environments.values()].toSorted(byId).map((environment) => environmentRights(environment, environment.apiUrl)),
     repoUrls: rows.map(({ application }) => application.spec.source.repoUrl),
   });
-  return { apiVersion: ARGO, kind: "AppProject", metadata: { name: projectName(unit), namespace: at.namespace }, spec };
+  return { apiVersion: ARGO, kind: "AppProject", metadata: { name, namespace: at.namespace }, spec };
 }
 
 function needsOf(rows: readonly Exportable[], credentials: readonly RepositoryCredential[]): readonly ExportNeed[] {
   const clusters = rows.flatMap(({ environment }) => (environment === undefined ? [] : [environment.apiUrl]));
-  const used = new Set(rows.map(({ application }) => repositoryKey(application.spec.source.repoUrl)));
-  const repositories = chosenCredentials(credentials).filter(({ urlKey }) => used.has(urlKey));
+  const used = new Set(rows.map(({ application }) => repositoryKey(placeOf(application.spec.source.repoUrl))));
+  const repositories = chosenCredentials(credentials).filter(({ url }) => used.has(repositoryKey(placeOf(url))));
   return [
     ...[...new Set(clusters)].sort().map((url) => ({ kind: "cluster", url }) as const),
     ...repositories.map(({ url }) => ({ kind: "repository", url }) as const),

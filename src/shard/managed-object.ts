@@ -21,8 +21,6 @@ export const MANAGED_KINDS = {
   entry: { apiVersion: "v1", kind: "Secret", fields: ["data"], fixed: ["type"] },
   repository: { apiVersion: "v1", kind: "Secret", fields: ["data"], fixed: ["type"] },
   account: { apiVersion: "v1", kind: "ServiceAccount", fields: ["automountServiceAccountToken"], fixed: [] },
-  /** Its data is filled in by the cluster. */
-  token: { apiVersion: "v1", kind: "Secret", fields: [], fixed: ["type"] },
   binding: { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", fields: ["subjects"], fixed: ["roleRef"] },
   reader: { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding", fields: ["subjects"], fixed: ["roleRef"] },
   role: { apiVersion: "rbac.authorization.k8s.io/v1", kind: "Role", fields: ["rules"], fixed: [] },

@@ -1,6 +1,7 @@
 import type { Environment } from "../domain/environment.ts";
 import type { EnvironmentId } from "../domain/ids.ts";
 import { repositoryKey } from "../domain/repository-credential.ts";
+import { placeOf } from "../domain/repository-spelling.ts";
 import type { Application } from "../domain/workspace.ts";
 
 /** A credential that a unit should have on its owner, and that cannot be read where it is stored. What needs it waits; nothing else does. */
@@ -17,8 +18,10 @@ export function missingPrerequisiteOf(
   missingPrerequisites: readonly MissingPrerequisite[],
 ): MissingPrerequisite | undefined {
   if (missingPrerequisites.length === 0) return undefined;
-  const key = repositoryKey(application.spec.source.repoUrl);
+  const key = repositoryKey(placeOf(application.spec.source.repoUrl));
   return missingPrerequisites.find((missingPrerequisite) =>
-    missingPrerequisite.kind === "repository" ? missingPrerequisite.urlKey === key : missingPrerequisite.id === environment?.id,
+    missingPrerequisite.kind === "repository"
+      ? repositoryKey(placeOf(missingPrerequisite.url)) === key
+      : missingPrerequisite.id === environment?.id,
   );
 }

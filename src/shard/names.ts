@@ -21,9 +21,22 @@ export function readAccountName(instanceId: InstanceId): string {
   return `read-${digest(instanceId)}`;
 }
 
-/** The AppProject of a unit: the same on every instance, so that a move changes nothing in an Application's spec. */
+/**
+ * The AppProject of what a unit deploys into its own namespace. It has the same name on every instance, so that a move changes nothing in
+ * an Application's spec.
+ */
 export function projectName(unitId: UnitId): string {
   return `ws-${digest(unitId)}`;
+}
+
+/** The AppProject of what a unit deploys to environments, one for all of them. */
+export function environmentProjectName(unitId: UnitId): string {
+  return `we-${digest(unitId)}`;
+}
+
+/** All AppProjects that a unit may have: metrics of Argo CD say of each request for which project it was. */
+export function projectNames(unitId: UnitId): readonly string[] {
+  return [projectName(unitId), environmentProjectName(unitId)];
 }
 
 /** The owner binding's name in the workspace's namespace; the parts of a split workspace have one each. */
@@ -36,24 +49,49 @@ export function clusterEntryName(server: string): string {
   return `argosy-cluster-${digest(server)}`;
 }
 
+/** The cluster Secret by which an instance with an entry for each workspace enters the API cluster for one unit, and the name of that cluster in Argo CD. */
+export function workspaceEntryName(unitId: UnitId): string {
+  return `argosy-workspace-${digest(unitId)}`;
+}
+
+/** The RoleBinding in a workspace's namespace that lets the account of one unit on one such instance read there. */
+export function workspaceReaderName(unitId: UnitId, instanceId: InstanceId): string {
+  return `argosy-reader-${digest(unitId, instanceId)}`;
+}
+
 /** The cluster Secret by which an instance enters an environment, and the name of that cluster in Argo CD. */
 export function environmentEntryName(environmentId: EnvironmentId): string {
   return `argosy-env-${digest(environmentId)}`;
 }
 
-/** The Secret by which an instance reads one repository for one unit. */
-export function repositorySecretName(unitId: UnitId, credentialId: RepositoryCredentialId): string {
-  return `argosy-repository-${digest(unitId, credentialId)}`;
+/** What a repository Secret is told apart by from the others of its unit. */
+export interface RepositorySecretKey {
+  readonly id: RepositoryCredentialId;
+  /** Absent: the repository is spelled as its user did. */
+  readonly spelling?: string | undefined;
+  /** It is for what the unit deploys to environments. */
+  readonly isForEnvironments?: boolean;
+}
+
+/** The Secret by which an instance reads one repository for one of a unit's projects. */
+export function repositorySecretName(unitId: UnitId, { id, spelling, isForEnvironments }: RepositorySecretKey): string {
+  const parts = [unitId, id, ...(spelling === undefined ? [] : [spelling])];
+  return `argosy-repository-${isForEnvironments === true ? digest("environments", ...parts) : digest(...parts)}`;
 }
 
 /** The ClusterRoleBinding that lets an instance's read account read. */
 export function readerBindingName(instanceId: InstanceId): string {
+  return `argosy-instance-${readAccountName(instanceId)}`;
+}
+
+/** The same of versions that let instances read everything. A binding cannot change its role, so that there is another for the other role. */
+export function formerReaderBindingName(instanceId: InstanceId): string {
   return `argosy-${readAccountName(instanceId)}`;
 }
 
 /** The user's last request to read Git now, as a hash: a new one makes Argo CD refresh. */
 export const ANNOTATION_POKE = "argosy.dev/poke";
-/** Argo CD reads Git again and takes this annotation off. */
+/** On an Application: Argo CD reads Git again and takes it off. On a cluster entry, a time: Argo CD reads the cluster anew unless it has since. */
 export const ANNOTATION_REFRESH = "argocd.argoproj.io/refresh";
 /** Entry of an operation's `info` that holds the uid of the GitOpsDeploymentSyncRun it was asked for by. */
 export const INFO_RUN = "argosy.dev/sync-run";
@@ -82,6 +120,11 @@ export function environmentServer({ id, apiUrl }: Pick<Environment, "id" | "apiU
 export function environmentOfServer(server: string): EnvironmentId | undefined {
   const [, id] = server.split(`?${PARAMETER}=`);
   return id === undefined || id === "" ? undefined : (id as EnvironmentId);
+}
+
+/** The API cluster as an instance addresses it for one unit alone; see `environmentServer`. */
+export function workspaceServer(server: string, unitId: UnitId): string {
+  return `${server}?workspace=${unitId}`;
 }
 
 /** A server as a pattern that matches nothing else: projects' destinations are globs. */

@@ -1,15 +1,21 @@
 import type { Millis } from "../domain/clock.ts";
 import type { ApplicationId, InstanceId, UnitId } from "../domain/ids.ts";
-import { asArray, asObject, asTime } from "../domain/json.ts";
-import { LABEL_APPLICATION, LABEL_INSTANCE, LABEL_UNIT } from "../domain/names.ts";
+import { asArray, asObject, asString, asTime, type Json } from "../domain/json.ts";
+import { LABEL_APPLICATION, LABEL_INSTANCE, LABEL_UNIT, LABEL_UNIT_OF_ENVIRONMENTS } from "../domain/names.ts";
 import type { EngineStatus } from "../domain/status.ts";
 import type { ObservedObject } from "./managed-object.ts";
-import { ANNOTATION_REFRESH } from "./names.ts";
+import { ANNOTATION_REFRESH, environmentOfServer, environmentProjectName, projectName } from "./names.ts";
 import { type AutomatedSync, parseAutomatedSync } from "./parse-automated-sync.ts";
 import { parseObject } from "./parse-object.ts";
 import { type ObservedSync, parseSync } from "./parse-sync.ts";
 import { parseUnfinished } from "./parse-unfinished.ts";
 import { projectStatus } from "./project-status.ts";
+
+/**
+ * By which of its unit's projects an Application is deployed to an environment. Versions before named the project of the own namespace for
+ * everything.
+ */
+export type EnvironmentAccess = "environment-project" | "own-project";
 
 /** What is kept of an Argo CD Application: what we wrote in it, and what it says. */
 export interface ObservedApplication extends ObservedObject {
@@ -28,6 +34,10 @@ export interface ObservedApplication extends ObservedObject {
   readonly isRefreshing: boolean;
   /** Whether the instance's controller has work with it. */
   readonly isUnfinished: boolean;
+  /** Where it is deployed to; empty where it does not say. */
+  readonly server: string;
+  /** Absent: it is not deployed to an environment, or by no project of its unit. */
+  readonly entersBy: EnvironmentAccess | undefined;
 }
 
 export function parseApplication(raw: unknown): ObservedApplication | undefined {
@@ -45,7 +55,16 @@ export function parseApplication(raw: unknown): ObservedApplication | undefined 
     isAutomated: asObject(asObject(asObject(raw)["spec"])["syncPolicy"])["automated"] !== undefined,
     isRefreshing: asObject(meta["annotations"])[ANNOTATION_REFRESH] !== undefined,
     isUnfinished: parseUnfinished(raw, said),
+    server: asString(asObject(asObject(asObject(raw)["spec"])["destination"])["server"]),
+    entersBy: parseAccess(unitOf(object), asObject(asObject(raw)["spec"])),
   };
+}
+
+function parseAccess(unit: UnitId | undefined, spec: Json): EnvironmentAccess | undefined {
+  const isElsewhere = environmentOfServer(asString(asObject(spec["destination"])["server"])) !== undefined;
+  if (unit === undefined || !isElsewhere) return undefined;
+  if (spec["project"] === environmentProjectName(unit)) return "environment-project";
+  return spec["project"] === projectName(unit) ? "own-project" : undefined;
 }
 
 export function applicationOf(observed: Pick<ObservedObject, "labels">): ApplicationId | undefined {
@@ -53,7 +72,7 @@ export function applicationOf(observed: Pick<ObservedObject, "labels">): Applica
 }
 
 export function unitOf(observed: Pick<ObservedObject, "labels">): UnitId | undefined {
-  return observed.labels[LABEL_UNIT] as UnitId | undefined;
+  return (observed.labels[LABEL_UNIT] ?? observed.labels[LABEL_UNIT_OF_ENVIRONMENTS]) as UnitId | undefined;
 }
 
 export function holderOf(observed: Pick<ObservedObject, "labels">): InstanceId | undefined {

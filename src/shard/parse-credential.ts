@@ -1,3 +1,4 @@
+import { millis } from "../domain/clock.ts";
 import type { EnvironmentCredential } from "../domain/environment.ts";
 import { asObject, asString, type Json } from "../domain/json.ts";
 
@@ -6,11 +7,13 @@ export function parseCredential(stored: string | undefined, server: string): Env
   const source = asObject(stored === undefined ? undefined : parseJson(stored));
   if (source["server"] !== server) return undefined;
   const pair = asObject(source["certificate"]);
+  const readAgainAt = source["readAgainAt"];
   const [cert, key] = [asString(pair["cert"]), asString(pair["key"])];
   return {
     server,
     ...texts(source, ["token", "ca", "serverName"]),
     ...(cert === "" || key === "" ? {} : { certificate: { cert, key } }),
+    ...(typeof readAgainAt === "number" && Number.isSafeInteger(readAgainAt) ? { readAgainAt: millis(readAgainAt) } : {}),
   };
 }
 

@@ -6,12 +6,7 @@ import { ANNOTATION_PAUSE, ANNOTATION_REVISION } from "./names.ts";
 
 /** Labels and annotations that mean something to us; the rest is other people's and would only take memory. */
 const OUR_PREFIX = "argosy.dev/";
-const OUR_NAMES: ReadonlySet<string> = new Set([
-  LABEL_MANAGED_BY,
-  "argocd.argoproj.io/secret-type",
-  ANNOTATION_PAUSE,
-  "kubernetes.io/service-account.name",
-]);
+const OUR_NAMES: ReadonlySet<string> = new Set([LABEL_MANAGED_BY, "argocd.argoproj.io/secret-type", ANNOTATION_PAUSE]);
 
 /**
  * Reduces a raw object of a kind to what is compared. `undefined` for one without name, uid or resourceVersion, which no

@@ -9,11 +9,6 @@ export interface ObservedRole extends ObservedObject {
   readonly resourceNames: ReadonlySet<string>;
 }
 
-/** A Secret that the cluster fills with a ServiceAccount's token; no token yet is `undefined`. */
-export interface ObservedToken extends ObservedObject {
-  readonly token: string | undefined;
-}
-
 /** Who wrote to an object last beside us, in the words of the API server; the name is the writer's own choice. */
 export interface LastWrite {
   readonly manager: string;
@@ -54,14 +49,6 @@ export function parseRole(raw: unknown): ObservedRole | undefined {
   const object = parseObject("role", raw);
   if (object === undefined) return undefined;
   return { ...object, resourceNames: new Set(parseRules(asObject(raw)["rules"]).flatMap((rule) => rule.resourceNames)) };
-}
-
-export function parseToken(raw: unknown): ObservedToken | undefined {
-  const object = parseObject("token", raw);
-  if (object === undefined) return undefined;
-  const encoded = asString(asObject(asObject(raw)["data"])["token"]);
-  const token = encoded === "" ? undefined : Buffer.from(encoded, "base64").toString("utf8");
-  return { ...object, token };
 }
 
 /** Rules of a role; entries of a wrong shape count as empty. */

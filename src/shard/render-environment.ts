@@ -1,10 +1,11 @@
+import { rfc3339 } from "../domain/clock.ts";
 import { allowsClusterResources, type Environment, type EnvironmentCredential } from "../domain/environment.ts";
 import { canonicalJson } from "../domain/hash.ts";
 import type { EnvironmentId, UnitId } from "../domain/ids.ts";
 import { LABEL_ENVIRONMENT, LABEL_UNIT } from "../domain/names.ts";
 import { type ApplicationPlacement, unitFence, unitLabels } from "./application-placement.ts";
 import { type DesiredObject, desire, type ObservedObject } from "./managed-object.ts";
-import { environmentEntryName, environmentServer, projectName, serverPattern } from "./names.ts";
+import { ANNOTATION_REFRESH, environmentEntryName, environmentProjectName, environmentServer, serverPattern } from "./names.ts";
 
 /** What an environment lets its unit do, in the words of a project. */
 export interface EnvironmentRights {
@@ -24,7 +25,9 @@ export function environmentRights(environment: Environment, address = environmen
 
 /**
  * The owner's entry for one environment, built field by field: nothing of a kubeconfig gets through but token, certificate and
- * authority. It names the unit's project, so that nobody else's Applications can use it.
+ * authority. It names the project of the unit's
+ * environments. Argo CD adds the cluster to what that project permits, and to no other. A cluster that is to be read anew has the time of that
+ * in an annotation.
  */
 export function renderEnvironmentEntry(
   placement: ApplicationPlacement,
@@ -35,7 +38,7 @@ export function renderEnvironmentEntry(
   const data = {
     name,
     server: environmentServer(environment),
-    project: projectName(placement.unit.id),
+    project: environmentProjectName(placement.unit.id),
     config: canonicalJson(renderConfig(environment, credential)),
     ...(environment.namespaces.length === 0 ? {} : { namespaces: [...environment.namespaces].sort().join(",") }),
     ...(environment.namespaces.length > 0 && environment.clusterResources ? { clusterResources: "true" } : {}),
@@ -44,7 +47,7 @@ export function renderEnvironmentEntry(
     kind: "entry",
     at: { namespace: placement.instance.namespace, name },
     labels: { ...unitLabels(placement), [LABEL_ENVIRONMENT]: environment.id, "argocd.argoproj.io/secret-type": "cluster" },
-    annotations: {},
+    annotations: credential.readAgainAt === undefined ? {} : { [ANNOTATION_REFRESH]: rfc3339(credential.readAgainAt) },
     fence: unitFence(placement.unit),
     content: { type: "Opaque", data: Object.fromEntries(Object.entries(data).map(([key, value]) => [key, base64(value)])) },
   });

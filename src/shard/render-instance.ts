@@ -1,17 +1,28 @@
-import { canonicalJson } from "../domain/hash.ts";
+import type { IssuedToken } from "../domain/account-token.ts";
+import { rfc3339Millis } from "../domain/clock.ts";
+import { canonicalJson, contentHash } from "../domain/hash.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
-import { READER_ROLE } from "../domain/names.ts";
-import type { Destination, OwnNamespaces } from "./application-placement.ts";
-import { instanceLabels } from "./application-placement.ts";
+import {
+  ANNOTATION_TOKEN_ACCOUNT,
+  ANNOTATION_TOKEN_ENDS,
+  ANNOTATION_TOKEN_HASH,
+  ANNOTATION_TOKEN_MADE,
+  CANARY_NAMESPACE,
+  READER_ROLE,
+} from "../domain/names.ts";
+import type { ApplicationPlacement, Destination, OwnNamespaces } from "./application-placement.ts";
+import { instanceLabels, ownServer, unitFence, unitLabels } from "./application-placement.ts";
 import type { DesiredObject } from "./managed-object.ts";
 import { desire } from "./managed-object.ts";
-import { accountName, clusterEntryName, readAccountName, readerBindingName } from "./names.ts";
+import { ANNOTATION_REFRESH, accountName, clusterEntryName, readAccountName, readerBindingName, workspaceEntryName } from "./names.ts";
 
-/** Who an instance is on the API cluster: one account that reads, and may act as the accounts of the instance's units. */
+/**
+ * Who an instance is on the API cluster: one account that reads, and may act as the accounts of the instance's units. Of an instance with an entry for
+ * each workspace the account alone is there, without any right.
+ */
 export interface InstanceIdentity {
   readonly account: DesiredObject;
-  readonly token: DesiredObject;
   readonly reader: DesiredObject;
   readonly impersonation: DesiredObject;
 }
@@ -22,13 +33,6 @@ export function renderIdentity(instanceId: InstanceId, namespaces: OwnNamespaces
   const subjects = [{ kind: "ServiceAccount", name: at.name, namespace: at.namespace }];
   return {
     account: desire({ ...base, kind: "account", at, content: { automountServiceAccountToken: false } }),
-    token: desire({
-      ...base,
-      kind: "token",
-      at,
-      annotations: { "kubernetes.io/service-account.name": at.name },
-      content: { type: "kubernetes.io/service-account-token" },
-    }),
     reader: desire({
       ...base,
       kind: "reader",
@@ -62,26 +66,81 @@ export function renderImpersonation(instanceId: InstanceId, units: readonly Unit
   });
 }
 
+/** A token of an instance's account; `accountUid`: which account's of that name, for one made anew has tokens of its own. */
+export interface EntryToken extends IssuedToken {
+  readonly accountUid: string;
+}
+
+/** What is to be in an entry: a token, and by when Argo CD is to have read the cluster, so that a cache that was filled before is filled anew. */
+export type EntryContent = EntryToken & { readonly refreshAt?: string | undefined };
+
 /**
  * The instance's one entry for the API cluster, built field by field. It names no project, because every tenant of the
- * instance shares it; what a tenant may do there is decided by its own account.
+ * instance shares it; what a tenant may do there is decided by its own account. It is the only place where the token stands: its
+ * annotations say until when it is good, for whoever has to replace it. Where each workspace has an entry, this one is the canaries' alone:
+ * its account may read nothing, and its one namespace is empty.
  */
-export function renderClusterEntry(instance: Pick<Instance, "id" | "namespace">, destination: Destination, token: string): DesiredObject {
-  const config = {
-    bearerToken: token,
-    tlsClientConfig: destination.caData === "" ? { insecure: false } : { insecure: false, caData: destination.caData },
-  };
+export function renderClusterEntry(
+  instance: Pick<Instance, "id" | "namespace" | "entries">,
+  destination: Destination,
+  content: EntryContent,
+): DesiredObject {
+  const { server } = destination;
   return desire({
     kind: "entry",
-    at: { namespace: instance.namespace, name: clusterEntryName(destination.server) },
-    labels: { ...instanceLabels(instance.id), "argocd.argoproj.io/secret-type": "cluster" },
-    annotations: {},
+    at: { namespace: instance.namespace, name: clusterEntryName(server) },
+    labels: { ...instanceLabels(instance.id), ...CLUSTER_SECRET },
+    annotations: tokenAnnotations(content),
     fence: undefined,
     content: {
       type: "Opaque",
-      data: { name: base64("api"), server: base64(destination.server), config: base64(canonicalJson(config)) },
+      data: {
+        ...{ name: base64("api"), server: base64(server), config: renderConfig(destination, content) },
+        ...(instance.entries === "shared" ? {} : { namespaces: base64(CANARY_NAMESPACE) }),
+      },
     },
   });
+}
+
+/**
+ * The entry by which an instance enters the API cluster for one unit and no other: with the account that deploys for it, for its namespace alone. It
+ * names no project: Argo CD would permit that one every namespace of the cluster.
+ */
+export function renderWorkspaceEntry(placement: ApplicationPlacement, destination: Destination, content: EntryContent): DesiredObject {
+  const { unit, workspace, instance } = placement;
+  const name = workspaceEntryName(unit.id);
+  const [server, namespaces] = [ownServer(placement, destination), workspace.namespace];
+  return desire({
+    kind: "entry",
+    at: { namespace: instance.namespace, name },
+    labels: { ...unitLabels(placement), ...CLUSTER_SECRET },
+    annotations: tokenAnnotations(content),
+    fence: unitFence(unit),
+    content: {
+      type: "Opaque",
+      data: {
+        ...{ name: base64(name), server: base64(server), namespaces: base64(namespaces) },
+        config: renderConfig(destination, content),
+      },
+    },
+  });
+}
+
+const CLUSTER_SECRET = { "argocd.argoproj.io/secret-type": "cluster" } as const;
+
+function tokenAnnotations({ token, madeAt, endsAt, accountUid, refreshAt }: EntryContent): Readonly<Record<string, string>> {
+  return {
+    [ANNOTATION_TOKEN_MADE]: rfc3339Millis(madeAt),
+    [ANNOTATION_TOKEN_ENDS]: rfc3339Millis(endsAt),
+    [ANNOTATION_TOKEN_ACCOUNT]: accountUid,
+    [ANNOTATION_TOKEN_HASH]: contentHash(token),
+    ...(refreshAt === undefined ? {} : { [ANNOTATION_REFRESH]: refreshAt }),
+  };
+}
+
+function renderConfig({ caData }: Destination, { token }: EntryToken): string {
+  const tlsClientConfig = caData === "" ? { insecure: false } : { insecure: false, caData };
+  return base64(canonicalJson({ bearerToken: token, tlsClientConfig }));
 }
 
 function base64(text: string): string {

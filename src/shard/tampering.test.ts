@@ -11,6 +11,7 @@ const { ownerBinding: desired } = renderUnit(anApplicationPlacement(), {
   destination: DESTINATION,
   namespaces: NAMESPACES,
   repoUrls: [],
+  environmentRepoUrls: [],
   environments: [],
 });
 const manifest = manifestOf(desired);

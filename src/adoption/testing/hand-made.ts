@@ -22,7 +22,7 @@ export function aHandMade(name = "web", change: (raw: HandMadeTree) => void = ()
     status: {
       sync: { status: "Synced" },
       operationState: { phase: "Succeeded" },
-      resources: [{ kind: "Deployment", name, namespace: "shop" }],
+      resources: [{ group: "apps", kind: "Deployment", name, namespace: "shop" }],
     },
   };
   change(raw);
@@ -40,6 +40,7 @@ export function adoptionFacts(raws: readonly HandMadeTree[], over: Partial<Adopt
     applications: raws.map((raw) => ({ name: String(raw.metadata["name"]), raw })),
     deployments: [],
     known: [],
+    kinds: {},
     ...over,
   };
 }

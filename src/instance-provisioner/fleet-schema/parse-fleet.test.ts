@@ -19,6 +19,7 @@ function aDocument(changes: Json = {}): Json {
       ],
     },
     pools: [aPool()],
+    workspaces: { everyNamespace: true },
     ...changes,
   };
 }
@@ -44,6 +45,7 @@ describe("a Fleet document", () => {
     const parsed = parseFleetDocument(aDocument());
     expect(parsed).toEqual({
       ok: true,
+      saysGroups: false,
       spec: {
         engineClusters: [{ name: "eu-1", region: "eu", access: { kind: "secret", secret: "argosy-system/eu-1" } }],
         versions: aDocument()["versions"],
@@ -63,8 +65,12 @@ describe("a Fleet document", () => {
             },
           },
         ],
-        workspaces: { selector: {}, quota: { deployments: 100, syncsPerMinute: 20 } },
+        workspaces: {
+          ...{ selector: {}, everyNamespace: true },
+          quota: { deployments: 100, syncsPerMinute: 20, environments: 15, environmentObjects: 20_480 },
+        },
         egress: { allow: [], http: [] },
+        deployments: { allowedGroups: [] },
       },
     });
   });
@@ -95,13 +101,13 @@ describe("a Fleet document", () => {
   });
 
   it("may give amounts as numbers, and Argosy's own cluster without a Secret", () => {
-    const pool = aPool({ resources: { controller: { cpu: 4 }, repoServer: { replicas: 3 } } });
+    const pool = aPool({ resources: { controller: { cpu: 4 }, repoServer: { replicas: 3, disk: "50Gi" } } });
     const parsed = parseFleetDocument(aDocument({ pools: [pool], engineClusters: [{ name: "eu-1", region: "eu", inCluster: true }] }));
     expect(parsed).toMatchObject({
       ok: true,
       spec: {
         engineClusters: [{ access: { kind: "inCluster" } }],
-        pools: [{ resources: { controller: { cpu: "4", memory: "4Gi" }, repoServer: { replicas: 3 } } }],
+        pools: [{ resources: { controller: { cpu: "4", memory: "4Gi" }, repoServer: { replicas: 3, disk: "50Gi" } } }],
       },
     });
   });
@@ -369,13 +375,189 @@ describe("what nobody deploys to the API cluster", () => {
   };
 
   it("is what is declared, word for word, also when that is nothing", () => {
-    expect(refusedOf({ refusedGroups: ["kyverno.io"] })).toEqual({ refusedGroups: ["kyverno.io"] });
-    expect(refusedOf({ refusedGroups: [] })).toEqual({ refusedGroups: [] });
-    expect(refusedOf({})).toBeUndefined();
+    expect(refusedOf({ refusedGroups: ["kyverno.io"] })).toEqual({ allowedGroups: [], refusedGroups: ["kyverno.io"] });
+    expect(refusedOf({ refusedGroups: [] })).toEqual({ allowedGroups: [], refusedGroups: [] });
+    expect(refusedOf({ allowedGroups: ["*"] })).toEqual({ allowedGroups: ["*"] });
   });
 
-  it.each(["*.kyverno.io", "Kyverno.io", "", "kyverno.io/v1", ".io"])("is refused where it is no group: %j", (group) => {
-    expect(refusedOf({ refusedGroups: [group] })).toEqual(["deployments.refusedGroups[0]"]);
+  it("is every group that is not Kubernetes' own where no group is declared", () => {
+    expect(refusedOf({})).toEqual({ allowedGroups: [] });
+    expect(parseFleetDocument(aDocument({ deployments: { allowedGroups: [] } }))).toMatchObject({ ok: true, saysGroups: true });
+    expect(parseFleetDocument(aDocument({ deployments: { refusedGroups: [] } }))).toMatchObject({ ok: true, saysGroups: false });
+  });
+
+  it.each(["*.kyverno.io", "Kyverno.io", "", "kyverno.io/", "a.io/Things", "a.io/b/c", ".io"])(
+    "is refused where it is no group: %j",
+    (group) => {
+      expect(refusedOf({ refusedGroups: [group] })).toEqual(["deployments.refusedGroups[0]"]);
+      expect(refusedOf({ allowedGroups: [group] })).toEqual(["deployments.allowedGroups[0]"]);
+    },
+  );
+
+  it("cannot be allowed where it is refused, or never is", () => {
+    const said = (deployments: Json) => complaintsOf(aDocument({ deployments }));
+    expect(said({ allowedGroups: ["example.org", "source.toolkit.fluxcd.io"] })).toEqual([
+      {
+        path: "deployments.allowedGroups[1]",
+        message: "is refused, and refusals come first",
+        remedy: expect.stringContaining("give deployments.refusedGroups without it, as it is without a list: cattle.io,"),
+      },
+    ]);
+    expect(said({ allowedGroups: ["source.toolkit.fluxcd.io"], refusedGroups: [] })).toEqual([]);
+    expect(said({ allowedGroups: ["a.io/things"], refusedGroups: ["a.io"] })).toMatchObject([{ path: "deployments.allowedGroups[0]" }]);
+    expect(said({ allowedGroups: ["a.io"], refusedGroups: ["a.io/things"] })).toEqual([]);
+    for (const never of ["rbac.authorization.k8s.io", "core/limitranges", "argoproj.io/applications"])
+      expect(said({ allowedGroups: [never], refusedGroups: [] })).toMatchObject([{ message: expect.stringContaining("never allowed") }]);
+  });
+});
+
+describe("what a controller has to hold", () => {
+  const CAPACITY = { applications: 1000, clusterEntries: 60, cachedResources: 250_000, milliCpu: 2000, gitPerMinute: 600 };
+  const withMemory = (memory: unknown, over: Json = {}) =>
+    aPool({ capacity: { ...CAPACITY, ...over }, resources: { controller: { memory } } });
+  const said = (pool: Json) => complaintsOf(aDocument({ pools: [pool] }));
+
+  it("fits into its memory, or the declaration is refused with the figures and what would fit", () => {
+    expect(said(withMemory("4Gi"))).toEqual([]);
+    expect(said(withMemory("2Gi"))).toEqual([
+      {
+        path: "pools[0].capacity",
+        message:
+          "needs 3777 MiB of memory (2370 for clusterEntries, 1250 for cachedResources, 60 for applications, 97 for Argo CD itself), and resources.controller.memory is 2048 MiB",
+        remedy: "Lower what needs most, or raise pools[0].resources.controller.memory to 3777Mi",
+      },
+    ]);
+    expect(said(withMemory("3777Mi"))).toEqual([]);
+    expect(said(withMemory("3776Mi"))).toHaveLength(1);
+    expect(said(withMemory(4_294_967_296))).toEqual([]);
+  });
+
+  it("is held against the memory that a document without one means", () => {
+    expect(said(aPool({ capacity: { ...CAPACITY, clusterEntries: 200 } }))).toMatchObject([{ path: "pools[0].capacity" }]);
+    for (const resources of [{}, { controller: {} }, { redis: { memory: "1Gi" } }])
+      expect(said(aPool({ capacity: { ...CAPACITY, clusterEntries: 200 }, resources }))).toMatchObject([{ path: "pools[0].capacity" }]);
+  });
+
+  describe("where each workspace has an entry of its own", () => {
+    const apart = (pool: Json) => ({ ...pool, entries: "per-workspace" });
+
+    it("is what its entries say: a workspace takes one of them, and the remedy names what to change", () => {
+      expect(said(apart(withMemory("2Gi", { clusterEntries: 60 })))).toEqual([
+        {
+          path: "pools[0].capacity",
+          message:
+            "needs 3777 MiB of memory (2370 for clusterEntries, of which each workspace takes one, 1250 for cachedResources, 60 for applications, 97 for Argo CD itself), and resources.controller.memory is 2048 MiB",
+          remedy: "Lower what needs most, or raise pools[0].resources.controller.memory to 3777Mi",
+        },
+      ]);
+    });
+
+    it("is refused with so few entries that no workspace gets one", () => {
+      expect(said(apart(withMemory("4Gi", { clusterEntries: 1 })))).toEqual([
+        {
+          path: "pools[0].capacity.clusterEntries",
+          message: "leaves no entry for a workspace: with pools[0].entries per-workspace each takes one",
+          remedy: expect.stringContaining("Give at least 2"),
+        },
+      ]);
+      expect(said(apart(withMemory("4Gi", { clusterEntries: 2 })))).toEqual([]);
+      expect(said(withMemory("4Gi", { clusterEntries: 1 }))).toEqual([]);
+    });
+
+    it("leaves environments what is left of a workspace's quarter", () => {
+      const quotaOf = (pool: Json, quota: Json = {}) =>
+        parseFleetDocument(aDocument({ pools: [pool], workspaces: { everyNamespace: true, quota } }));
+      expect(quotaOf(apart(withMemory("4Gi", { clusterEntries: 60 })))).toMatchObject({
+        spec: { pools: [{ entries: "per-workspace" }], workspaces: { quota: { environments: 14 } } },
+      });
+      expect(quotaOf(apart(withMemory("4Gi", { clusterEntries: 60 })), { environments: 15 })).toMatchObject({
+        complaints: [{ path: "workspaces.quota.environments", remedy: "Give at most 14, or raise capacity.clusterEntries there" }],
+      });
+    });
+
+    it("is declared by these two words alone", () => {
+      expect(said({ ...withMemory("4Gi"), entries: "own" })).toMatchObject([{ path: "pools[0].entries" }]);
+      const shared = parseFleetDocument(aDocument({ pools: [{ ...withMemory("4Gi"), entries: "shared" }] }));
+      expect(shared.ok && shared.spec.pools[0]).not.toHaveProperty("entries");
+    });
+  });
+
+  it("is not judged where an amount of it is malformed", () => {
+    expect(said(withMemory("much")).map(({ path }) => path)).toEqual(["pools[0].resources.controller.memory"]);
+    expect(said(withMemory("1Gi", { clusterEntries: "many" })).map(({ path }) => path)).toEqual(["pools[0].capacity.clusterEntries"]);
+    expect(said(aPool({ resources: 7, capacity: { ...CAPACITY, clusterEntries: 200 } })).map(({ path }) => path)).toEqual([
+      "pools[0].resources",
+    ]);
+  });
+
+  it("is not taken by one workspace, or one environment, alone: the smallest pool bounds both", () => {
+    const small = aPool({
+      name: "small",
+      capacity: { ...CAPACITY, clusterEntries: 30, cachedResources: 1000 },
+      resources: { controller: { memory: "2Gi" } },
+    });
+    const saidOf = (quota: Json) => complaintsOf(aDocument({ pools: [aPool(), small], workspaces: { everyNamespace: true, quota } }));
+    expect(saidOf({ environments: 7, environmentObjects: 51_200 })).toEqual([]);
+    expect(saidOf({ environments: 8, environmentObjects: 51_201 })).toEqual([
+      {
+        path: "workspaces.quota.environments",
+        message: "lets one workspace take more than a quarter of the 30 cluster entries of the smallest pool",
+        remedy: "Give at most 7, or raise capacity.clusterEntries there",
+      },
+      {
+        path: "workspaces.quota.environmentObjects",
+        message: "lets one environment take more than half of the 2048 MiB of the smallest controller, at 20 KiB an object",
+        remedy: "Give at most 51200, or raise resources.controller.memory there",
+      },
+    ]);
+  });
+
+  it("gives each workspace a quarter of the smallest pool where nothing is declared, and one at least", () => {
+    const quotaOf = (pool: Json) => {
+      const parsed = parseFleetDocument(aDocument({ pools: [aPool(), { ...pool, name: "small" }] }));
+      return parsed.ok ? parsed.spec.workspaces.quota : parsed.complaints;
+    };
+    expect(quotaOf(withMemory("2Gi", { clusterEntries: 3, cachedResources: 1000 }))).toMatchObject({
+      environments: 1,
+      environmentObjects: 10_240,
+    });
+    expect(quotaOf(withMemory("16Gi", { clusterEntries: 200 }))).toMatchObject({ environments: 15, environmentObjects: 20_480 });
+    const large = parseFleetDocument(aDocument({ pools: [withMemory("64Gi", { clusterEntries: 1000 })] }));
+    expect(large).toMatchObject({ spec: { workspaces: { quota: { environments: 50, environmentObjects: 100_000 } } } });
+    expect(parseFleetDocument(aDocument({ pools: [] }))).toMatchObject({ spec: { workspaces: { quota: { environments: 50 } } } });
+  });
+});
+
+describe("which namespaces are workspaces", () => {
+  const said = (workspaces: unknown) => complaintsOf(workspaces === undefined ? aDocument({ workspaces: {} }) : aDocument({ workspaces }));
+
+  it.each([
+    ["nothing", undefined],
+    ["a selector without labels", { selector: {} }],
+    ["a quota alone", { quota: { deployments: 1 } }],
+    ["that not every one is", { everyNamespace: false }],
+  ])("has to be said: %s is none", (_what, workspaces) => {
+    expect(said(workspaces)).toEqual([
+      {
+        path: "workspaces.selector",
+        message: expect.stringContaining("no namespace"),
+        remedy: expect.stringContaining("everyNamespace: true"),
+      },
+    ]);
+  });
+
+  it("is asked for where the section is missing too", () => {
+    const { workspaces: _left, ...rest } = aDocument();
+    expect(complaintsOf(rest)).toMatchObject([{ path: "workspaces.selector" }]);
+  });
+
+  it("is said once, by labels or by the word for all of them", () => {
+    expect(said({ selector: { a: "b" } })).toEqual([]);
+    expect(said({ selector: { a: "b" }, everyNamespace: false })).toEqual([]);
+    expect(said({ selector: {}, everyNamespace: true })).toEqual([]);
+    expect(said({ selector: { a: "b" }, everyNamespace: true })).toMatchObject([{ path: "workspaces.selector" }]);
+    expect(said({ selector: 1, everyNamespace: true })).toMatchObject([{ message: "is not labels with their values" }]);
+    expect(said(7)).toHaveLength(1);
   });
 });
 

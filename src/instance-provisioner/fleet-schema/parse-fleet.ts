@@ -1,6 +1,8 @@
+import { mostEnvironments, usualEnvironmentObjects, usualEnvironments } from "../../domain/controller-memory.ts";
 import type { EgressSpec, EngineClusterSpec, FleetSpec, PoolSpec, VersionsSpec } from "../../domain/fleet.ts";
 import { asDocumentLoad, fromDocumentLoad } from "../../domain/load.ts";
 import { SYSTEM_NAMESPACE } from "../../domain/names.ts";
+import { parseQuantity } from "../../domain/quantity.ts";
 import type { Complaint } from "./complaint.ts";
 import { complaintOf } from "./complaint.ts";
 import { breaches } from "./rules.ts";
@@ -9,7 +11,12 @@ import { checkShape } from "./schema.ts";
 import { soundPart } from "./sound-part.ts";
 
 export type ParsedFleet =
-  | { readonly ok: true; readonly spec: FleetSpec }
+  | {
+      readonly ok: true;
+      readonly spec: FleetSpec;
+      /** Whether `deployments.allowedGroups` was given; it is an empty list otherwise. */
+      readonly saysGroups: boolean;
+    }
   | { readonly ok: false; readonly complaints: readonly Complaint[] };
 
 /**
@@ -20,19 +27,35 @@ export function parseFleetDocument(document: unknown): ParsedFleet {
   const shape = checkShape(document);
   const issues = shape.ok ? [] : shape.issues;
   const complaints = [...issues.map(complaintOf), ...breaches(soundPart(document, issues))];
-  return shape.ok && complaints.length === 0 ? { ok: true, spec: specOf(shape.document) } : { ok: false, complaints };
+  if (!shape.ok || complaints.length > 0) return { ok: false, complaints };
+  return { ok: true, spec: specOf(shape.document), saysGroups: shape.document.deployments?.allowedGroups !== undefined };
 }
 
 function specOf({ engineClusters, pools, egress, deployments, ...rest }: FleetDocument): FleetSpec {
   const { versions, workspaces } = rest;
-  const declared = {
+  return {
     engineClusters: engineClusters.map(clusterOf),
     versions: versionsOf(versions),
     pools: pools.map(poolOf),
-    workspaces,
+    workspaces: {
+      selector: workspaces.selector ?? {},
+      ...(workspaces.everyNamespace === true ? { everyNamespace: true as const } : {}),
+      quota: quotaOf(workspaces.quota, pools),
+    },
     egress: egressOf(egress),
+    deployments: {
+      allowedGroups: deployments?.allowedGroups ?? [],
+      ...(deployments?.refusedGroups === undefined ? {} : { refusedGroups: deployments.refusedGroups }),
+    },
   };
-  return deployments?.refusedGroups === undefined ? declared : { ...declared, deployments: { refusedGroups: deployments.refusedGroups } };
+}
+
+/** What of one workspace's environments is not declared follows from the smallest pool. */
+function quotaOf(quota: FleetDocument["workspaces"]["quota"], pools: FleetDocument["pools"]): FleetSpec["workspaces"]["quota"] {
+  const most = Math.min(...pools.map(({ capacity, entries }) => mostEnvironments({ ...capacity, entries })));
+  const memoryMiB = Math.min(...pools.map(({ resources }) => (parseQuantity(resources.controller.memory) ?? 0) / 2 ** 20));
+  const { environments = usualEnvironments(most), environmentObjects = usualEnvironmentObjects(memoryMiB), ...rest } = quota;
+  return { ...rest, environments, environmentObjects };
 }
 
 function versionsOf({ channels, catalogue, ...versions }: FleetDocument["versions"]): VersionsSpec {
@@ -69,9 +92,13 @@ function inNamespace(secret: string): string {
 function poolOf(pool: FleetDocument["pools"][number]): PoolSpec {
   const { channel, ...shared } = pool.class;
   const own = { ...shared, ...(channel === undefined ? {} : { channel }) };
+  const { entries, ...fields } = pool;
+  const { disk, ...repoServer } = pool.resources.repoServer;
   return {
-    ...pool,
+    ...fields,
+    ...(entries === "per-workspace" ? { entries } : {}),
     class: own,
+    resources: { ...pool.resources, repoServer: { ...repoServer, ...(disk === undefined ? {} : { disk }) } },
     version: pool.version,
     capacity: fromDocumentLoad(asDocumentLoad(pool.capacity)),
   };

@@ -10,6 +10,7 @@ const { channels: _channels, ...versions } = EXAMPLE["versions"] as Record<strin
 const SMALL = {
   ...{ apiVersion: "argosy.dev/v1alpha1", kind: "Fleet", versions: { ...versions, floor: "3.4.7" }, pools: [] },
   engineClusters: [{ name: "here", region: "eu", inCluster: true }],
+  workspaces: { everyNamespace: true },
 };
 
 const specOf = (document: unknown) => {

@@ -16,7 +16,11 @@ export function renderFleetDocument(spec: FleetSpec): Readonly<Record<string, un
     engineClusters: engineClusters.map(clusterFields),
     versions: versionFields(versions),
     pools: pools.map(poolFields),
-    workspaces: { selector: workspaces.selector, quota: workspaces.quota },
+    workspaces: {
+      ...(Object.keys(workspaces.selector).length === 0 ? {} : { selector: workspaces.selector }),
+      ...(workspaces.everyNamespace === true ? { everyNamespace: true } : {}),
+      quota: workspaces.quota,
+    },
     egress: {
       allow,
       ...(apiServers === undefined ? {} : { apiServers }),
@@ -24,7 +28,10 @@ export function renderFleetDocument(spec: FleetSpec): Readonly<Record<string, un
       ...(certificateAuthorities === undefined ? {} : { certificateAuthorities }),
       ...(sshKnownHosts === undefined ? {} : { sshKnownHosts }),
     },
-    ...(deployments === undefined ? {} : { deployments }),
+    deployments: {
+      allowedGroups: deployments.allowedGroups,
+      ...(deployments.refusedGroups === undefined ? {} : { refusedGroups: deployments.refusedGroups }),
+    },
   };
 }
 
@@ -52,7 +59,7 @@ function versionFields({ default: usual, floor, catalogue, channels }: VersionsS
 }
 
 function poolFields(pool: PoolSpec): Readonly<Record<string, unknown>> {
-  const { name, class: own, engineClusters, instances, version, capacity, resources, engine } = pool;
+  const { name, class: own, engineClusters, instances, entries, version, capacity, resources, engine } = pool;
   const { controller, repoServer, redis } = resources;
   return {
     name,
@@ -64,11 +71,15 @@ function poolFields(pool: PoolSpec): Readonly<Record<string, unknown>> {
     },
     engineClusters,
     instances: { min: instances.min, max: instances.max },
+    ...(entries === undefined ? {} : { entries }),
     ...(version === undefined ? {} : { version }),
     capacity: toDocumentLoad(capacity),
     resources: {
       controller: { cpu: controller.cpu, memory: controller.memory },
-      repoServer: { cpu: repoServer.cpu, memory: repoServer.memory, replicas: repoServer.replicas },
+      repoServer: {
+        ...{ cpu: repoServer.cpu, memory: repoServer.memory, replicas: repoServer.replicas },
+        ...(repoServer.disk === undefined ? {} : { disk: repoServer.disk }),
+      },
       redis: { cpu: redis.cpu, memory: redis.memory },
     },
     engine,

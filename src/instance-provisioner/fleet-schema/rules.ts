@@ -1,10 +1,14 @@
+import { CONTROLLER_COST_MIB, controllerNeed, mostEnvironmentObjects, mostEnvironments } from "../../domain/controller-memory.ts";
+import { isForbidden, isRefused, readGroupEntry } from "../../domain/deployable-kinds.ts";
+import { EVERY_GROUP, REFUSED_GROUPS } from "../../domain/fleet.ts";
 import { SYSTEM_NAMESPACE } from "../../domain/names.ts";
 import { nearest } from "../../domain/nearest.ts";
+import { parseQuantity } from "../../domain/quantity.ts";
 import { FLOOR_SEPARATOR, isBelowFloor } from "../../domain/version.ts";
 import { isAddressRange } from "./address-range.ts";
 import type { Complaint } from "./complaint.ts";
 import { fleetPathText } from "./complaint.ts";
-import { DEFAULT_FLOOR } from "./schema.ts";
+import { DEFAULT_CONTROLLER_MEMORY, DEFAULT_FLOOR } from "./schema.ts";
 import type { SoundFleet } from "./sound-part.ts";
 
 type Path = readonly (string | number)[];
@@ -15,7 +19,8 @@ type EngineCluster = NonNullable<Sound<"engineClusters">[number]>;
 const complain = (path: Path, message: string, remedy: string): Complaint => ({ path: fleetPathText(path), message, remedy });
 
 /** Checks the rules between fields, in the order of the fields. A rule that needs a malformed field says nothing. */
-export function breaches({ engineClusters = [], versions = {}, pools = [], egress = {} }: SoundFleet): readonly Complaint[] {
+export function breaches(document: SoundFleet): readonly Complaint[] {
+  const { engineClusters = [], versions = {}, pools = [], egress = {}, deployments = {} } = document;
   const catalogue = known(versions.catalogue, "version");
   return [
     ...duplicates(["engineClusters"], "name", fieldsOf(engineClusters, "name")),
@@ -24,11 +29,132 @@ export function breaches({ engineClusters = [], versions = {}, pools = [], egres
     ...versionBreaches(versions, pools, catalogue),
     ...duplicates(["pools"], "name", fieldsOf(pools, "name")),
     ...pools.flatMap((pool, index) => (pool === undefined ? [] : poolBreaches(pool, ["pools", index], engineClusters))),
+    ...workspaceBreaches(document),
+    ...quotaBreaches(document.workspaces?.quota ?? {}, pools),
     ...rangeBreaches(["egress", "allow"], egress.allow ?? []),
     ...rangeBreaches(["egress", "apiServers"], egress.apiServers ?? []),
     ...duplicates(["egress", "certificateAuthorities"], "host", fieldsOf(egress.certificateAuthorities, "host")),
     ...hostKeyBreaches(egress.sshKnownHosts ?? ""),
+    ...groupBreaches(deployments),
   ];
+}
+
+/** Which namespaces are workspaces is never left to a default: whoever may write in one gets an account of Argosy's to deploy with. */
+function workspaceBreaches(document: SoundFleet): readonly Complaint[] {
+  if ("workspaces" in document && document.workspaces === undefined) return [];
+  const workspaces = document.workspaces ?? {};
+  if (["selector", "everyNamespace"].some((field) => field in workspaces && workspaces[field as "selector"] === undefined)) return [];
+  const hasLabels = Object.keys(workspaces.selector ?? {}).length > 0;
+  if (hasLabels !== (workspaces.everyNamespace === true)) return [];
+  const message = hasLabels ? "is given beside everyNamespace: true" : "names no label, so no namespace would be a workspace";
+  const remedy = hasLabels
+    ? "Remove one of the two: with a selector only namespaces that have its labels are workspaces"
+    : 'Give the labels that mark a workspace, such as { argosy.dev/workspace: "true" }, and put them on the namespaces; or everyNamespace: true, which makes every namespace one, as documents without a selector did before';
+  return [complain(["workspaces", "selector"], message, remedy)];
+}
+
+/** The memory of a pool's controllers in MiB; `undefined` where what was written is none. */
+function controllerMiB(pool: Pool): number | undefined {
+  const memory = givenMemory(pool);
+  const bytes = memory === undefined ? undefined : parseQuantity(String(memory));
+  return bytes === undefined ? undefined : bytes / MIB;
+}
+
+function givenMemory(pool: Pool): string | number | undefined {
+  if (!("resources" in pool)) return DEFAULT_CONTROLLER_MEMORY;
+  const { resources } = pool;
+  if (resources === undefined || !("controller" in resources)) return resources && DEFAULT_CONTROLLER_MEMORY;
+  const { controller } = resources;
+  return controller === undefined || "memory" in controller ? controller?.memory : DEFAULT_CONTROLLER_MEMORY;
+}
+
+const MIB = 2 ** 20;
+
+/** Every entry and object that the capacity allows is cached at once one day: a workspace that makes them has to find the memory there. */
+function memoryBreaches(pool: Pool, at: Path): readonly Complaint[] {
+  const memory = controllerMiB(pool);
+  const { applications, clusterEntries, cachedResources } = pool.capacity ?? {};
+  if (memory === undefined || applications === undefined || clusterEntries === undefined || cachedResources === undefined) return [];
+  const need = controllerNeed({ applications, clusterEntries, cachedResources });
+  if (need.total <= memory) return [];
+  const parts = [
+    `${whole(need.entries)} for clusterEntries${pool.entries === "per-workspace" ? ", of which each workspace takes one" : ""}`,
+    `${whole(need.resources)} for cachedResources`,
+    `${whole(need.applications)} for applications`,
+    `${need.empty} for Argo CD itself`,
+  ];
+  const message = `needs ${need.total} MiB of memory (${parts.join(", ")}), and resources.controller.memory is ${whole(memory)} MiB`;
+  const remedy = `Lower what needs most, or raise ${fleetPathText([...at, "resources", "controller", "memory"])} to ${need.total}Mi`;
+  return [complain([...at, "capacity"], message, remedy)];
+}
+
+function whole(mib: number): string {
+  return String(Math.floor(mib));
+}
+
+/** Instances are filled to nine tenths: of one entry nothing is left for a workspace. */
+const FEWEST_OWN_ENTRIES = 2;
+
+/** Where each workspace has a cluster entry, entries are what bounds how many workspaces an instance holds. */
+function entryBreaches({ entries, capacity }: Pool, at: Path): readonly Complaint[] {
+  if (entries !== "per-workspace" || capacity?.clusterEntries === undefined || capacity.clusterEntries >= FEWEST_OWN_ENTRIES) return [];
+  const message = `leaves no entry for a workspace: with ${fleetPathText([...at, "entries"])} per-workspace each takes one`;
+  const remedy = `Give at least ${FEWEST_OWN_ENTRIES}, as many as one instance is to hold workspaces and environments and a tenth more, each of which takes ${CONTROLLER_COST_MIB.entry} MiB of memory`;
+  return [complain([...at, "capacity", "clusterEntries"], message, remedy)];
+}
+
+/** A quota holds in every pool, so the smallest one bounds it: one workspace alone must not fill an instance. */
+function quotaBreaches({ environments, environmentObjects }: Quota, pools: readonly (Pool | undefined)[]): readonly Complaint[] {
+  const entries = smallest(pools, (pool) => pool.capacity?.clusterEntries);
+  const most = smallest(pools, ({ capacity: { clusterEntries } = {}, entries: scope }) =>
+    clusterEntries === undefined ? undefined : mostEnvironments({ clusterEntries, entries: scope }),
+  );
+  const memory = smallest(pools, controllerMiB);
+  const mostObjects = memory && mostEnvironmentObjects(memory);
+  const at = ["workspaces", "quota"];
+  return [
+    ...(environments === undefined || most === undefined || environments <= most
+      ? []
+      : [
+          complain(
+            [...at, "environments"],
+            `lets one workspace take more than a quarter of the ${entries} cluster entries of the smallest pool`,
+            `Give at most ${most}, or raise capacity.clusterEntries there`,
+          ),
+        ]),
+    ...(environmentObjects === undefined || mostObjects === undefined || environmentObjects <= mostObjects
+      ? []
+      : [
+          complain(
+            [...at, "environmentObjects"],
+            `lets one environment take more than half of the ${whole(memory ?? 0)} MiB of the smallest controller, at 20 KiB an object`,
+            `Give at most ${mostObjects}, or raise resources.controller.memory there`,
+          ),
+        ]),
+  ];
+}
+
+type Quota = NonNullable<Sound<"workspaces">["quota"]>;
+
+/** The smallest amount of any pool; `undefined` where one of them is not known. */
+function smallest(pools: readonly (Pool | undefined)[], of: (pool: Pool) => number | undefined): number | undefined {
+  const amounts = pools.map((pool) => (pool === undefined ? undefined : of(pool)));
+  const known = amounts.filter((amount) => amount !== undefined);
+  return known.length === 0 || known.length < amounts.length ? undefined : Math.min(...known);
+}
+
+function groupBreaches({ allowedGroups = [], refusedGroups }: Sound<"deployments">): readonly Complaint[] {
+  const refused = (refusedGroups ?? REFUSED_GROUPS).filter((entry) => entry !== undefined);
+  return allowedGroups.flatMap((entry, index) => {
+    if (entry === undefined || entry === EVERY_GROUP) return [];
+    const at = ["deployments", "allowedGroups", index];
+    const one = readGroupEntry(entry);
+    if (isForbidden(one)) return [complain(at, "would widen rights or lift limits, and is never allowed", "Remove it")];
+    if (!isRefused(one, refused)) return [];
+    const list = refusedGroups === undefined ? `, as it is without a list: ${REFUSED_GROUPS.join(", ")}` : "";
+    const remedy = `Remove it here, or give deployments.refusedGroups without it${list}`;
+    return [complain(at, "is refused, and refusals come first", remedy)];
+  });
 }
 
 type Named<Field extends string> = readonly (Readonly<Partial<Record<Field, string | undefined>>> | undefined)[];
@@ -155,7 +281,13 @@ function poolBreaches(pool: Pool, at: Path, clusters: readonly (EngineCluster | 
     if (name === undefined) return [];
     return cluster === undefined ? unknownCluster(path, name, known(clusters, "name")) : regionBreaches(path, cluster, pool);
   });
-  return [...duplicates([...at, "engineClusters"], undefined, engineClusters), ...uses, ...size];
+  return [
+    ...duplicates([...at, "engineClusters"], undefined, engineClusters),
+    ...uses,
+    ...size,
+    ...memoryBreaches(pool, at),
+    ...entryBreaches(pool, at),
+  ];
 }
 
 function regionBreaches(path: Path, { region }: EngineCluster, pool: Pool): readonly Complaint[] {

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
+import { GUARDED } from "../../domain/fleet-approval.ts";
 import { parseFleetDocument } from "./parse-fleet.ts";
 import { fleetFields, renderFleetReference } from "./schema.ts";
 
@@ -21,11 +22,11 @@ it("gives a field's type, its default and whether it is required", () => {
   expect(lines.some((line) => line.startsWith("| `engineClusters[].inCluster` | true or false | – |"))).toBe(true);
 });
 
-it("has an example that is valid and uses every field", () => {
+it("has an example that is valid and uses every field, but one of two that exclude each other", () => {
   const document: unknown = parse(EXAMPLE);
   expect(parseFleetDocument(document)).toMatchObject({ ok: true });
   const used = pathsOf(document, "");
-  expect(fleetFields.map(({ path }) => path).filter((path) => path !== "" && !used.has(path))).toEqual([]);
+  expect(fleetFields.map(({ path }) => path).filter((path) => path !== "" && !used.has(path))).toEqual(["workspaces.everyNamespace"]);
 });
 
 /** `a`, `a.b`, `a[].c`: the path of every field that a document gives. */
@@ -56,7 +57,8 @@ argosy get fleet                        # the pools that are declared
 argosy get fleet -o yaml > fleet.yaml   # the whole declaration, as apply takes it, defaults written out; comments are lost
 \`\`\`
 
-Any token may read the declaration: it names Secrets and holds none. Declaring needs an operator's. \`argosy instance create\`,
+Any token may read the declaration: it names Secrets and holds none. Declaring needs an operator's, and for some fields
+[a second person](#what-needs-a-second-person). \`argosy instance create\`,
 \`argosy instance delete\`, \`argosy calibrate --apply\` and the quarantine of a workspace change the declaration too. After them take the new
 one into your file with \`argosy get fleet -o yaml\`, or the next \`argosy apply\` takes it back.
 
@@ -74,6 +76,36 @@ ${EXAMPLE}\`\`\`
 \`[]\` stands for each element of a list. \`required\`: the field has to be given where the section that it stands in is.
 
 ${renderFleetReference()}
+## What a release is
+
+A release of the catalogue never changes. Its images and its definitions (the content of the two files, as it was first read) are remembered by
+its version for good, also when the catalogue leaves it out. Both images have to name a digest; \`docker buildx imagetools inspect <image>\` prints it.
+Another image of the same Argo CD is a release of its own, named as a build: \`3.5.7-2\`. It is newer than 3.5.7 and older than 3.5.8, and goes to
+instances as every release does, by \`argosy rollout\`. What was declared before digests were needed stays valid, and \`argosy doctor\` names it.
+
+## What needs a second person
+
+Nobody alone changes these fields. A document that does is not declared but becomes a proposal (\`argosy apply\` prints it and ends with exit code 3), and
+an approver who did not propose it declares it. The whole document waits, also what of it would need nobody.
+
+| Field | Why |
+|---|---|
+${GUARDED.map(({ path, reason }) => `| \`${path}\` | ${reason} |`).join("\n")}
+
+\`*\` is each release, engine cluster or pool. A release that is left out, a pool with a trust or entries that another one has already, and \`entries: per-workspace\`, need nobody.
+
+\`\`\`sh
+argosy fleet proposals                        # what waits, and what did
+argosy fleet show 0199c0de                    # all that one changes
+argosy fleet approve 0199c0de --reason "…"    # with the token of an approver who is somebody else; or reject
+argosy fleet withdraw 0199c0de                # with the token that proposed it
+\`\`\`
+
+A proposal counts while the declaration that it was made from is in force, and for a week; then it is proposed again. The same document proposed again is
+the same proposal. Two tokens count as two people: give nobody both. Whoever may write to the database, or make tokens in it, is above all of
+this. The first declaration of all needs nobody, because nothing runs yet that could be harmed, and an installation without tokens of a second person has to begin somehow.
+Where there is one person only, \`approvals: {fleet: nobody}\` of the [configuration](configuration.md) says so, and \`argosy doctor\` notes it.
+
 ## What must hold between fields
 
 | | |
@@ -82,8 +114,15 @@ ${renderFleetReference()}
 | an engine cluster | says exactly one way to reach it |
 | a pool | names engine clusters of this document, in the region of its class |
 | \`instances.min\` | is at most \`instances.max\` |
+| \`capacity\` of a pool | fits into \`resources.controller.memory\`: 97 MiB, 39.5 MiB for each of \`clusterEntries\`, 5 KiB for each of \`cachedResources\`, 0.06 MiB for each of \`applications\` |
+| \`capacity.clusterEntries\` of a pool with \`entries: per-workspace\` | is at least 2: each workspace takes one, and instances are filled to nine tenths |
+| \`workspaces.quota.environments\` | is at most a quarter of the smallest pool's \`clusterEntries\`, so that no workspace fills an instance; with \`entries: per-workspace\` one of that quarter is the workspace's own |
+| \`workspaces.quota.environmentObjects\` | takes at most half of the smallest controller's memory, at 20 KiB an object |
 | each release that is named | is in \`versions.catalogue\`, and not older than \`versions.floor\` |
+| \`workspaces\` | says by \`selector\` or by \`everyNamespace: true\` which namespaces are workspaces |
+| \`deployments.allowedGroups\` | names nothing that \`deployments.refusedGroups\` refuses, or that is never allowed |
 | a channel | has its default among its versions; a pool of that channel has one of them |
 | a release that failed in a rollout | is named only after \`argosy rollout unfreeze\` |
+| a release that was declared before | has the images that it was declared with |
 `;
 }

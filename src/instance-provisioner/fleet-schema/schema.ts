@@ -1,5 +1,7 @@
 // In one piece and in the order of the document: docs/fleet.md is made from it.
 import { z } from "zod";
+import { USUAL_DISK } from "../../domain/fleet.ts";
+import { ENTRIES } from "../../domain/instance.ts";
 import { SYSTEM_NAMESPACE } from "../../domain/names.ts";
 import { QUANTITY } from "../../domain/quantity.ts";
 import type { JsonSchema } from "../../domain/schema-field.ts";
@@ -17,22 +19,23 @@ const word = z
   .meta({ title: "a word of up to 63 letters, digits, dashes, dots and underscores" });
 const release = z
   .string()
-  .regex(/^\d{1,4}\.\d{1,4}\.\d{1,4}$/)
-  .meta({ title: "a release number like 3.5.7" });
+  .regex(/^\d{1,4}\.\d{1,4}\.\d{1,4}(-[1-9]\d{0,3})?$/)
+  .meta({ title: "a release number like 3.5.7, or one of its builds like 3.5.7-2" });
 /** One release, or one for each minor that is looked after, is kept as one text. */
 const floor = z
   .union([release, z.array(release).min(1).max(20)])
   .transform((one) => (typeof one === "string" ? one : one.join(FLOOR_SEPARATOR)))
   .meta({ title: "a release number like 3.5.1, or a list with one for each minor" });
 export const DEFAULT_FLOOR = "3.5.1";
+export const DEFAULT_CONTROLLER_MEMORY = "4Gi";
 const origin = z
   .string()
-  .regex(/^\d{1,4}\.\d{1,4}(\.\d{1,4})?$/)
+  .regex(/^\d{1,4}\.\d{1,4}(\.\d{1,4}(-[1-9]\d{0,3})?)?$/)
   .meta({ title: "a release number like 3.5.7, or a minor like 3.5" });
 const image = z
   .string()
-  .regex(/^[a-z0-9]([-a-z0-9._/:]{0,253}[a-z0-9])?:[A-Za-z0-9_][-A-Za-z0-9._]{0,127}(@sha256:[0-9a-f]{64})?$/)
-  .meta({ title: "an image with a tag, and best with its digest too" });
+  .regex(/^[a-z0-9]([-a-z0-9._/:]{0,253}[a-z0-9])?(:[A-Za-z0-9_][-A-Za-z0-9._]{0,127}(@sha256:[0-9a-f]{64})?|@sha256:[0-9a-f]{64})$/)
+  .meta({ title: "an image with its digest, like name:tag@sha256:… or name@sha256:…" });
 const directory = z
   .string()
   .max(4096)
@@ -69,11 +72,16 @@ const hostKeys = z
   .max(262_144)
   .regex(/^[\t\r\n -~]*$/)
   .meta({ title: "lines of a known_hosts file in ASCII" });
-const apiGroup = z
+const refusedGroup = z
   .string()
-  .max(253)
-  .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/)
-  .meta({ title: "an API group in lower case, like kyverno.io" });
+  .max(317)
+  .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?(\/[a-z]([-a-z0-9]*[a-z0-9])?)?$/)
+  .meta({ title: "an API group in lower case, like kyverno.io, or group/resource, like networking.k8s.io/ingresses" });
+const allowedGroup = z
+  .string()
+  .max(317)
+  .regex(/^(\*|[a-z0-9]([-a-z0-9.]*[a-z0-9])?(\/[a-z]([-a-z0-9]*[a-z0-9])?)?)$/)
+  .meta({ title: "an API group in lower case, like gateway.networking.k8s.io, or group/resource, like core/podtemplates, or *" });
 const labelKey = z.string().regex(/^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/);
 const labelValue = z.string().regex(/^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/);
 /** Beyond any real fleet, and small enough that sums of thousandths stay exact. */
@@ -105,9 +113,11 @@ const engineCluster = z.strictObject({
 });
 
 const catalogueEntry = z.strictObject({
-  version: release.describe("Release of Argo CD."),
-  image: image.describe("Image of Argo CD for this release."),
-  redisImage: image.describe("Image of the redis that this release is tested with."),
+  version: release.describe(
+    "Release of Argo CD. What is declared under it never changes: another image of 3.5.7 is declared as a build of it, 3.5.7-2.",
+  ),
+  image: image.describe("Image of Argo CD for this release. The digest is needed."),
+  redisImage: image.describe("Image of the redis that this release is tested with. The digest is needed."),
   crds: directory.describe(
     "Directory on the machine of the control plane with the release's `application-crd.yaml` and `appproject-crd.yaml`.",
   ),
@@ -133,7 +143,9 @@ const poolClass = z.strictObject({
 
 const capacity = z.strictObject({
   applications: amount.describe("Applications that one instance bears."),
-  clusterEntries: amount.describe("Clusters that one instance may cache: its share of the API cluster, and each environment in use."),
+  clusterEntries: amount.describe(
+    "Clusters that one instance may cache: its share of the API cluster, each environment in use and, with `entries: per-workspace`, each workspace. Each takes 39.5 MiB of `resources.controller.memory`.",
+  ),
   cachedResources: amount.describe("Kubernetes objects of its applications that one instance may cache."),
   milliCpu: amount.describe("CPU that one instance's controller may use in the long run, in thousandths of a core."),
   gitPerMinute: amount.describe("Git requests a minute that one instance's repo-servers bear."),
@@ -171,15 +183,27 @@ const pool = z.strictObject({
     min: z.int().min(0).max(1000).describe("Instances that there always are. More are retired when they hold nothing."),
     max: z.int().min(0).max(1000).describe("Instances that there are at most. docs/instances.md says what becomes of more."),
   }),
+  entries: z
+    .enum(ENTRIES)
+    .optional()
+    .meta({ title: "shared or per-workspace" })
+    .describe(
+      "How new instances enter the API cluster. `shared`: by one cluster entry that reads what may be deployed, Secrets among it, in every namespace. `per-workspace`: by an entry for each workspace that reads its namespace alone; each takes one of `capacity.clusterEntries`. Absent: `shared`. An instance keeps its way: after a change, drain the pool's former ones.",
+    ),
   version: release.optional().describe("Release that new instances get. Absent: the default of its channel, else `versions.default`."),
   capacity,
   resources: z
     .strictObject({
-      controller: z.strictObject(components("the application controller", { cpu: "2", memory: "4Gi" })).prefault({}),
+      controller: z.strictObject(components("the application controller", { cpu: "2", memory: DEFAULT_CONTROLLER_MEMORY })).prefault({}),
       repoServer: z
         .strictObject({
           ...components("each repo-server", { cpu: "1", memory: "1Gi" }),
           replicas: z.int().min(1).max(20).default(1).describe("Repo-servers of one instance."),
+          disk: quantity
+            .optional()
+            .describe(
+              `What checkouts of repositories may take of its node's disk, for each repo-server; one that takes more is evicted. Absent: ${USUAL_DISK}.`,
+            ),
         })
         .prefault({}),
       redis: z.strictObject(components("redis", { cpu: "250m", memory: "256Mi" })).prefault({}),
@@ -209,15 +233,35 @@ const fleet = z.strictObject({
     .strictObject({
       selector: z
         .record(labelKey, labelValue)
-        .default({})
+        .optional()
         .meta({ title: "labels with their values" })
         .describe(
-          "Labels that a namespace must have to be a workspace. Empty: every namespace but `kube-*`, Argosy's own and those of instances.",
+          'Labels that a namespace must have to be a workspace, all of them, such as `argosy.dev/workspace: "true"`. Either this or `everyNamespace`.',
+        ),
+      everyNamespace: z
+        .boolean()
+        .optional()
+        .describe(
+          "true: every namespace is a workspace but `kube-*`, Argosy's own and those of instances, also one that somebody makes for something else.",
         ),
       quota: z
         .strictObject({
           deployments: count.default(100).describe("GitOpsDeployments that one workspace may have."),
           syncsPerMinute: count.default(20).describe("Syncs a minute that one workspace may ask for."),
+          environments: count
+            .optional()
+            .describe(
+              "Environments that one workspace may have: a quarter of the smallest pool's `capacity.clusterEntries` at most. Absent: that quarter, or 50 if it is more.",
+            ),
+          // An empty cluster counts 700.
+          environmentObjects: z
+            .int()
+            .min(1_000)
+            .max(100_000)
+            .optional()
+            .describe(
+              "Kubernetes objects that an instance may cache of one environment; each API counts as 8. One that has more is not used until it has less. Absent: what takes a tenth of the smallest controller's memory, 20480 of 4Gi.",
+            ),
         })
         .prefault({}),
     })
@@ -254,12 +298,19 @@ const fleet = z.strictObject({
     .prefault({}),
   deployments: z
     .strictObject({
-      refusedGroups: z
-        .array(apiGroup)
+      allowedGroups: z
+        .array(allowedGroup)
         .max(1000)
         .optional()
         .describe(
-          "API groups, each with all below it, whose kinds nobody may deploy to the API cluster. Replaces the built-in list; docs/instances.md has it.",
+          'What workspaces may deploy to the API cluster beside the kinds of Kubernetes that docs/rights.md lists: API groups, each by its exact name, or one kind as group/resource. `["*"]`: every group that is not refused, also those of operators that are installed later. Absent: none.',
+        ),
+      refusedGroups: z
+        .array(refusedGroup)
+        .max(1000)
+        .optional()
+        .describe(
+          "API groups, each with all below it, or single kinds as group/resource, that nobody may deploy to the API cluster, whatever is allowed. Replaces the built-in list; docs/instances.md has it.",
         ),
     })
     .optional(),

@@ -9,7 +9,7 @@ import type { ManifestParameters } from "./parameters.ts";
 /**
  * The namespace's quota: the pods of an instance, one more repo-server while one is replaced, and redis and the
  * controller once more, so that one can end while its successor starts. Nothing that opens the namespace to the
- * outside.
+ * outside. Disk is limited pod by pod, and not here: the quota would refuse every pod that names no limit of its own.
  */
 export function renderLimits({ instance, resources, quota }: ManifestParameters): readonly EngineObject[] {
   const { controller, repoServer, redis } = resources;

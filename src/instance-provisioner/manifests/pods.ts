@@ -1,6 +1,6 @@
 import type { ComponentResources } from "../../domain/fleet.ts";
 import { LABEL_INSTANCE } from "../../domain/names.ts";
-import { parseQuantity, renderCpu } from "../../domain/quantity.ts";
+import { parseQuantity, renderCpu, renderMemory } from "../../domain/quantity.ts";
 import type {
   Affinity,
   Container,
@@ -75,6 +75,24 @@ function spread(instance: ManifestIdentity, name: string): Affinity {
 /** Memory is requested in full, so that a busy node does not evict the pod. CPU is requested to a quarter; the rest is shared. */
 export function resourcesOf({ cpu, memory }: ComponentResources): Resources {
   return { requests: { cpu: renderCpu((parseQuantity(cpu) ?? 0) / 4), memory }, limits: { cpu, memory } };
+}
+
+/** What a container may take of its node's disk beside the pod's volumes, in bytes: its logs, for the most part. */
+const BESIDE_VOLUMES = 2 ** 30;
+
+/**
+ * Resources with a limit for all that the pod has on its node's disk: its volumes, each filled to its own limit, and what is written beside
+ * them. None is requested. A limit without a request would be one, and keep pods from nodes with less disk than the limit, or that say
+ * nothing of their disk. A node that runs short evicts pods by what they use beyond their request: who has filled most goes first, and what
+ * these pods have on disk can be fetched again.
+ */
+export function withDisk({ requests, limits }: Resources, volumes: readonly Volume[]): Resources {
+  const sizes = volumes.map(({ emptyDir: volume }) => parseQuantity(volume?.sizeLimit ?? "") ?? 0);
+  const bytes = sizes.reduce((sum, size) => sum + size, BESIDE_VOLUMES);
+  return {
+    requests: { ...requests, "ephemeral-storage": "0" },
+    limits: { ...limits, "ephemeral-storage": renderMemory(bytes) },
+  };
 }
 
 /** When and how often a container is probed, in seconds. */

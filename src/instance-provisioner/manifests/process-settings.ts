@@ -53,6 +53,10 @@ export function controllerSettings({ engine, release }: ManifestParameters): rea
     },
     { env: "ARGOCD_K8S_CLIENT_QPS", key: "controller.k8s.client.qps", value: String(engine.k8sClientQps) },
     { env: "ARGOCD_K8S_CLIENT_BURST", key: "controller.k8s.client.burst", value: String(engine.k8sClientBurst) },
+    // Ends each request to any API server, watches too. Without it one that takes a request and never ends its answer holds a lock, a place
+    // among all lists and the workers that wait for it, for ever. An API server ends its own requests after one minute, and sends a watch a
+    // bookmark each minute: after three a watch goes on where it was, without a list (docs/adr/0057).
+    { env: "ARGOCD_K8S_SERVER_SIDE_TIMEOUT", key: "controller.k8s.server.side.timeout", value: "3m" },
     { env: "ARGOCD_APPLICATION_CONTROLLER_SERVER_SIDE_DIFF", key: "controller.diff.server.side", value: "false" },
     // Without it Argo CD 3 does not write the health of single objects into Applications (docs/adr/0036).
     { env: "ARGOCD_APPLICATION_CONTROLLER_PERSIST_RESOURCE_HEALTH", key: "controller.resource.health.persist", value: "true" },

@@ -3,6 +3,7 @@ import type { EngineObject } from "../../domain/engine.ts";
 import { parseQuantity, renderCpu, renderMemory } from "../../domain/quantity.ts";
 import { compareVersions } from "../../domain/version.ts";
 import { someParameters } from "../testing/parameters.ts";
+import type { PodTemplate } from "./kubernetes-types.ts";
 import type { ManifestParameters } from "./parameters.ts";
 import { manifestHash, renderManifests } from "./render.ts";
 import { hasMutualTls } from "./version.ts";
@@ -65,6 +66,7 @@ describe("an instance's objects", () => {
     ["its random part", withEngine({ reconciliationJitterSeconds: 1 }), ["application-controller"]],
     ["the controller's memory", withResources({ controller: { cpu: "2", memory: "8Gi" } }), ["application-controller"]],
     ["repo-server's memory", withResources({ repoServer: { cpu: "1", memory: "2Gi", replicas: 1 } }), ["repo-server"]],
+    ["repo-server's disk", withResources({ repoServer: { cpu: "1", memory: "1Gi", replicas: 1, disk: "1Gi" } }), ["repo-server"]],
     ["the number of repo-servers", withResources({ repoServer: { cpu: "1", memory: "1Gi", replicas: 2 } }), []],
     ["redis' memory", withResources({ redis: { cpu: "250m", memory: "512Mi" } }), ["redis"]],
     [
@@ -79,6 +81,25 @@ describe("an instance's objects", () => {
   ])("replace exactly the pods that read %s at their start", (_what, change, replaced) => {
     const [before, after] = [templatesOf(objects), templatesOf(renderManifests(change(someParameters())))];
     expect([...before.keys()].filter((name) => before.get(name) !== after.get(name))).toEqual(replaced);
+  });
+
+  it("limit what each pod may have on its node's disk to its volumes and a little more, and request none of it", () => {
+    const diskOf = (change: (of: ManifestParameters) => ManifestParameters) => {
+      const templates = renderManifests(change(someParameters())).flatMap((object) => {
+        const { template } = (object["spec"] ?? {}) as { readonly template?: PodTemplate };
+        return template === undefined ? [] : [{ name: object.metadata.name, container: template.spec?.containers[0] }];
+      });
+      const amounts = templates.map(({ name, container }) => ({ name, ...container?.resources }));
+      return amounts.map(({ name, requests, limits }) => [name, requests?.["ephemeral-storage"], limits?.["ephemeral-storage"]]);
+    };
+    const usual = [
+      ["argocd-redis", undefined, undefined],
+      ["argocd-repo-server", "0", "23617Mi"],
+      ["argocd-application-controller", "0", "4Gi"],
+    ];
+    expect(diskOf((of) => of)).toEqual(usual);
+    const small = withResources({ repoServer: { cpu: "1", memory: "1Gi", replicas: 1, disk: "200Mi" } });
+    expect(diskOf(small)[1]).toEqual(["argocd-repo-server", "0", "3337Mi"]);
   });
 
   it("have another hash when anything changes in them", () => {
@@ -135,6 +156,14 @@ describe("an instance's objects", () => {
     });
   });
 
+  it("end each request of a controller to an API server, but no sooner than it is sent two bookmarks", () => {
+    for (const version of ["3.5.7", "3.3.14"]) {
+      const objects = renderManifests(someParameters(version));
+      expect(find("ConfigMap", "argocd-cmd-params-cm", objects)?.["data"]).toMatchObject({ "controller.k8s.server.side.timeout": "3m" });
+      expect(JSON.stringify(find("StatefulSet", "argocd-application-controller", objects))).toContain("ARGOCD_K8S_SERVER_SIDE_TIMEOUT");
+    }
+  });
+
   it("S6: let nobody log in as administrator, use mutual TLS from 3.5 on, and check repo-server's certificate also before that", () => {
     const older = renderManifests(someParameters("3.4.7"));
     expect(find("ConfigMap", "argocd-cm")?.["data"]).toMatchObject({ "admin.enabled": "false" });
@@ -183,10 +212,12 @@ describe("amounts and releases", () => {
     ]);
   });
   it("are ordered part by part, and a text that is no release comes first", () => {
-    expect(["3.5.10", "3.10.0", "3.5.7", "latest", "3.5.7-rc1"].toSorted(compareVersions)).toEqual([
+    expect(["3.5.10", "3.5.7-10", "3.10.0", "3.5.7-2", "3.5.7", "latest", "3.5.7-rc1"].toSorted(compareVersions)).toEqual([
       "latest",
       "3.5.7-rc1",
       "3.5.7",
+      "3.5.7-2",
+      "3.5.7-10",
       "3.5.10",
       "3.10.0",
     ]);

@@ -36,7 +36,7 @@ export function renderManifests(parameters: ManifestParameters): readonly Engine
 function startHashes(parameters: ManifestParameters): StartHashes {
   const { redisPassword, certificates } = parameters.secrets;
   const times = Object.entries(engineSettings(parameters)).filter(([key]) => key.startsWith("timeout."));
-  const { authority, server, client } = certificates;
+  const { authorities: authority, server, client } = certificates;
   return {
     redis: contentHash({ redisPassword }),
     repoServer: contentHash({
@@ -53,7 +53,7 @@ function startHashes(parameters: ManifestParameters): StartHashes {
 const NO_SECRETS: InstanceSecrets = {
   serverSecretKey: "",
   redisPassword: "",
-  certificates: { authority: "", server: { certificate: "", key: "" }, client: { certificate: "", key: "" }, notAfter: 0 },
+  certificates: { authorities: "", server: { certificate: "", key: "" }, client: { certificate: "", key: "" } },
 };
 
 /**

@@ -39,7 +39,8 @@ const LIVE_SETTINGS: Readonly<Record<string, string>> = {
   // No scheme at all: values files come from the repository, not from an address that a chart names.
   "helm.valuesFileSchemes": "",
   "jsonnet.enable": "false",
-  // Kinds that the cluster entry's account may not list are left out. Else they would break the whole cache.
+  // Kinds that the cluster entry's account may not list are left out. Else they would break the whole cache. Not `strict`, which asks about
+  // a kind without its group and so drops the same ones.
   "resource.respectRBAC": "normal",
   "resource.exclusions": EXCLUSIONS,
   ...IGNORED_UPDATES,
@@ -59,13 +60,13 @@ export function renderSettings(parameters: ManifestParameters, processSettings: 
 }
 
 export function renderSecrets({ instance, release, secrets }: ManifestParameters): readonly EngineObject[] {
-  const { authority, server, client } = secrets.certificates;
-  const mutual = { "client-ca.crt": authority, "client.crt": client.certificate, "client.key": client.key, "server-ca.crt": authority };
+  const { authorities, server, client } = secrets.certificates;
+  const mutual = { "client-ca.crt": authorities, "client.crt": client.certificate, "client.key": client.key, "server-ca.crt": authorities };
   return [
     // Without this key Argo CD ignores changes of argocd-cm.
     secret(instance, "argocd-secret", { "server.secretkey": secrets.serverSecretKey }),
     secret(instance, REDIS, { auth: secrets.redisPassword }),
-    secret(instance, REPO_SERVER_TLS, { "tls.crt": server.certificate, "tls.key": server.key, "ca.crt": authority }),
+    secret(instance, REPO_SERVER_TLS, { "tls.crt": server.certificate, "tls.key": server.key, "ca.crt": authorities }),
     ...(hasMutualTls(release.version) ? [secret(instance, REPO_SERVER_MTLS, mutual)] : []),
   ];
 }

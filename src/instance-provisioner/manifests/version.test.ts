@@ -11,6 +11,11 @@ describe("what differs from release to release", () => {
     expect(hasMutualTls(version)).toBe(has);
   });
 
+  it("keeps rendered manifests of a release and its builds apart", () => {
+    expect(new Set(["3.5.7", "3.5.7-1", "3.5.7-2", "3.5.7-3"].map(renderingsDatabase)).size).toBe(4);
+    expect(renderingsDatabase("3.5.7")).toBe(3);
+  });
+
   it("keeps rendered manifests of a minor's releases apart, in databases that every redis has, and not in the controller's", () => {
     const patch = fc.nat(200);
     fc.assert(

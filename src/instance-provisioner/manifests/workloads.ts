@@ -1,10 +1,11 @@
 import type { EngineObject } from "../../domain/engine.ts";
+import { USUAL_DISK } from "../../domain/fleet.ts";
 import { parseQuantity } from "../../domain/quantity.ts";
 import type { Container, EnvVar, SpecOf } from "./kubernetes-types.ts";
 import { CONTROLLER, PORTS, REDIS, REPO_SERVER, REPO_SERVER_MTLS, REPO_SERVER_TLS } from "./names.ts";
 import { objectOf } from "./object.ts";
 import type { ManifestParameters } from "./parameters.ts";
-import { configMapVolume, emptyDir, httpProbe, podTemplate, resourcesOf, secretVolume, selectorOf } from "./pods.ts";
+import { configMapVolume, emptyDir, httpProbe, podTemplate, resourcesOf, secretVolume, selectorOf, withDisk } from "./pods.ts";
 import {
   CONTROLLER_TIMES,
   controllerSettings,
@@ -64,6 +65,21 @@ function redis({ instance, release, resources }: ManifestParameters, settingsHas
 
 function repoServer(parameters: ManifestParameters, settingsHash: string): EngineObject {
   const { instance, release, resources } = parameters;
+  const volumes = [
+    configMapVolume("ssh-known-hosts", "argocd-ssh-known-hosts-cm"),
+    configMapVolume("tls-certs", "argocd-tls-certs-cm"),
+    configMapVolume("gpg-keys", "argocd-gpg-keys-cm"),
+    emptyDir("gpg-keyring", "64Mi"),
+    secretVolume(REPO_SERVER_TLS, ["tls.crt", "tls.key", "ca.crt"]),
+    // With mutual TLS, repo-server answers only clients with a certificate of this authority. Only the controller mounts the
+    // client's private key. For releases without mutual TLS the Secret is not created, and the volume is empty.
+    secretVolume(REPO_SERVER_MTLS, ["client-ca.crt"]),
+    // Holds the checkouts of all repositories.
+    emptyDir("tmp", resources.repoServer.disk ?? USUAL_DISK),
+    emptyDir("helm-working-dir", "2Gi"),
+    // Stays empty, because plugins run commands that a repository chooses.
+    emptyDir("plugins", "1Mi"),
+  ];
   const container: Omit<Container, "name"> = {
     image: release.image,
     args: [PROGRAMS.repoServer],
@@ -79,7 +95,7 @@ function repoServer(parameters: ManifestParameters, settingsHash: string): Engin
       timeoutSeconds: 5,
     }),
     readinessProbe: httpProbe("/healthz", PORTS.repoServerMetrics, { periodSeconds: 10 }),
-    resources: resourcesOf(resources.repoServer),
+    resources: withDisk(resourcesOf(resources.repoServer), volumes),
     volumeMounts: [
       { name: "ssh-known-hosts", mountPath: "/app/config/ssh" },
       { name: "tls-certs", mountPath: "/app/config/tls" },
@@ -92,21 +108,6 @@ function repoServer(parameters: ManifestParameters, settingsHash: string): Engin
       { name: "plugins", mountPath: "/home/argocd/cmp-server/plugins" },
     ],
   };
-  const volumes = [
-    configMapVolume("ssh-known-hosts", "argocd-ssh-known-hosts-cm"),
-    configMapVolume("tls-certs", "argocd-tls-certs-cm"),
-    configMapVolume("gpg-keys", "argocd-gpg-keys-cm"),
-    emptyDir("gpg-keyring", "64Mi"),
-    secretVolume(REPO_SERVER_TLS, ["tls.crt", "tls.key", "ca.crt"]),
-    // With mutual TLS, repo-server answers only clients with a certificate of this authority. Only the controller mounts the
-    // client's private key. For releases without mutual TLS the Secret is not created, and the volume is empty.
-    secretVolume(REPO_SERVER_MTLS, ["client-ca.crt"]),
-    // Holds the checkouts of all repositories.
-    emptyDir("tmp", "20Gi"),
-    emptyDir("helm-working-dir", "2Gi"),
-    // Stays empty, because plugins run commands that a repository chooses.
-    emptyDir("plugins", "1Mi"),
-  ];
   const template = podTemplate(instance, {
     name: REPO_SERVER,
     component: "repo-server",
@@ -138,6 +139,12 @@ function repoServerOnly(memory: string): readonly EnvVar[] {
 function controller(parameters: ManifestParameters, settingsHash: string): EngineObject {
   const { instance, release, resources } = parameters;
   const isMutual = hasMutualTls(release.version);
+  const volumes = [
+    emptyDir("argocd-home", "1Gi"),
+    emptyDir("tmp", "2Gi"),
+    secretVolume(REPO_SERVER_TLS, ["tls.crt", "ca.crt"]),
+    ...(isMutual ? [secretVolume(REPO_SERVER_MTLS, ["client.crt", "client.key", "server-ca.crt"])] : []),
+  ];
   const container: Omit<Container, "name"> = {
     image: release.image,
     args: [PROGRAMS.controller],
@@ -145,7 +152,7 @@ function controller(parameters: ManifestParameters, settingsHash: string): Engin
     env: [REDIS_PASSWORD, ...CONTROLLER_TIMES, ...envOf(controllerSettings(parameters)), ...controllerOnly(resources.controller.memory)],
     ports: [{ name: "metrics", containerPort: PORTS.controllerMetrics }],
     readinessProbe: httpProbe("/healthz", PORTS.controllerMetrics, { periodSeconds: 10 }),
-    resources: resourcesOf(resources.controller),
+    resources: withDisk(resourcesOf(resources.controller), volumes),
     volumeMounts: [
       { name: "argocd-home", mountPath: "/home/argocd" },
       { name: "tmp", mountPath: "/tmp" },
@@ -153,12 +160,6 @@ function controller(parameters: ManifestParameters, settingsHash: string): Engin
       ...(isMutual ? [{ name: REPO_SERVER_MTLS, mountPath: "/app/config/reposerver/mtls" }] : []),
     ],
   };
-  const volumes = [
-    emptyDir("argocd-home", "1Gi"),
-    emptyDir("tmp", "2Gi"),
-    secretVolume(REPO_SERVER_TLS, ["tls.crt", "ca.crt"]),
-    ...(isMutual ? [secretVolume(REPO_SERVER_MTLS, ["client.crt", "client.key", "server-ca.crt"])] : []),
-  ];
   const template = podTemplate(instance, {
     name: CONTROLLER,
     component: "application-controller",

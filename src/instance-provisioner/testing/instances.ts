@@ -31,6 +31,7 @@ export function anInstance(changes: Partial<Instance> = {}): Instance {
       cause: undefined,
       halt: "none",
       failsOver: false,
+      entries: "shared",
       revision: 1,
     },
     ...changes,
@@ -69,7 +70,8 @@ export function aFleet(changes: Partial<FleetSpec> = {}): FleetSpec {
     engineClusters: [{ name: "eu-1", region: "eu", access: { kind: "inCluster" } }],
     versions: { default: "3.5.7", floor: "3.5.1", catalogue: [release("3.5.6"), release("3.5.7")] },
     pools: [aPool()],
-    workspaces: { selector: {}, quota: { deployments: 100, syncsPerMinute: 20 } },
+    workspaces: { selector: {}, everyNamespace: true, quota: { deployments: 100, syncsPerMinute: 20 } },
+    deployments: { allowedGroups: [] },
     egress: { allow: [], http: [] },
     ...changes,
   };

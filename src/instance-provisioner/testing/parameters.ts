@@ -32,10 +32,9 @@ export function someParameters(version = "3.5.7"): ManifestParameters {
       serverSecretKey: "server-secret-key",
       redisPassword: "redis-password",
       certificates: {
-        authority: "authority",
+        authorities: "authority",
         server: { certificate: "server certificate", key: "server key" },
         client: { certificate: "client certificate", key: "client key" },
-        notAfter: 4_102_444_800_000,
       },
     },
   };

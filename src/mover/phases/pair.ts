@@ -2,8 +2,9 @@ import type { Environment } from "../../domain/environment.ts";
 import type { ApplicationId, EnvironmentId } from "../../domain/ids.ts";
 import type { EngineStatus } from "../../domain/status.ts";
 import type { Application } from "../../domain/workspace.ts";
-import type { ApplicationPlacement, Destination } from "../../shard/application-placement.ts";
+import { type ApplicationPlacement, type Destination, ownServer } from "../../shard/application-placement.ts";
 import type { DesiredObject } from "../../shard/managed-object.ts";
+import { projectName } from "../../shard/names.ts";
 import type { ApplicationObservation } from "../../shard/parse-observation.ts";
 import { renderApplication, targetOf } from "../../shard/render-application.ts";
 
@@ -50,18 +51,22 @@ export function pairUp(
   const named = (observations: readonly ApplicationObservation[]) =>
     new Map(observations.map((observation) => [observation.at.name, observation]));
   const [source, target] = [named(onSource), named(onTarget)];
+  const ownOnTarget = { server: ownServer(placement, own) };
   return rows.map(({ application, environment }) => {
     const isUnknown = environment !== undefined && unknown.includes(environment.id);
-    const to = isUnknown ? undefined : targetOf(placement, application, { own, environment });
+    const to = isUnknown ? undefined : targetOf(placement, application, { own: ownOnTarget, environment });
+    const copy = target.get(application.argoName);
+    // A copy that a version before made names the project that was raised with it. The reconciler changes that after the move.
+    const project = copy?.entersBy === "own-project" ? projectName(placement.unit.id) : undefined;
     return {
       name: application.argoName,
-      desired: to === undefined ? undefined : renderApplication(placement, application, to),
+      desired: to === undefined ? undefined : renderApplication(placement, application, to, project),
       isRemote: environment !== undefined,
       isLeaving: application.deletedAt !== undefined,
       source: source.get(application.argoName),
       isSourceUnknown: isSourceAway,
       before: recorded === undefined ? source.get(application.argoName)?.report?.status : recorded.get(application.id),
-      target: target.get(application.argoName),
+      target: copy,
     };
   });
 }

@@ -9,12 +9,14 @@ import type { Reconciler } from "../../reconciler/controller.ts";
 import type { UnitPrerequisites } from "../../reconciler/port.ts";
 import { addEnvironment, PROD } from "../../reconciler/testing/environments.ts";
 import { eventually } from "../../reconciler/testing/until.ts";
-import { DESTINATION, NAMESPACES, type World } from "../../reconciler/testing/world.ts";
+import { DESTINATION, NAMESPACES, TOKEN_LIFE, type World } from "../../reconciler/testing/world.ts";
+import { systemClock } from "../../runtime/clock.ts";
 import type { KubeObject } from "../../runtime/kube/resource.ts";
 import { type ApplicationObservation, parseObservation, parseOwnerBinding } from "../../shard/parse-observation.ts";
 import type { DesiredUnit } from "../../store/shard/port.ts";
 import { aDecision, WIDE } from "../../store/testing/builders.ts";
 import { silentLog } from "../../telemetry/log.ts";
+import { noMetrics } from "../../telemetry/metrics.ts";
 import { clusterAccountName } from "../../workspace/environment/account-objects.ts";
 import { createAccountController } from "../../workspace/environment/grant-access.ts";
 import type { ClusterAccounts } from "../../workspace/environment/port.ts";
@@ -80,7 +82,11 @@ export interface Elsewhere {
   enterFreely(instance: Instance): Promise<void>;
   /** The token an instance enters it with; `undefined`: it has no entry. */
   tokenOn(instance: Instance): Promise<string | undefined>;
+  /** From when on an instance is to have read its cluster anew; `undefined`: nobody asks for that. */
+  readAgainAt(instance: Instance): Promise<string | undefined>;
 }
+
+const TOKENS = { tokenLife: TOKEN_LIFE, clock: systemClock, log: silentLog, metrics: noMetrics };
 
 /** The environment `prod` with accounts of its own, and the account of the unit's owner. */
 async function addElsewhere(world: World, unitId: UnitId): Promise<Elsewhere> {
@@ -89,7 +95,7 @@ async function addElsewhere(world: World, unitId: UnitId): Promise<Elsewhere> {
   const clusters = createTargetClusters();
   clusters.serve(PROD, "the user's");
   const scope = { apiUrl: PROD, namespaces: ["web"], clusterResources: false, isInsecure: false, createsAccount: true };
-  const accounts = createAccountController({ ...rows.memory, accounts: clusters, log: silentLog });
+  const accounts = createAccountController({ ...rows.memory, ...TOKENS, accounts: clusters });
   const known = await rows.memory.shards.readUnit(unitId, signal);
   const ask = { id: environment.id, workspaceId: known?.workspace.id as WorkspaceId, request: { ...scope, secretName: "creds" } };
   const install = async (): Promise<void> => {
@@ -109,6 +115,7 @@ async function addElsewhere(world: World, unitId: UnitId): Promise<Elsewhere> {
       const entry = acknowledged.find((object) => object.kind === "cluster-entry" && object.instanceId === instanceId) as ShardObject;
       await rows.memory.shards.acknowledge([{ ...entry, epoch: unit.epoch, hash: "of the user's own credential" }], signal);
     },
+    readAgainAt: ({ namespace }) => environment.readAgainAt(namespace),
     async tokenOn(instance) {
       const config = (await environment.entry(instance.namespace))?.["config"];
       return config === undefined ? undefined : (JSON.parse(config) as { readonly bearerToken?: string }).bearerToken;
@@ -180,7 +187,11 @@ export async function startHandOver(world: World, { isElsewhere = false } = {}):
         observations: { of: async () => observations },
         managed: wrap(managed),
         unitPrerequisites: wrap<UnitPrerequisites>(reconciler.unitPrerequisites),
-        ownerBindings: createEnvironmentOwnerBindings({ store: memory, accounts: wrap<ClusterAccounts>(clusters) }),
+        ownerBindings: createEnvironmentOwnerBindings({
+          ...TOKENS,
+          store: memory,
+          accounts: wrap<ClusterAccounts>(clusters),
+        }),
         watch: { isHeard: () => false },
         unseen: createUnseenChanges(),
         meter: { entered() {} },

@@ -40,11 +40,12 @@ export function aMove(over: Partial<Move> = {}): Move {
 const SOURCE_PLACEMENT = anApplicationPlacement();
 const TARGET_PLACEMENT: ApplicationPlacement = {
   ...anApplicationPlacement({ owner: "instance-2" as InstanceId, epoch: MOVE_EPOCH }),
-  instance: { id: "instance-2" as InstanceId, namespace: "argocd-2", engineCluster: "engine" },
+  instance: { id: "instance-2" as InstanceId, namespace: "argocd-2", engineCluster: "engine", entries: "shared" },
 };
 
 const ownerBindingOf = (placement: ApplicationPlacement): DesiredObject =>
-  renderUnit(placement, { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [], environments: [] }).ownerBinding;
+  renderUnit(placement, { destination: DESTINATION, namespaces: NAMESPACES, repoUrls: [], environmentRepoUrls: [], environments: [] })
+    .ownerBinding;
 const GRANTED = ownerBindingOf(TARGET_PLACEMENT);
 const desiredOn = (side: "source" | "target", application: Application): DesiredObject =>
   renderApplication(side === "source" ? SOURCE_PLACEMENT : TARGET_PLACEMENT, application, TARGET);

@@ -86,7 +86,7 @@ describe("rows at hand", () => {
   });
   const missingPrerequisite: MissingPrerequisite = {
     kind: "repository",
-    url: "any",
+    url: anApplication().spec.source.repoUrl,
     urlKey: repositoryKey(anApplication().spec.source.repoUrl),
   };
 

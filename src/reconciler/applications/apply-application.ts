@@ -2,7 +2,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { ApplicationId } from "../../domain/ids.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import { acknowledgementOf, type StandingObject } from "../../shard/acknowledge.ts";
-import { type ApplicationPlacement, applicationFence, type Destination } from "../../shard/application-placement.ts";
+import { type ApplicationPlacement, applicationFence, type Destination, ownServer } from "../../shard/application-placement.ts";
 import { mayWait } from "../../shard/may-wait.ts";
 import type { ObservedApplication } from "../../shard/parse-application.ts";
 import { type ApplicationAction, deletionOf, planAbsence, planApplication } from "../../shard/plan-application.ts";
@@ -63,9 +63,19 @@ export function createApplyApplication(deps: ApplyApplicationDeps) {
     if (host === undefined) return waitForHost(row, signal);
     if (!host.engine.isSynced())
       return progress.waits(application, waits.unlisted(host.engine.cluster), signal).then(() => ({ requeueAfterMs: UNLISTED_AGAIN_MS }));
-    const target = targetOf(row, application, { own: deps.destination, environment: row.environment });
+    const own = { server: ownServer({ unit, instance: host.instance }, deps.destination) };
+    const target = targetOf(row, application, { own, environment: row.environment });
     if (target === undefined) return removeWithoutTarget({ row, host }, signal);
-    return deps.waitForPrerequisites(row, signal) ?? apply({ row, host }, target, signal);
+    return waitUnread(row, signal) ?? deps.waitForPrerequisites(row, signal) ?? apply({ row, host }, target, signal);
+  };
+
+  /**
+   * Lets an application wait whose workspace was not seen to be able to read its repository, or can do so no more. What stands of it stays as it
+   * is; its end does not wait.
+   */
+  const waitUnread = ({ application, access }: DesiredApplication, signal: AbortSignal): Promise<WorkResult> | undefined => {
+    if (access === undefined || access.state === "proven" || deletionOf(application) !== "none") return undefined;
+    return progress.waits(application, waits.repository(application.spec.source.repoUrl), signal);
   };
 
   /** There is no host to write to. That is reported, unless the instance is another process's to write to. */

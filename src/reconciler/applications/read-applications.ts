@@ -8,6 +8,7 @@ import type { DesiredApplication } from "../../store/shard/port.ts";
 import type { Requests } from "../keys.ts";
 import type { KnownApplications, Rows } from "../read-and-record-rows.ts";
 import type { Progress } from "../report-progress.ts";
+import type { StandingEnvironments } from "../units/standing-environments.ts";
 
 export interface IntakeDeps {
   readonly rows: Pick<Rows, "readApplication">;
@@ -53,9 +54,10 @@ export function createIntake(deps: IntakeDeps): Intake {
 }
 
 /**
- * Lets an application wait for its unit's prerequisites, if it needs them and they do not stand at the desired revision. The unit's key is asked
- * for: its run makes them, and then asks for the application's key. Returns when to check again, to report a wait that does not pass;
- * `undefined` where nothing has to be waited for.
+ * Lets an application wait for its unit's prerequisites, if it needs them and they do not stand at the desired revision. One that goes to an
+ * environment waits until this process has made those of its unit, whatever is recorded. The unit's key is asked for: its run makes them,
+ * and then asks for the application's key. Returns when to check again, to report a wait that does not pass; `undefined` where nothing has
+ * to be waited for.
  */
 export type WaitForPrerequisites = (row: DesiredApplication, signal: AbortSignal) => Promise<WorkResult> | undefined;
 
@@ -63,12 +65,17 @@ export interface WaitForPrerequisitesDeps {
   readonly applicationRows: Pick<KnownApplications, "wait">;
   readonly requests: Pick<Requests, "requestUnit">;
   readonly progress: Pick<Progress, "waits" | "unitWait">;
+  readonly standingEnvironments: Pick<StandingEnvironments, "covers">;
 }
 
-export function createWaitForPrerequisites({ applicationRows, requests, progress }: WaitForPrerequisitesDeps): WaitForPrerequisites {
+export function createWaitForPrerequisites(deps: WaitForPrerequisitesDeps): WaitForPrerequisites {
+  const { applicationRows, requests, progress, standingEnvironments } = deps;
+  const stand = (row: DesiredApplication): boolean =>
+    row.unitAppliedRevision >= row.unit.desiredRevision &&
+    (row.application.spec.destination.environment === undefined || standingEnvironments.covers(row));
   return (row, signal) => {
     const { application, unit } = row;
-    if (deletionOf(application) !== "none" || row.unitAppliedRevision >= unit.desiredRevision) return undefined;
+    if (deletionOf(application) !== "none" || stand(row)) return undefined;
     applicationRows.wait(row);
     requests.requestUnit(unit.id);
     return progress.waits(application, progress.unitWait(row), signal);

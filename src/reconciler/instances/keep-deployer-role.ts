@@ -1,21 +1,26 @@
 import { RefusedError } from "../../domain/errors.ts";
-import { REFUSED_GROUPS } from "../../domain/fleet.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
-import { deployerRules, sameRules } from "../../shard/deployer-rules.ts";
+import { deployerRules, OWNER_MARK, sameRules } from "../../shard/deployer-rules.ts";
+import { withoutAwaited } from "../../shard/reader-rules.ts";
 import type { FleetStore } from "../../store/fleet/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { DeployerRole } from "../port.ts";
+import type { ReaderKinds } from "./keep-reader-role.ts";
 
-/** Kinds come and go with the definitions users and administrators install; a new one may be deployed this much later at most. */
-const EVERY_MS = 60_000;
+/**
+ * Kinds come and go with the definitions that administrators install. A new one is readable this much later at most, and may be deployed once
+ * instances watch it (`keep-reader-role.ts`).
+ */
+const EVERY_MS = 30_000;
 
 export interface DeployerDeps {
   readonly deployer: DeployerRole;
+  readonly readerKinds: Pick<ReaderKinds, "keep">;
   readonly fleet: Pick<FleetStore, "readFleet">;
   readonly log: Log;
 }
 
-/** Keeps the role that owner bindings bind in step with the kinds the API cluster serves. */
+/** Keeps the roles that instances read and owners deploy by in step with the kinds the API cluster serves. */
 export async function keepDeployerRole(deps: DeployerDeps, signal: AbortSignal): Promise<WorkResult> {
   try {
     await updateRole(deps, signal);
@@ -27,12 +32,15 @@ export async function keepDeployerRole(deps: DeployerDeps, signal: AbortSignal):
   return { requeueAfterMs: EVERY_MS };
 }
 
-async function updateRole({ deployer, fleet, log }: DeployerDeps, signal: AbortSignal): Promise<void> {
+async function updateRole({ deployer, readerKinds, fleet, log }: DeployerDeps, signal: AbortSignal): Promise<void> {
   const role = await deployer.read(signal);
   if (role === undefined)
     return log.error({}, "Missing the role that deployments are made under; installing Argosy's roles again brings it back");
-  const refusedGroups = (await fleet.readFleet(signal))?.spec.deployments?.refusedGroups ?? REFUSED_GROUPS;
-  const rules = deployerRules(await deployer.discover(signal), { present: role.rules, refusedGroups });
+  const declared = (await fleet.readFleet(signal))?.spec.deployments ?? {};
+  const discovery = await deployer.discover(signal);
+  const awaited = await readerKinds.keep(discovery, { present: role.rules, declared }, signal);
+  const kinds = withoutAwaited(deployerRules(discovery, { present: role.rules, declared }), { present: role.rules, awaited });
+  const rules = [...kinds, OWNER_MARK];
   if (sameRules(rules, role.rules)) return;
   log.info({ groups: rules.length }, "Updating the role that deployments are made under");
   await deployer.replaceRules(role, rules, signal);

@@ -63,7 +63,8 @@ describe("a thorough sweep", () => {
     await world.startReconciler();
     await eventually("the account is back", async () => (await api.get(SERVICE_ACCOUNTS, account, world.signal)) !== undefined);
     await eventually("the owner binding is back", async () => (await api.get(ROLE_BINDINGS, ownerBinding, world.signal)) !== undefined);
-    await eventually("the repository is back", async () => (await repositories()).length === 1);
+    // One for each of the unit's projects.
+    await eventually("the repository is back", async () => (await repositories()).length === 2);
     await eventually(
       "the project is as it was",
       async () => !JSON.stringify((await engine.get<Raw>(PROJECTS, project, world.signal))?.spec).includes('"*"]'),
@@ -129,6 +130,9 @@ describe("a thorough sweep", () => {
     await add(engine, PROJECTS, at("project"), "argoproj.io/v1alpha1");
     await add(engine, ENGINE_SECRETS, at("entry", "cluster"), "v1");
     await add(engine, ENGINE_SECRETS, at("repository", "repository"), "v1");
+    const ofEnvironments = at("environments-repository", "repository");
+    const { "argosy.dev/unit": owner, ...others } = ofEnvironments.labels;
+    await add(engine, ENGINE_SECRETS, { ...ofEnvironments, labels: { ...others, "argosy.dev/unit-of-environments": owner } }, "v1");
     await add(api, SERVICE_ACCOUNTS, { ...at("account"), namespace: "argosy-accounts" }, "v1");
     return async () => (await Promise.all(made.map((read) => read()))).flatMap((found) => found?.metadata.name ?? []);
   }

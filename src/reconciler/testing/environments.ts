@@ -1,7 +1,7 @@
 import { ENVIRONMENT_PURPOSE } from "../../domain/environment.ts";
 import type { CredentialId, EnvironmentId, WorkspaceId } from "../../domain/ids.ts";
 import type { KubeObject } from "../../runtime/kube/resource.ts";
-import { environmentEntryName } from "../../shard/names.ts";
+import { ANNOTATION_REFRESH, environmentEntryName } from "../../shard/names.ts";
 import type { Connection } from "../../store/environment/port.ts";
 import { ENGINE_SECRETS } from "../adapters/kubernetes/types.ts";
 import type { World } from "./world.ts";
@@ -19,6 +19,8 @@ export interface TestEnvironment {
   end(): Promise<boolean>;
   /** Fields of the instance's entry for it, decoded; `undefined` where there is none. */
   entry(instanceNamespace: string): Promise<Readonly<Record<string, string>> | undefined>;
+  /** From when on the instance is to have read its cluster anew; `undefined`: nobody asks for that. */
+  readAgainAt(instanceNamespace: string): Promise<string | undefined>;
 }
 
 export async function addEnvironment(world: World, uid = "environment-uid-1", namespace = "team-a"): Promise<TestEnvironment> {
@@ -33,6 +35,10 @@ export async function addEnvironment(world: World, uid = "environment-uid-1", na
   } as const;
   const newIds = { workspaceId: `workspace-of-${uid}` as WorkspaceId, environmentId: `environment-of-${uid}` as EnvironmentId };
   const { id, workspaceId } = await environments.claim({ workspace, newIds, name: "prod", uid }, signal);
+  const secretOf = (instanceNamespace: string) => {
+    const at = { namespace: instanceNamespace, name: environmentEntryName(id) };
+    return world.hands.engine.get<KubeObject & { readonly data?: Readonly<Record<string, string>> }>(ENGINE_SECRETS, at, signal);
+  };
   const key = { id: id as string as CredentialId, owner: workspaceId, purpose: ENVIRONMENT_PURPOSE };
   return {
     id,
@@ -45,14 +51,10 @@ export async function addEnvironment(world: World, uid = "environment-uid-1", na
     withdraw: () => environments.withdraw(uid, signal),
     end: async () => (await environments.recordEnd(uid, "at-once", signal)) === "gone",
     async entry(instanceNamespace) {
-      const at = { namespace: instanceNamespace, name: environmentEntryName(id) };
-      const secret = await world.hands.engine.get<KubeObject & { readonly data?: Readonly<Record<string, string>> }>(
-        ENGINE_SECRETS,
-        at,
-        signal,
-      );
+      const secret = await secretOf(instanceNamespace);
       const data = Object.entries(secret?.data ?? {}).map(([field, value]) => [field, Buffer.from(value, "base64").toString()]);
       return secret === undefined ? undefined : Object.fromEntries(data);
     },
+    readAgainAt: async (instanceNamespace) => (await secretOf(instanceNamespace))?.metadata.annotations?.[ANNOTATION_REFRESH],
   };
 }

@@ -48,7 +48,7 @@ export function createFaultPoints(waiting: ReadonlySet<string> = WAITING): Fault
 
 /** Methods of the reconciler's ports that wait; the others answer from memory and cannot break. */
 const WAITING: ReadonlySet<string> = new Set([
-  ...["read", "create", "patch", "delete"],
+  ...["read", "create", "patch", "delete", "issue", "removeEndless"],
   ...["readApplications", "readUnit", "listOwned", "listActing", "acknowledge", "forgetApplications", "forgetObjects", "forgetWorkspace"],
   ...["listInstances", "readInstance"],
   ...["readQueues", "recordReports"],

@@ -156,6 +156,7 @@ export function createTestRows(): TestRows {
         cause: undefined,
         halt: "none",
         failsOver: false,
+        entries: "shared",
         revision: 1,
       } as const;
       const instance: Instance = { id: next("instance") as InstanceId, name, ...place, ...version, ...life, capacity: AMPLE, ...over };

@@ -1,4 +1,5 @@
 import type { Clock } from "../../domain/clock.ts";
+import { DEPLOYER_ROLE, READER_ROLE } from "../../domain/names.ts";
 import type { Partition } from "../../domain/partition.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import type { KubeClient } from "../../runtime/kube/client.ts";
@@ -10,7 +11,7 @@ import { createSeededRng } from "../../runtime/rng.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
 import { createApiCluster, createEngineShard } from "../adapters/kubernetes/clusters.ts";
-import { APPLICATIONS, ENGINE_SECRETS } from "../adapters/kubernetes/types.ts";
+import { APPLICATIONS, CLUSTER_ROLES } from "../adapters/kubernetes/types.ts";
 import type { Reconciler, ReconcilerDeps } from "../controller.ts";
 import { createReconciler } from "../controller.ts";
 import type { ApiCluster, EngineShard } from "../port.ts";
@@ -19,17 +20,18 @@ import { createTestRows } from "./rows.ts";
 
 export const DESTINATION = { server: "https://api.example:6443", caData: "Y2E=" };
 export const NAMESPACES = { accounts: "argosy-accounts" };
+export const TOKEN_LIFE = { lifeMs: 43_200_000, renewAfterMs: 28_800_000 };
 export const EVERYTHING_IS_MINE: Partition = { isMine: () => true, onChange: () => () => undefined };
 
 /** What a reconciler may find other than the world's own. */
-export interface Surroundings extends Partial<Pick<ReconcilerDeps, "blockedAfterMs" | "unfinishedPerUnit" | "metrics">> {
+export interface Surroundings extends Partial<Pick<ReconcilerDeps, "blockedAfterMs" | "unfinishedPerUnit" | "metrics" | "tokenLife">> {
   /** What its queues and timers go by; default the machine's. */
   readonly clock?: Clock;
   /** Engine clusters beside `engine`, by name. */
   readonly engines?: Readonly<Record<string, EngineShard>>;
 }
 
-/** An API cluster, an engine cluster, something that plays Argo CD and the token controller, and rows. */
+/** An API cluster, an engine cluster, something that plays Argo CD, and rows. */
 export interface World {
   readonly rows: TestRows;
   readonly apiServer: FakeApiServer;
@@ -75,6 +77,7 @@ export async function startWorld(): Promise<World> {
         ...common,
         // Nothing plays a controller that says anything, so that nothing would ever be finished.
         unfinishedPerUnit: 0,
+        tokenLife: TOKEN_LIFE,
         clock,
         ...rest,
         store: rows.store,
@@ -96,34 +99,12 @@ export async function startWorld(): Promise<World> {
       await Promise.all([apiServer.close(), engineServer.close()]);
     },
   };
-  playTokenController(hands.api, abort.signal);
   const argo = playArgo(hands.engine, abort.signal);
-  await hands.api.create(
-    { group: "rbac.authorization.k8s.io", version: "v1", plural: "clusterroles", kind: "ClusterRole", namespaced: false },
-    { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name: "argosy-deployer" } },
-    abort.signal,
-  );
+  const role = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" };
+  await hands.api.create(CLUSTER_ROLES, { ...role, metadata: { name: DEPLOYER_ROLE } }, abort.signal);
+  const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"] }];
+  await hands.api.create<KubeObject>(CLUSTER_ROLES, { ...role, metadata: { name: READER_ROLE }, rules } as KubeObject, abort.signal);
   return world;
-}
-
-/** Fills in the Secrets that ask for a token. */
-function playTokenController(client: KubeClient, signal: AbortSignal): void {
-  const seen = (secret: KubeObject & { readonly type?: string; readonly data?: { readonly token?: string } }): KubeObject => {
-    const { name, namespace = "", uid } = secret.metadata;
-    if (secret.type === "kubernetes.io/service-account-token" && secret.data?.token === undefined) {
-      const token = Buffer.from(`token-of-${name}-${uid}`).toString("base64");
-      void client.mergePatch(ENGINE_SECRETS, { namespace, name }, { data: { token } }, signal).catch(() => undefined);
-    }
-    return secret;
-  };
-  createReflector({
-    ...common,
-    client,
-    type: ENGINE_SECRETS,
-    rng: createSeededRng("tokens"),
-    project: seen,
-    onChange: () => undefined,
-  }).start(signal);
 }
 
 const REFRESH = "argocd.argoproj.io/refresh";

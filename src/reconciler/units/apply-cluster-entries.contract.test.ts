@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { environmentEntryName, projectName } from "../../shard/names.ts";
+import { environmentEntryName, environmentProjectName, projectName } from "../../shard/names.ts";
 import { APPLICATIONS, ENGINE_SECRETS, PROJECTS } from "../adapters/kubernetes/types.ts";
 import type { Deployed, Raw } from "../testing/deploy.ts";
 import { deploying } from "../testing/deploy.ts";
@@ -30,6 +30,8 @@ const configOf = async (deployed: Deployed, environment: TestEnvironment) =>
   JSON.parse((await environment.entry(deployed.instance.namespace))?.["config"] ?? "{}") as { readonly bearerToken?: string };
 const project = ({ instance, unit }: Deployed) =>
   world.hands.engine.get<Raw>(PROJECTS, { namespace: instance.namespace, name: projectName(unit.id) }, world.signal);
+const environmentProject = ({ instance, unit }: Deployed) =>
+  world.hands.engine.get<Raw>(PROJECTS, { namespace: instance.namespace, name: environmentProjectName(unit.id) }, world.signal);
 const writesOf = (): readonly string[] =>
   world.engineServer
     .requests()
@@ -49,14 +51,11 @@ describe("an application that names an environment", () => {
     await eventually("it stands there", () => stands(deployed, environment));
     expect(await environment.entry(deployed.instance.namespace)).toMatchObject({
       server: environment.server,
-      project: projectName(deployed.unit.id),
+      project: environmentProjectName(deployed.unit.id),
       namespaces: "web",
     });
-    expect((await project(deployed))?.spec).toMatchObject({
-      destinations: [
-        { server: DESTINATION.server, namespace: "team-a" },
-        { server: `${PROD}\\?managedEnvironment=${environment.id}`, namespace: "web" },
-      ],
+    expect((await environmentProject(deployed))?.spec).toMatchObject({
+      destinations: [{ server: `${PROD}\\?managedEnvironment=${environment.id}`, namespace: "web" }],
     });
     const order = writesOf();
     expect(order.findIndex((write) => write.includes("argosy-env-"))).toBeLessThan(
@@ -203,7 +202,7 @@ describe("an entry", () => {
     await world.hands.engine.mergePatch(ENGINE_SECRETS, at, { data: { project: null } }, world.signal);
     await eventually(
       "its project is back",
-      async () => (await environment.entry(at.namespace))?.["project"] === projectName(deployed.unit.id),
+      async () => (await environment.entry(at.namespace))?.["project"] === environmentProjectName(deployed.unit.id),
     );
     await world.hands.engine.delete(ENGINE_SECRETS, at, {}, world.signal);
     await eventually("it is back", async () => (await configOf(deployed, environment)).bearerToken === "token-1");

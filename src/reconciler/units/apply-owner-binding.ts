@@ -52,22 +52,8 @@ export function createApplyOwnerBinding({ shards, writer, apiCluster, repairs }:
     return isBorneOutBy(other, seen);
   };
 
-  /**
-   * Throws when the namespace was deleted and another one of the same name was created, which may be another user's. The API
-   * server is not asked while the cache holds a binding with this unit's label. A missing namespace passes: the write fails.
-   */
-  const checkNamespace = async ({ unit, workspace }: DesiredUnit, { at }: DesiredObject, signal: AbortSignal): Promise<void> => {
-    const standing = apiCluster.bindings.get(at);
-    if (standing !== undefined && unitOf(standing) === unit.id) return;
-    const uid = await apiCluster.readNamespaceUid(workspace.namespace, signal);
-    if (uid === undefined || uid === workspace.namespaceUid) return;
-    throw new StaleError(`giving a right in ${workspace.namespace}, which is another namespace by now`, {
-      code: "reconciler.other-namespace",
-    });
-  };
-
   return async (row, desired, signal) => {
-    await checkNamespace(row, desired, signal);
+    await checkNamespace(apiCluster, row, desired, signal);
     const seen: TamperingObservation[] = [];
     const forged = new Set<string>();
     // Without its forged fence the binding seems older than ours, and is overwritten.
@@ -96,6 +82,25 @@ export function createApplyOwnerBinding({ shards, writer, apiCluster, repairs }:
     if (tampering !== undefined) repairs.add(row, tampering);
     return end;
   };
+}
+
+/**
+ * Throws when the namespace was deleted and another one of the same name was created, which may be another user's. The API
+ * server is not asked while the cache holds the binding with this unit's label. A missing namespace passes: the write fails.
+ */
+export async function checkNamespace(
+  { bindings, readNamespaceUid }: Pick<ApiCluster, "bindings" | "readNamespaceUid">,
+  { unit, workspace }: Pick<DesiredUnit, "unit" | "workspace">,
+  { at }: DesiredObject,
+  signal: AbortSignal,
+): Promise<void> {
+  const standing = bindings.get(at);
+  if (standing !== undefined && unitOf(standing) === unit.id) return;
+  const uid = await readNamespaceUid(workspace.namespace, signal);
+  if (uid === undefined || uid === workspace.namespaceUid) return;
+  throw new StaleError(`giving a right in ${workspace.namespace}, which is another namespace by now`, {
+    code: "reconciler.other-namespace",
+  });
 }
 
 /**

@@ -6,17 +6,18 @@ import { clusterEntryName } from "../../shard/names.ts";
 import { renderUnit, type UnitObjects } from "../../shard/render-unit.ts";
 import type { DesiredUnit } from "../../store/shard/port.ts";
 import { allOrFirstFailure, type ObjectWriter, type Settlement } from "../apply-object.ts";
-import type { Host, PlacedUnit } from "../find-hosts.ts";
+import { formerApplications, type Host, type PlacedUnit } from "../find-hosts.ts";
 import type { ApiCluster, ManagedObjects } from "../port.ts";
 import { type TroubleCause, waits } from "../trouble.ts";
 import type { ClusterEntries } from "./apply-cluster-entries.ts";
 import type { ApplyOwnerBinding } from "./apply-owner-binding.ts";
 import type { RepositorySecrets } from "./apply-repository-secrets.ts";
+import type { WorkspaceEntries } from "./apply-workspace-entry.ts";
 import type { Impersonation } from "./grant-impersonation.ts";
 
 /** One of a unit's own objects as it should be, and the access to the objects of its kind on its cluster. */
 export interface UnitPart {
-  readonly kind: Extract<ShardKind, "account" | "owner-binding" | "project">;
+  readonly kind: Extract<ShardKind, "account" | "owner-binding" | "project"> | "environment-project";
   readonly desired: DesiredObject;
   readonly objects: ManagedObjects<ObservedObject>;
   /** The object is to be removed instead of written. */
@@ -31,6 +32,8 @@ export interface UnitParts {
   readonly account: UnitPart;
   readonly ownerBinding: UnitPart;
   readonly project: UnitPart;
+  /** Written where the unit has environments. Only the end of what it is for says when it may go. */
+  readonly environmentProject: UnitPart;
 }
 
 /** How far a unit's prerequisites have got: how each part ended, what they still wait for, and what is missing. */
@@ -42,7 +45,7 @@ export interface Applied extends TroubleCause {
 /**
  * Makes what has to exist before a unit's Applications can stand on an instance: the unit's account, owner binding,
  * project, repository Secrets, cluster entries of its remote clusters, and the instance's right to impersonate the
- * account. Used for the owner of a unit, and by moves for their source and target.
+ * account, or its cluster entry for the unit. Used for the owner of a unit, and by moves for their source and target.
  */
 export interface Prerequisites {
   /**
@@ -72,6 +75,7 @@ export interface PrerequisitesDeps {
   readonly applyOwnerBinding: ApplyOwnerBinding;
   readonly repositorySecrets: RepositorySecrets;
   readonly clusterEntries: ClusterEntries;
+  readonly workspaceEntries: Pick<WorkspaceEntries, "apply">;
   readonly impersonation: Pick<Impersonation, "grant">;
   readonly destination: Destination;
   readonly namespaces: OwnNamespaces;
@@ -87,24 +91,29 @@ export function createPrerequisites(deps: PrerequisitesDeps): Prerequisites {
     return writer.put({ objects, desired, name: kind }, signal);
   };
 
-  const render = (row: DesiredUnit, instance: Instance): UnitObjects =>
-    renderUnit(
-      { unit: row.unit, workspace: row.workspace, instance },
-      { destination, namespaces, repoUrls: row.repoUrls, environments: row.environments },
-    );
+  /** Who enters by the account itself acts as nobody. */
+  const grant = async ({ host: { instance }, row }: PlacedUnit, signal: AbortSignal): Promise<void> => {
+    if (instance.entries === "shared") await deps.impersonation.grant(instance.id, row.unit.id, signal);
+  };
+
+  const render = (row: DesiredUnit, instance: Instance, isProjectShared: boolean): UnitObjects =>
+    renderUnit({ unit: row.unit, workspace: row.workspace, instance }, { ...row, destination, namespaces, isProjectShared });
 
   return {
     unlisted: ({ engine }) => [engine, apiCluster].find((cluster) => !cluster.isSynced())?.cluster,
     hasApiClusterEntry({ engine, instance }) {
       return engine.entries.get({ namespace: instance.namespace, name: clusterEntryName(destination.server) }) !== undefined;
     },
-    accountOf: (row, instance) => ({ kind: "account", desired: render(row, instance).account, objects: apiCluster.accounts }),
-    partsOf({ row, host }) {
-      const { account, ownerBinding, project } = render(row, host.instance);
+    accountOf: (row, instance) => ({ kind: "account", desired: render(row, instance, false).account, objects: apiCluster.accounts }),
+    partsOf(placed) {
+      const { row, host } = placed;
+      const isProjectShared = formerApplications(placed).length > 0;
+      const { account, ownerBinding, project, environmentProject } = render(row, host.instance, isProjectShared);
       return {
         account: { kind: "account", desired: account, objects: apiCluster.accounts },
         ownerBinding: { kind: "owner-binding", desired: ownerBinding, objects: apiCluster.bindings },
         project: { kind: "project", desired: project, objects: host.engine.projects },
+        environmentProject: { kind: "environment-project", desired: environmentProject, objects: host.engine.projects },
       };
     },
     async apply(placed, parts, signal) {
@@ -112,13 +121,23 @@ export function createPrerequisites(deps: PrerequisitesDeps): Prerequisites {
         allOrFirstFailure(parts.map((part) => put(placed, part, signal))),
         deps.repositorySecrets.apply(placed, signal),
         deps.clusterEntries.apply(placed, signal),
-        deps.impersonation.grant(placed.host.instance.id, placed.row.unit.id, signal),
+        grant(placed, signal),
       ]);
+      const ended = (kind: UnitPart["kind"]) => ends[parts.findIndex((part) => part.kind === kind)];
+      const account = ended("account");
+      const own = await deps.workspaceEntries.apply(
+        placed,
+        {
+          account: account?.kind === "settled" ? account.observed : undefined,
+          isUnneeded: parts.some(({ kind, isUnneeded }) => kind === "project" && isUnneeded === true),
+        },
+        signal,
+      );
       const isDone = (part: UnitPart, index: number): boolean => ends[index]?.kind === (part.isUnneeded === true ? "gone" : "settled");
       const going = parts.filter((part, index) => !isDone(part, index)).map(({ kind }) => waits.going(`the former ${kind}`));
       return {
         ends,
-        waits: [...going, ...credentials.waits, ...entries.waits],
+        waits: [...going, ...own, ...credentials.waits, ...entries.waits],
         missingPrerequisites: [...credentials.missingPrerequisites, ...entries.missingPrerequisites],
       };
     },

@@ -7,17 +7,19 @@ import {
 } from "../../domain/repository-credential.ts";
 import { unitFence } from "../../shard/application-placement.ts";
 import type { DesiredObject, ObservedObject } from "../../shard/managed-object.ts";
-import { renderRepository, superfluousRepositories } from "../../shard/render-repository.ts";
+import type { RepositorySecretKey } from "../../shard/names.ts";
+import { environmentCredentials, renderRepository, spelledCredentials, superfluousRepositories } from "../../shard/render-repository.ts";
 import { allOrFirstFailure, type ObjectWriter, type Settlement } from "../apply-object.ts";
-import { type PlacedUnit, placementOf } from "../find-hosts.ts";
+import { isLeavingEnvironments, type PlacedUnit, placementOf } from "../find-hosts.ts";
 import { type TroubleCause, waits } from "../trouble.ts";
 import { type ReadCredentialDeps, readCredential } from "./read-credential.ts";
 
 /** The Secrets by which an instance reads a unit's private repositories. */
 export interface RepositorySecrets {
   /**
-   * Makes a unit's Secrets those of its rows. Returns what has to end before that is so, and which credentials cannot be read: what
-   * stands of these stays as it is.
+   * Makes a unit's Secrets those of its rows. Where the unit has no environment any more, those for environments stay until no Application
+   * reads by them, as far as their credentials are still there. Returns what has to end before that is so, and which credentials cannot be
+   * read: what stands of these stays as it is.
    */
   apply(placed: PlacedUnit, signal: AbortSignal): Promise<TroubleCause>;
   /** Removes all of them. */
@@ -28,8 +30,10 @@ export interface RepositorySecretsDeps extends ReadCredentialDeps {
   readonly writer: ObjectWriter;
 }
 
+type Spelled = RepositoryCredential & Pick<RepositorySecretKey, "spelling" | "isForEnvironments">;
+
 interface Rendered {
-  readonly credential: RepositoryCredential;
+  readonly credential: Spelled;
   /** Absent: what is stored cannot be read. */
   readonly desired: DesiredObject | undefined;
 }
@@ -39,7 +43,7 @@ const NAME = "repository";
 export function createRepositorySecrets(deps: RepositorySecretsDeps): RepositorySecrets {
   const { writer } = deps;
 
-  const render = async (placed: PlacedUnit, credential: RepositoryCredential, signal: AbortSignal): Promise<Rendered> => {
+  const render = async (placed: PlacedUnit, credential: Spelled, signal: AbortSignal): Promise<Rendered> => {
     const key = { id: credential.credentialId, owner: credential.workspaceId, purpose: REPOSITORY_PURPOSE };
     const parse = (text: string | undefined) => {
       if (text !== undefined) return readRepositorySecret(text);
@@ -53,7 +57,7 @@ export function createRepositorySecrets(deps: RepositorySecretsDeps): Repository
 
   const removeAllBut = (
     { row, host }: PlacedUnit,
-    wanted: readonly RepositoryCredential[],
+    wanted: readonly Spelled[],
     signal: AbortSignal,
   ): readonly Promise<Settlement<ObservedObject>>[] => {
     const objects = host.engine.repositories;
@@ -64,17 +68,20 @@ export function createRepositorySecrets(deps: RepositorySecretsDeps): Repository
 
   return {
     async apply(placed, signal) {
-      const chosen = chosenCredentials(placed.row.repositoryCredentials);
+      const { repositoryCredentials, repoUrls, environmentRepoUrls } = placed.row;
+      const spelled: readonly Spelled[] = spelledCredentials(chosenCredentials(repositoryCredentials), repoUrls);
+      const chosen = [...spelled, ...environmentCredentials(spelled, environmentRepoUrls)];
+      const kept = isLeavingEnvironments(placed) ? [...chosen, ...spelled.map((one) => ({ ...one, isForEnvironments: true }))] : chosen;
       const rendered = await Promise.all(chosen.map((credential) => render(placed, credential, signal)));
       const objects = placed.host.engine.repositories;
       const ends = await allOrFirstFailure([
         ...rendered.flatMap(({ desired }) => (desired === undefined ? [] : writer.put({ objects, desired, name: NAME }, signal))),
-        ...removeAllBut(placed, chosen, signal),
+        ...removeAllBut(placed, kept, signal),
       ]);
       return {
         waits: ends.some((end) => end.kind === "await-end") ? [waits.going("a former repository Secret")] : [],
-        missingPrerequisites: rendered.flatMap(({ credential: { url, urlKey }, desired }) =>
-          desired === undefined ? [{ kind: "repository" as const, url, urlKey }] : [],
+        missingPrerequisites: rendered.flatMap(({ credential: { url, urlKey, isForEnvironments }, desired }) =>
+          desired === undefined && isForEnvironments !== true ? [{ kind: "repository" as const, url, urlKey }] : [],
         ),
       };
     },

@@ -10,6 +10,7 @@ import { waits } from "../trouble.ts";
 import type { ClusterEntries } from "./apply-cluster-entries.ts";
 import type { Prerequisites, UnitPart } from "./apply-prerequisites.ts";
 import type { RepositorySecrets } from "./apply-repository-secrets.ts";
+import type { WorkspaceEntries } from "./apply-workspace-entry.ts";
 import type { RepairReports } from "./report-repairs.ts";
 
 export interface ApplyUnitForMoveDeps {
@@ -17,6 +18,7 @@ export interface ApplyUnitForMoveDeps {
   readonly engines: Engines;
   readonly prerequisites: Prerequisites;
   readonly clusterEntries: Pick<ClusterEntries, "nameFreelyEntered" | "remove">;
+  readonly workspaceEntries: Pick<WorkspaceEntries, "removeEntry" | "removeReader">;
   readonly repositorySecrets: Pick<RepositorySecrets, "remove">;
   readonly repairs: Pick<RepairReports, "add">;
   readonly writer: ObjectWriter;
@@ -56,8 +58,9 @@ export function createApplyUnitForMove(deps: ApplyUnitForMoveDeps): UnitPrerequi
       const unlisted = prerequisites.unlisted(placed.host);
       if (unlisted !== undefined) return [waits.unlisted(unlisted)];
       if (!prerequisites.hasApiClusterEntry(placed.host)) return [waits.entry];
-      const { account, project } = prerequisites.partsOf(placed);
-      const applied = await prerequisites.apply(placed, [account, project], signal);
+      const { account, project, environmentProject } = prerequisites.partsOf(placed);
+      const parts = [account, project, ...(placed.row.environments.length > 0 ? [environmentProject] : [])];
+      const applied = await prerequisites.apply(placed, parts, signal);
       const isMissed = (missingPrerequisite: MissingPrerequisite): boolean =>
         missingPrerequisite.kind !== "environment" || unitToPrepare.withoutEnvironments?.includes(missingPrerequisite.id) !== true;
       return [...applied.waits, ...applied.missingPrerequisites.filter(isMissed).map(waits.credential)];
@@ -69,21 +72,26 @@ export function createApplyUnitForMove(deps: ApplyUnitForMoveDeps): UnitPrerequi
     async clear(unitToPrepare, signal) {
       if (unitToPrepare.isAway === true) {
         const row = await readRow(unitToPrepare, signal);
-        return row && void (await remove(prerequisites.accountOf(row, unitToPrepare.instance), signal));
+        if (row === undefined) return;
+        await remove(prerequisites.accountOf(row, unitToPrepare.instance), signal);
+        return deps.workspaceEntries.removeReader(row, unitToPrepare.instance.id, signal);
       }
       const placed = await place(unitToPrepare, signal);
       if (placed === undefined) {
         const context = { cluster: unitToPrepare.instance.engineCluster };
         throw new UnavailableError("removing the prerequisites of a unit", { code: "reconciler.prerequisites-unreachable", context });
       }
-      const { account, project } = prerequisites.partsOf(placed);
-      const [left] = await allOrFirstFailure([
+      const { account, project, environmentProject } = prerequisites.partsOf(placed);
+      const [left, ownLeft] = await allOrFirstFailure([
         clusterEntries.remove(placed, signal),
+        deps.workspaceEntries.removeEntry(placed, signal),
+        deps.workspaceEntries.removeReader(placed.row, unitToPrepare.instance.id, signal),
         deps.repositorySecrets.remove(placed, signal),
         remove(account, signal),
         remove(project, signal),
       ]);
-      if (left.length === 0) return;
+      // What names it is gone.
+      if (left.length + ownLeft.length === 0) return void (await remove(environmentProject, signal));
       const context = { unit: placed.row.unit.id };
       throw new UnavailableError("removing the prerequisites of a unit", { code: "reconciler.prerequisites-left", context });
     },

@@ -1,12 +1,21 @@
 import type { UnitId } from "../../domain/ids.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import { acknowledgementOf } from "../../shard/acknowledge.ts";
+import type { Destination } from "../../shard/application-placement.ts";
 import { planRemoval } from "../../shard/diff-object.ts";
 import type { ObservedObject } from "../../shard/managed-object.ts";
-import { unitOf } from "../../shard/parse-application.ts";
+import { applicationOf, unitOf } from "../../shard/parse-application.ts";
 import type { ShardStore } from "../../store/shard/port.ts";
 import { allOrFirstFailure, type ObjectWriter } from "../apply-object.ts";
-import { type Hosts, type PlacedUnit, placementOf, UNLISTED_AGAIN_MS } from "../find-hosts.ts";
+import {
+  formerApplications,
+  type Hosts,
+  isLeavingEnvironments,
+  type PlacedUnit,
+  placementOf,
+  sharingApplications,
+  UNLISTED_AGAIN_MS,
+} from "../find-hosts.ts";
 import type { Requests } from "../keys.ts";
 import type { KnownApplications, Rows } from "../read-and-record-rows.ts";
 import type { Progress, UnitResult } from "../report-progress.ts";
@@ -14,8 +23,10 @@ import { waits } from "../trouble.ts";
 import type { ClusterEntries } from "./apply-cluster-entries.ts";
 import type { Applied, Prerequisites, UnitPart, UnitParts } from "./apply-prerequisites.ts";
 import type { RepositorySecrets } from "./apply-repository-secrets.ts";
+import type { WorkspaceEntries } from "./apply-workspace-entry.ts";
 import type { Impersonation } from "./grant-impersonation.ts";
 import type { RepairReports } from "./report-repairs.ts";
+import type { StandingEnvironments } from "./standing-environments.ts";
 
 export interface ApplyUnitDeps {
   readonly shards: Pick<ShardStore, "readUnit" | "forgetWorkspace">;
@@ -24,17 +35,20 @@ export interface ApplyUnitDeps {
   readonly hosts: Pick<Hosts, "find">;
   readonly prerequisites: Prerequisites;
   readonly clusterEntries: Pick<ClusterEntries, "removeUnused" | "remove">;
+  readonly workspaceEntries: Pick<WorkspaceEntries, "removeEntry">;
   readonly repositorySecrets: Pick<RepositorySecrets, "remove">;
   readonly impersonation: Pick<Impersonation, "align">;
   readonly repairs: Pick<RepairReports, "waitMs">;
+  readonly destination: Destination;
+  readonly standingEnvironments: Pick<StandingEnvironments, "add" | "remove">;
   readonly writer: ObjectWriter;
   readonly progress: Pick<Progress, "followUnit">;
   readonly requests: Pick<Requests, "requestApplication" | "requestInstance">;
 }
 
 /**
- * How soon a unit is applied again that has no applications by its rows while an Application of it still stands, in ms: that Application
- * needs the project until it is gone.
+ * How soon a unit is applied again while an Application of it needs what its rows do not ask for any more, in ms: a project until it is
+ * gone, or until it names another one.
  */
 const STANDING_AGAIN_MS = 5_000;
 
@@ -52,39 +66,62 @@ export function createApplyUnit(deps: ApplyUnitDeps) {
     const repairMs = deps.repairs.waitMs(id);
     if (repairMs > 0) return { requeueAfterMs: repairMs, waits: [waits.repair] };
     const placed = { row, host };
-    const { account, ownerBinding, project } = prerequisites.partsOf(placed);
-    if (row.workspace.state === "deleting" && row.applications === 0)
-      return tearDown(placed, [account, ownerBinding, project], signal).then(() => ({}));
-    if (prerequisites.hasApiClusterEntry(host)) return apply(placed, { account, ownerBinding, project }, signal);
+    const parts = prerequisites.partsOf(placed);
+    if (row.workspace.state === "deleting" && row.applications === 0) return tearDown(placed, parts, signal).then(() => ({}));
+    if (prerequisites.hasApiClusterEntry(host)) return apply(placed, parts, signal);
     requests.requestInstance(host.instance.id);
     return { waits: [waits.entry] };
   };
 
-  const apply = async (placed: PlacedUnit, { account, ownerBinding, project }: UnitParts, signal: AbortSignal): Promise<UnitResult> => {
+  const apply = async (placed: PlacedUnit, unitParts: UnitParts, signal: AbortSignal): Promise<UnitResult> => {
     const { row } = placed;
     const { unit } = row;
     const isStanding = row.applications === 0 && hasApplications(placed);
-    const parts = [
-      account,
-      // In a namespace that is gone nothing can be made, and in another one of its name nothing may be.
-      ...(row.workspace.state === "deleting" ? [] : [ownerBinding]),
-      // The first application asks for the unit, and waits until its project stands at that revision.
-      { ...project, isUnneeded: row.applications === 0 && !isStanding },
-    ];
+    const hasEnvironments = row.environments.length > 0;
+    const parts = partsNeeded(placed, unitParts, isStanding);
     const applied = await prerequisites.apply(placed, parts, signal);
     if (applied.waits.length > 0) return { waits: applied.waits };
+    if (hasEnvironments) deps.standingEnvironments.add(unit, applied.missingPrerequisites);
+    else deps.standingEnvironments.remove(unit.id);
     // The applications go on as soon as they can, before any of this is recorded.
     for (const application of deps.applicationRows.release(unit.id, unit.desiredRevision, applied.missingPrerequisites))
       requests.requestApplication(application, unit.id);
+    const isHandingOver = requestFormer(placed);
     // What is recorded as done is not compared again soon. So nothing may be missing first, and what has to go must be gone.
     const left = await deps.clusterEntries.removeUnused(placed, signal);
     if (left.length + applied.missingPrerequisites.length > 0) return { waits: left, missingPrerequisites: applied.missingPrerequisites };
     await acknowledge(placed, parts, applied, signal);
-    return isStanding ? { requeueAfterMs: STANDING_AGAIN_MS } : {};
+    const isKept = !hasEnvironments && !(await removeEnvironmentProject(placed, unitParts.environmentProject, signal));
+    return isStanding || isHandingOver || isKept ? { requeueAfterMs: STANDING_AGAIN_MS } : {};
+  };
+
+  /**
+   * Asks for the Applications that a version before made: which name the own namespace's project for an environment, and that project permits
+   * them until the next run sees none; or which are deployed by an entry that the instance has not. Returns whether there were some.
+   */
+  const requestFormer = (placed: PlacedUnit): boolean => {
+    const former = [...formerApplications(placed), ...sharingApplications(placed, deps.destination)];
+    for (const one of former) {
+      const application = applicationOf(one);
+      if (application !== undefined && !one.isDeleting) requests.requestApplication(application, placed.row.unit.id);
+    }
+    return former.length > 0;
+  };
+
+  /**
+   * Removes the project of environments that the unit has no more. It goes last: until no Application names it, Argo CD would refuse that
+   * Application, and prune or cascade nothing of it. Returns whether it is gone. Only one that is seen is asked for: most units never had any.
+   */
+  const removeEnvironmentProject = async (placed: PlacedUnit, { desired, objects }: UnitPart, signal: AbortSignal): Promise<boolean> => {
+    if (objects.get(desired.at) === undefined) return true;
+    if (isLeavingEnvironments(placed)) return false;
+    const end = await deps.writer.remove({ objects, at: desired.at, name: "environment-project", fence: desired.fence }, signal);
+    return end.kind === "gone";
   };
 
   const acknowledge = async (placed: PlacedUnit, parts: readonly UnitPart[], { ends }: Applied, signal: AbortSignal): Promise<void> => {
     const notifications = parts.flatMap(({ kind, desired }, index) => {
+      if (kind === "environment-project") return [];
       const end = ends[index];
       const observed = end?.kind === "settled" ? end.observed : undefined;
       return (
@@ -98,8 +135,10 @@ export function createApplyUnit(deps: ApplyUnitDeps) {
    * Takes down what stands for a unit whose namespace went and of which nothing else is left: first what stands, then the rows. The rows
    * stay while an account is left on a remote cluster. Its end asks for the unit again; until then only what the watch shows is removed.
    */
-  const tearDown = async (placed: PlacedUnit, parts: readonly UnitPart[], signal: AbortSignal): Promise<void> => {
+  const tearDown = async (placed: PlacedUnit, unitParts: UnitParts, signal: AbortSignal): Promise<void> => {
     const { row, host } = placed;
+    const { account, ownerBinding, project, environmentProject } = unitParts;
+    const parts = [account, ownerBinding, project, environmentProject];
     // A namespace of the same name that was made since has the owner binding of another unit.
     const isOther = (observed: ObservedObject) => ![undefined, row.unit.id].includes(unitOf(observed));
     const own = (observed: ObservedObject | undefined) => (observed === undefined || isOther(observed) ? undefined : observed);
@@ -112,12 +151,25 @@ export function createApplyUnit(deps: ApplyUnitDeps) {
       ...left.map(remove),
       deps.repositorySecrets.remove(placed, signal),
       deps.clusterEntries.remove(placed, signal),
+      deps.workspaceEntries.removeEntry(placed, signal),
     ]);
     if (row.hasAccountsElsewhere || !(await deps.shards.forgetWorkspace(row.workspace.id, signal))) return;
-    await deps.impersonation.align(host.instance.id, signal);
+    if (host.instance.entries === "shared") await deps.impersonation.align(host.instance.id, signal);
   };
 
   return (id: UnitId, signal: AbortSignal): Promise<WorkResult> => deps.progress.followUnit(id, () => applyUnit(id, signal));
+}
+
+/** `isStanding`: Applications stand that no row asks for any more. */
+function partsNeeded({ row }: PlacedUnit, parts: UnitParts, isStanding: boolean): readonly UnitPart[] {
+  return [
+    parts.account,
+    // In a namespace that is gone nothing can be made, and in another one of its name nothing may be.
+    ...(row.workspace.state === "deleting" ? [] : [parts.ownerBinding]),
+    // The first application asks for the unit, and waits until its project stands at that revision.
+    { ...parts.project, isUnneeded: row.applications === 0 && !isStanding },
+    ...(row.environments.length > 0 ? [parts.environmentProject] : []),
+  ];
 }
 
 function hasApplications({ row, host: { engine, instance } }: PlacedUnit): boolean {

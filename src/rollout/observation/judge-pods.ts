@@ -22,6 +22,8 @@ interface SeenPod {
 }
 
 const COMPONENT = "app.kubernetes.io/component";
+/** Phases of a pod that runs no more and will not again. */
+const ENDED = ["Failed", "Succeeded"];
 const PARTS = ["application-controller", "redis", "repo-server"];
 /** How many restarts count as a crash. A single one may be due to the node, or to another component that was not there yet. */
 const MANY_RESTARTS = 2;
@@ -31,7 +33,7 @@ const CLOCKS_MS = 60_000;
 
 /**
  * What an instance's pods, as the API server gives them, show about the release they run. Pods that are being deleted
- * are left out.
+ * are left out, and so are those that have ended for good, which their Deployment leaves lying there: evicted ones.
  */
 export function judgePods(
   raw: readonly unknown[],
@@ -61,6 +63,7 @@ function parsePod(raw: unknown): SeenPod | undefined {
   const component = asObject(metadata["labels"])[COMPONENT];
   if (typeof component !== "string" || !PARTS.includes(component) || metadata["deletionTimestamp"] !== undefined) return undefined;
   const status = asObject(asObject(raw)["status"]);
+  if (ENDED.includes(asString(status["phase"]))) return undefined;
   const [container] = asArray(asObject(asObject(raw)["spec"])["containers"]).map(asObject);
   const [state] = asArray(status["containerStatuses"]).map(asObject);
   const restarts = Number(state?.["restartCount"] ?? 0);

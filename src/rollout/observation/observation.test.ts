@@ -124,6 +124,11 @@ describe("what an instance's pods show", () => {
     expect(judge([]).runs).toBeUndefined();
     const leaving = aPod("repo-server", "argocd:v3.5.6", { metadata: { deletionTimestamp: ago(0) } });
     expect(judge([...podsOf("3.5.7"), leaving, null, { metadata: {} }]).runs).toBe("3.5.7");
+    const evicted = ["Failed", "Succeeded"].map((phase) => {
+      const pod = aPod("repo-server", "argocd:v3.5.6", { isReady: false });
+      return { ...pod, status: { ...pod.status, phase } };
+    });
+    expect(judge([...podsOf("3.5.7"), ...evicted]).runs).toBe("3.5.7");
   });
 
   it.each([

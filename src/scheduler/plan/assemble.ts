@@ -137,13 +137,14 @@ export function freezeAt(freezes: readonly Freeze[], at: Millis): PlanSnapshot["
 }
 
 function planCandidateOf(instance: Instance, { state: known, floor, verdicts }: PlanningFacts, at: Millis): PlanCandidate {
-  const { id, name, state, capacity, weight, stateSince } = instance;
+  const { id, name, state, entries, capacity, weight, stateSince } = instance;
   const health = unfitState(
     verdicts.find(({ instanceId }) => instanceId === id),
     at,
   );
   return {
     ...{ id, name, state, traits: instanceTraits(instance, floor), capacity, weight },
+    ...(entries === "shared" ? {} : { entries }),
     // A plan may still use an instance whose health is unknown: where all are unknown, no instance could be emptied otherwise.
     ...(health === undefined || health === "unknown" ? {} : { health }),
     isOverloaded: isOverloaded(known.overloadedSince[id], at),

@@ -46,6 +46,10 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
   const where = groups.map(({ units }) => units.map(({ owner }) => candidateIndex.get(owner ?? "") ?? NOWHERE));
   const capacities = candidates.map(({ capacity }) => amountsOf(capacity));
   const ledger = openLedger(capacities);
+  const hasOwnEntries = candidates.map(({ entries }) => entries === "per-workspace");
+  /** What so many units with these amounts take of an instance: where each has a cluster entry, that too. */
+  const takenOf = (candidate: number, amounts: readonly number[], units: number): readonly number[] =>
+    hasOwnEntries[candidate] === true ? amounts.map((amount, d) => (d === ENTRIES ? amount + units : amount)) : amounts;
   const apartMembers = createApartMembers();
   const residents: AffinityGroup[][] = candidates.map(() => []);
   /** Instances that a group left since their residents were last asked for. */
@@ -53,10 +57,12 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
   const isOpen = candidates.map((candidate) => whyNotEligible(NO_CONSTRAINTS, candidate) === undefined);
   const placementsOf = (group: AffinityGroup): readonly number[] => where[group.index] as readonly number[];
 
+  const addTaken = (candidate: number, amounts: readonly number[], sign: 1 | -1): void =>
+    ledger.add(candidate, takenOf(candidate, amounts, 1), sign);
   const addToLedger = (group: AffinityGroup, sign: 1 | -1): void => {
     const places = placementsOf(group);
-    if (places.length === 1) ledger.add(places[0] as number, group.load, sign);
-    else for (const [each, unit] of group.units.entries()) ledger.add(places[each] as number, amountsOf(unit.load), sign);
+    if (places.length === 1) addTaken(places[0] as number, group.load, sign);
+    else for (const [each, unit] of group.units.entries()) addTaken(places[each] as number, amountsOf(unit.load), sign);
     apartMembers.change(group, places, sign);
   };
   const addToResidents = (group: AffinityGroup): void => {
@@ -67,14 +73,17 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
     addToLedger(group, 1);
     addToResidents(group);
     for (const { movingTo, load } of group.units)
-      if (movingTo !== undefined) ledger.add(candidateIndex.get(movingTo) ?? NOWHERE, amountsOf(load), 1);
+      if (movingTo !== undefined) addTaken(candidateIndex.get(movingTo) ?? NOWHERE, amountsOf(load), 1);
   }
 
-  const missingOn = (group: AffinityGroup, candidate: number): readonly number[] => missing(group, placementsOf(group), candidate);
+  const missingOn = (group: AffinityGroup, candidate: number): readonly number[] => {
+    const places = placementsOf(group);
+    return takenOf(candidate, missing(group, places, candidate), places.filter((place) => place !== candidate).length);
+  };
   const offer = (candidate: number, group: AffinityGroup): Offer => {
-    const { id, state, traits } = candidates[candidate] as PlanCandidate;
+    const { id, state, entries, traits } = candidates[candidate] as PlanCandidate;
     const occupied = apartMembers.occupied(group, candidate, placementsOf(group));
-    return traits === undefined ? { id, state, occupied } : { id, state, traits, occupied };
+    return { id, state, ...(entries === undefined ? {} : { entries }), ...(traits === undefined ? {} : { traits }), occupied };
   };
   const isEligible = (group: AffinityGroup, candidate: number): boolean =>
     group.isPlain ? isOpen[candidate] === true : whyNotEligible(group.constraints, offer(candidate, group)) === undefined;
@@ -98,7 +107,8 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
     isEligible,
     loadWithout: (candidate, group) => {
       const more = missingOn(group, candidate);
-      return ledger.loadOf(candidate).map((amount, d) => amount + (more[d] as number) - (group.load[d] as number));
+      const all = takenOf(candidate, group.load, group.units.length);
+      return ledger.loadOf(candidate).map((amount, d) => amount + (more[d] as number) - (all[d] as number));
     },
     candidatesFor: (group, except = NOWHERE) => ({
       size: candidates.length,
@@ -116,6 +126,8 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
     },
   };
 }
+
+const ENTRIES = LOAD_DIMENSIONS.indexOf("clusterEntries");
 
 /** On an overloaded instance the present load of its units counts too: planning load has not followed yet. */
 function withPresentLoad(units: readonly PlanUnit[], candidates: readonly PlanCandidate[]): readonly PlanUnit[] {

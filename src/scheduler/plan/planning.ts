@@ -173,7 +173,8 @@ function questionOf(
       capacity: asVector(book.capacityOf(candidate)),
     }),
   );
-  return { key: group.key, load: asVector(group.load), constraints: group.constraints, preferred, bounds, views, walk };
+  const units = group.units.length === 1 ? {} : { units: group.units.length };
+  return { key: group.key, load: asVector(group.load), ...units, constraints: group.constraints, preferred, bounds, views, walk };
 }
 
 interface Chosen {

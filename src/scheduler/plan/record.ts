@@ -12,6 +12,8 @@ import { dominantShare } from "../utilisation.ts";
 export interface CandidateQuestion {
   readonly key: string;
   readonly load: LoadVector;
+  /** How many units it is about; absent: one. */
+  readonly units?: number;
   readonly constraints: PlacementConstraints;
   /** What the ring prefers; absent where the planner names the instance itself. */
   readonly preferred: InstanceId | undefined;
@@ -91,7 +93,7 @@ function answerOf(question: CandidateQuestion): PlacementAnswer {
   const candidateSet = {
     size: views.length,
     admits: (candidate: number, bound: number) => refusal(views[candidate] as LoadedInstance, bound) === undefined,
-    shareWith: (candidate: number) => shareWith(views[candidate] as LoadedInstance, question.load),
+    shareWith: (candidate: number) => shareWith(views[candidate] as LoadedInstance, question.load, question.units),
     tie: (candidate: number) => sha256(`${question.key}|${views[candidate]?.id}`),
   };
   const order = views.slice(0, walk).map((_, candidate) => candidate);

@@ -82,9 +82,9 @@ function vector(load: LoadVector | undefined): string {
 }
 
 function candidateLine(candidate: PlanCandidate): string {
-  const { id, state, weight, capacity, traits, isOverloaded, isFilling, aboveSince } = candidate;
+  const { id, state, entries, weight, capacity, traits, isOverloaded, isFilling, aboveSince } = candidate;
   const flags = `${isOverloaded ? "hot" : "-"} ${isFilling ? "fill" : "-"} ${aboveSince ?? "-"}`;
-  return `candidate ${id} ${state} ${weight} ${vector(capacity)} ${flags} ${traits === undefined ? "-" : canonicalJson(traits)}`;
+  return `candidate ${id} ${state} ${weight} ${vector(capacity)} ${flags} ${traits === undefined ? "-" : canonicalJson(traits)}${entries === undefined ? "" : ` ${entries}`}`;
 }
 
 function unitLine(unit: PlanUnit): string {

@@ -33,6 +33,33 @@ describe("a step of a plan that is validated again", () => {
     });
   });
 
+  it("has to find an entry at its target where each workspace has one, and leaves none for the next", () => {
+    const capacity = { ...loadVector(() => 1_000), clusterEntries: 2 };
+    const apart = aRow("b", { entries: "per-workspace", capacity });
+    const Y = aUnitRow("y", "a", 100);
+    const facts = aFacts([A, apart], [X, Y]);
+    expect(judge(aFacts([A, { ...apart, capacity: { ...capacity, clusterEntries: 1 } }], [X]))).toMatchObject({ kind: "dropped" });
+    const carrying = openCarryingOut(facts, NOON);
+    expect(carrying.judge(move())).toMatchObject({ kind: "go", ceiling: { clusterEntries: 1 } });
+    carrying.made(move());
+    expect(carrying.judge(move({ unit: Y.unit.id }))).toMatchObject({ kind: "dropped", why: expect.stringContaining("clusterEntries") });
+    expect(openCarryingOut(aFacts([A, { ...apart, entries: "shared" }], [X, Y]), NOON).judge(move())).toMatchObject({ kind: "go" });
+  });
+
+  it("may be made, each of a plan that fills instances with an entry for each workspace", () => {
+    const capacity = { ...loadVector(() => 1_000), clusterEntries: 5 };
+    const apart = ["b", "c"].map((name) => aRow(name, { entries: "per-workspace", capacity }));
+    const facts = aFacts([A, ...apart], unitRows("a", 10, 10));
+    const { moves } = makePlan(facts, { kind: "drain", instance: A }, { at: NOON }).plan;
+    const carrying = openCarryingOut(facts, NOON);
+    for (const step of moves) {
+      expect(carrying.judge(step)).toMatchObject({ kind: "go" });
+      carrying.made(step);
+    }
+    // Nine tenths of five, on each of the two.
+    expect(moves).toHaveLength(8);
+  });
+
   it("counts as made if the unit is there already, whoever moved it", () => {
     expect(judge(aFacts([A, B], [{ ...X, unit: { ...X.unit, owner: B.id, epoch: 9 } }]))).toEqual({ kind: "there" });
   });

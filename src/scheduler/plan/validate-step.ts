@@ -1,7 +1,7 @@
 import { type Millis, rfc3339 } from "../../domain/clock.ts";
 import type { Decision } from "../../domain/decision.ts";
 import type { InstanceId } from "../../domain/ids.ts";
-import type { InstanceState } from "../../domain/instance.ts";
+import { type InstanceState, loadOn } from "../../domain/instance.ts";
 import { addLoad, type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import type { MoveKind } from "../../domain/move.ts";
 import type { MoveReason, PlanGoal, PlannedMove, StoredPlan } from "../../domain/plan.ts";
@@ -16,7 +16,7 @@ import { partnersOf } from "./carried-steps.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
 import { blockedByText } from "./reason-text.ts";
 import type { MoveRecord } from "./record.ts";
-import type { PlanUnit } from "./snapshot.ts";
+import type { PlanCandidate, PlanUnit } from "./snapshot.ts";
 
 /** What becomes of one step of a plan, judged by the rows as they are now. */
 export type StepVerdict =
@@ -49,17 +49,20 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
   const units = new Map<string, PlanUnit>(snapshot.units.map((unit) => [unit.id, unit]));
   const deployed = new Set<string>(facts.units.filter(({ isDeployed }) => isDeployed).map(({ unit }) => unit.id));
   const loads = new Map<string, LoadVector>();
-  const add = (instance: string, load: LoadVector): void => void loads.set(instance, addLoad(loads.get(instance) ?? ZERO_LOAD, load));
+  const candidates = new Map<string, PlanCandidate>(snapshot.candidates.map((candidate) => [candidate.id, candidate]));
+  const add = (instance: string, load: LoadVector): void =>
+    void loads.set(instance, addLoad(loads.get(instance) ?? ZERO_LOAD, loadOn(candidates.get(instance) ?? {}, load)));
   for (const { owner, movingTo, load } of snapshot.units)
     for (const instance of [owner, movingTo]) if (instance !== undefined) add(instance, load);
   const { hardLimit } = policy.placement;
-  const stateOf = (id: InstanceId): InstanceState | undefined => snapshot.candidates.find((candidate) => candidate.id === id)?.state;
+  const stateOf = (id: InstanceId): InstanceState | undefined => candidates.get(id)?.state;
   const nameOf = (id: string): string => facts.instances.find((instance) => instance.id === id)?.name ?? id;
   const loadedInstance = (id: InstanceId): LoadedInstance | undefined => {
-    const candidate = snapshot.candidates.find((each) => each.id === id);
+    const candidate = candidates.get(id);
     if (candidate === undefined) return undefined;
-    const { state, traits, capacity } = candidate;
-    return { id, state, ...(traits === undefined ? {} : { traits }), capacity, load: loads.get(id) ?? ZERO_LOAD };
+    const { state, entries, traits, capacity } = candidate;
+    const offer = { ...(entries === undefined ? {} : { entries }), ...(traits === undefined ? {} : { traits }) };
+    return { id, state, ...offer, capacity, load: loads.get(id) ?? ZERO_LOAD };
   };
   const begun = new Set<string>();
   const droppedBy = (move: PlannedMove, target: LoadedInstance | undefined): Dropped | undefined => {
@@ -147,11 +150,18 @@ function whyNoPartner(
   ahead: readonly PlannedMove[],
   { loadOf, loadedInstance, droppedBy }: ExchangeFacts,
 ): Dropped | undefined {
-  const sum = (moves: readonly PlannedMove[]) => moves.reduce((total, { unit }) => addLoad(total, loadOf(unit)), ZERO_LOAD);
-  const leaves = sum(ahead.filter(({ from }) => from === move.from));
+  const sum = (moves: readonly PlannedMove[], on: LoadedInstance | undefined) =>
+    moves.reduce((total, { unit }) => addLoad(total, loadOn(on ?? {}, loadOf(unit))), ZERO_LOAD);
   for (const partner of partnersOf(move, ahead)) {
-    const others = sum(ahead.filter(({ unit, from }) => from === partner.from && unit !== partner.unit));
     const target = loadedInstance(partner.to);
+    const leaves = sum(
+      ahead.filter(({ from }) => from === move.from),
+      target,
+    );
+    const others = sum(
+      ahead.filter(({ unit, from }) => from === partner.from && unit !== partner.unit),
+      target,
+    );
     const load = loadVector((dimension) => (target?.load[dimension] ?? 0) - leaves[dimension] + others[dimension]);
     const dropped = droppedBy(partner, target && { ...target, load });
     if (dropped !== undefined) return dropped;

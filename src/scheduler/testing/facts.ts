@@ -13,7 +13,16 @@ export function aRow(name: string, over: Partial<Instance> = {}): Instance {
   return {
     ...{ id: `i-${name}` as InstanceId, name, engineCluster: "eu-1", namespace: `argosy-${name}`, pool: "standard", class: CLASS },
     ...{ version: "3.5.7", desiredVersion: "3.5.7", state: "ACTIVE", stateSince: millis(NOON - 720 * HOUR_MS), reason: "", attempt: 0 },
-    ...{ capacity: loadVector(() => 1000), weight: 1, appliedHash: "", cause: undefined, halt: "none", failsOver: false, revision: 1 },
+    ...{
+      capacity: loadVector(() => 1000),
+      weight: 1,
+      appliedHash: "",
+      cause: undefined,
+      halt: "none",
+      failsOver: false,
+      entries: "shared",
+      revision: 1,
+    },
     ...over,
   };
 }

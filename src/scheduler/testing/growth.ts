@@ -91,7 +91,7 @@ function measure(rows: readonly PlanningUnit[], { at, instances, state, applicat
   const instanceLoads = instances.map(({ id }) => {
     const units = rows.filter(({ unit }) => unit.owner === id).map((row) => countedOf(row, applicationsOf(row)));
     const applicationsIn = ({ destinations }: CountedLoad): number => destinations.reduce((sum, { applications }) => sum + applications, 0);
-    const requestsPerMinute = Object.fromEntries(units.map((unit) => [unit.project, applicationsIn(unit)]));
+    const requestsPerMinute = Object.fromEntries(units.map((unit) => [unit.unitId, applicationsIn(unit)]));
     const milliCpu = Math.round(units.reduce((sum, unit) => sum + applicationsIn(unit) * MILLI_CPU, FIRST_WEIGHTS.base));
     const rates = { milliCpu, requestsPerMinute, reconcileMs: {}, reconciliations: {}, git: undefined };
     const sample = takeSample({ at, units, rates, environmentOf: () => undefined, weights: FIRST_WEIGHTS });
@@ -108,5 +108,5 @@ function measure(rows: readonly PlanningUnit[], { at, instances, state, applicat
 function countedOf({ unit, known }: PlanningUnit, applications: number): CountedLoad {
   const { id: unitId, epoch } = unit;
   const destinations = [{ isOwn: true, environments: [], applications, resources: applications * 12 }];
-  return { unitId, epoch, project: unitId, destinations, repositories: {}, known };
+  return { unitId, epoch, projects: [unitId], destinations, repositories: {}, known };
 }

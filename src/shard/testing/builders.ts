@@ -36,7 +36,11 @@ export function anApplicationPlacement(over: Partial<PlacementUnit> = {}): Appli
     trustClass: "public",
     state: "active",
   } as const;
-  return { unit, workspace, instance: { id: "instance-1" as InstanceId, namespace: "argocd-1", engineCluster: "engine" } };
+  return {
+    unit,
+    workspace,
+    instance: { id: "instance-1" as InstanceId, namespace: "argocd-1", engineCluster: "engine", entries: "shared" },
+  };
 }
 
 /** An environment of the workspace of {@link anApplicationPlacement}. */

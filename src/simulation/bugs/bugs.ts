@@ -131,7 +131,7 @@ const BUGS_AT_REST: readonly Bug[] = [
   {
     name: "stopped-sync-remembered",
     about: "a sync that was ended because its source changed counts as an attempt when its user wants that source again",
-    ...{ property: "settled", scenario: "failing-syncs", seed: 5 },
+    ...{ property: "settled", scenario: "failing-syncs", seed: 12 },
     breaker: ofApplications(({ patch }) => ({
       patch: (at, steps, signal) =>
         patch(

@@ -115,7 +115,7 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "first-answer-kept",
     about: "API servers are asked over one connection, so for ten seconds the first answer counts for all of them",
-    ...{ property: "I1", scenario: "move-frozen-server", seed: 124 },
+    ...{ property: "I1", scenario: "move-frozen-server", seed: 159 },
     breaker: (ports, { clock }) => ({ ...ports, managed: { ...ports.managed, ask: keptFor(10_000, clock, ports.managed.ask) } }),
   },
   {

@@ -49,6 +49,8 @@ const ROLES = ["workspace", "scheduler", "reconciler"];
 const LEASES = { ttlMs: 15_000, renewMs: 5_000 };
 /** As in the configuration. */
 const UNFINISHED_PER_UNIT = 16;
+/** As in the configuration: at rest, when nothing is to be written, no run is so long that a token is replaced. */
+const TOKEN_LIFE = { lifeMs: 43_200_000, renewAfterMs: 28_800_000 };
 
 /** Starts one process with all its roles, wired as the composition root wires them. It ends only with its party, or with the world. */
 export function startArgosy({ party, store, api, engines: engineClients, isSingleServer }: SimulatedProcess, breaker: Breaker): void {
@@ -80,13 +82,16 @@ export function startArgosy({ party, store, api, engines: engineClients, isSingl
   const membership = createMembership({ ...common, store: ports.store.members, memberId: ids.next<MemberId>(), roles: ROLES, ...LEASES });
   const deps = (role: string) => ({ ...common, rng: rng.fork(role), store: ports.store, partition: membership.partition(role) });
   membership.start(signal);
-  createDeploymentController({ ...deps("workspace"), resources: ports.resources, apiCluster: api.cluster }).start(signal);
+  createDeploymentController({ ...deps("workspace"), resources: ports.resources, apiCluster: api.cluster, provesAccess: false }).start(
+    signal,
+  );
   createScheduler(deps("scheduler")).start(signal);
   apiCluster.start(signal);
   const place = { destination: DESTINATION, namespaces: { accounts: ACCOUNTS_NAMESPACE } };
   const reconciler = createReconciler({
     ...{ ...deps("reconciler"), ...place, apiCluster: ports.apiCluster, engines: ports.engines },
     unfinishedPerUnit: UNFINISHED_PER_UNIT,
+    tokenLife: TOKEN_LIFE,
   });
   reconciler.start(signal);
   createMover({

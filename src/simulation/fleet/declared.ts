@@ -39,8 +39,9 @@ export const DECLARED_FLEET: FleetSpec = {
   engineClusters: [ENGINE_CLUSTER, FAR_CLUSTER].map((name) => ({ name, region: "eu", access: { kind: "inCluster" } })),
   versions: { default: VERSION, floor: "3.5.1", catalogue: [] },
   pools: [POOL],
-  workspaces: { selector: {}, quota: { deployments: 100, syncsPerMinute: 60 } },
+  workspaces: { selector: {}, everyNamespace: true, quota: { deployments: 100, syncsPerMinute: 60 } },
   egress: { allow: [], http: [] },
+  deployments: { allowedGroups: [] },
 };
 
 export const DECLARED: Decision = { at: millis(0), subject: "fleet", kind: "fleet", verdict: "APPLIED", rule: "DECLARED", details: {} };
@@ -52,6 +53,15 @@ export function standingInstance(index: number, engineCluster: string): Instance
     id: `00000000-0000-7000-8000-${String(index).padStart(12, "0")}` as InstanceId,
     ...{ name, engineCluster, namespace: `argosy-${name}`, pool: POOL.name, class: classOf(POOL) },
     ...{ version: VERSION, desiredVersion: VERSION, state: "ACTIVE", stateSince: millis(0), reason: "", attempt: 0 },
-    ...{ capacity: POOL.capacity, weight: 1, appliedHash: "", cause: undefined, halt: "none", failsOver: false, revision: 1 },
+    ...{
+      capacity: POOL.capacity,
+      weight: 1,
+      appliedHash: "",
+      cause: undefined,
+      halt: "none",
+      failsOver: false,
+      entries: "shared",
+      revision: 1,
+    },
   };
 }

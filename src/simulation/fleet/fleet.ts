@@ -1,5 +1,5 @@
 import type { Instance } from "../../domain/instance.ts";
-import { ACCOUNTS_NAMESPACE, DEPLOYER_ROLE } from "../../domain/names.ts";
+import { ACCOUNTS_NAMESPACE, DEPLOYER_ROLE, READER_ROLE } from "../../domain/names.ts";
 import { CLUSTER_ROLES, ENGINE_SECRETS, PROJECTS, ROLE_BINDINGS, SERVICE_ACCOUNTS } from "../../reconciler/adapters/kubernetes/types.ts";
 import type { KubeClient } from "../../runtime/kube/client.ts";
 import { USER_DEPLOYMENTS } from "../../workspace/adapters/kubernetes/user-resources.ts";
@@ -70,6 +70,8 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   for (const engine of engines) runClusterControllers(world, engine, [PROJECTS]);
   prepare(api, [ACCOUNTS_NAMESPACE]);
   api.objects.create(CLUSTER_ROLES, "", { sent: { metadata: { name: DEPLOYER_ROLE } }, dryRun: false });
+  const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"] }];
+  api.objects.create(CLUSTER_ROLES, "", { sent: { metadata: { name: READER_ROLE }, rules }, dryRun: false });
   for (const instance of instances) prepare(engineOf(instance), [instance.namespace]);
   await database.rows.fleet.applyFleet(DECLARED_FLEET, "simulation", never);
   for (const instance of instances) await database.rows.fleet.insertInstance(instance, DECLARED, never);

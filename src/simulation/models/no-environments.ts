@@ -6,6 +6,7 @@ const AWAY: VisitEnd = { kind: "away", why: "simulated users have no clusters of
 export const noEnvironments: EnvironmentOwnerBindings = {
   prepare: async () => AWAY,
   hand: async () => AWAY,
+  endReading: async () => undefined,
   ask: async () => [],
   clear: async () => AWAY,
   isKnown: async () => false,

@@ -9,11 +9,18 @@ import { createSecretMaker } from "./secret-maker.ts";
 const maker = createSecretMaker();
 const HOUR = 3_600_000;
 const NAMES = ["argocd-repo-server", "argocd-repo-server.argosy-standard-1.svc"];
-const certificates = maker.certificates(NAMES, { from: millis(Date.now() - HOUR), until: millis(Date.now() + HOUR) });
+const validity = { from: millis(Date.now() - HOUR), until: millis(Date.now() + HOUR) };
+const certificates = make();
+
+/** What one side is given that trusts one authority and has certificates of it. */
+function make(valid: typeof validity = validity): EngineCertificates {
+  const authority = maker.authority(valid);
+  return { ...maker.certificates(authority, NAMES, valid), authorities: authority.certificate };
+}
 
 describe("certificates of an instance", () => {
   it("are signed by their authority and name their subject and purpose", () => {
-    const [authority, server, client] = [certificates.authority, certificates.server.certificate, certificates.client.certificate].map(
+    const [authority, server, client] = [certificates.authorities, certificates.server.certificate, certificates.client.certificate].map(
       (pem) => new X509Certificate(pem),
     );
     expect(authority?.ca).toBe(true);
@@ -26,12 +33,12 @@ describe("certificates of an instance", () => {
     expect(server?.checkHost("argocd-redis")).toBeUndefined();
     expect(server?.keyUsage).toEqual(["1.3.6.1.5.5.7.3.1"]);
     expect(client?.keyUsage).toEqual(["1.3.6.1.5.5.7.3.2"]);
-    expect(Date.parse(server?.validTo ?? "")).toBe(certificates.notAfter);
+    expect(Date.parse(server?.validTo ?? "")).toBe(Math.floor(validity.until / 1000) * 1000);
   });
 
   it("have new serial numbers and keys each time", () => {
-    const again = maker.certificates(NAMES, { from: millis(Date.now()), until: millis(Date.now() + HOUR) });
-    expect(new X509Certificate(again.authority).serialNumber).not.toBe(new X509Certificate(certificates.authority).serialNumber);
+    const again = make();
+    expect(new X509Certificate(again.authorities).serialNumber).not.toBe(new X509Certificate(certificates.authorities).serialNumber);
     expect(again.server.key).not.toBe(certificates.server.key);
     expect(maker.randomText()).not.toBe(maker.randomText());
     expect(maker.randomText()).toMatch(/^[0-9a-f]{64}$/);
@@ -47,23 +54,32 @@ describe("a server with such certificates", () => {
   });
 
   it("does not answer a client of another instance", async () => {
-    const other = maker.certificates(NAMES, { from: millis(Date.now() - HOUR), until: millis(Date.now() + HOUR) });
-    expect(await handshake(certificates, { ...certificates, client: other.client })).not.toBe("answered");
+    expect(await handshake(certificates, { ...certificates, client: make().client })).not.toBe("answered");
   });
 
   it("is not trusted by a client of another instance", async () => {
-    const other = maker.certificates(NAMES, { from: millis(Date.now() - HOUR), until: millis(Date.now() + HOUR) });
-    expect(await handshake(certificates, { ...certificates, authority: other.authority })).not.toBe("answered");
+    expect(await handshake(certificates, { ...certificates, authorities: make().authorities })).not.toBe("answered");
+  });
+
+  it("understands the other side before, while and after both get certificates of the next authority", async () => {
+    const [next, afterNext] = [maker.authority(validity), maker.authority(validity)];
+    const joined = (...each: readonly string[]): string => each.map((one) => `${one.trimEnd()}\n`).join("");
+    const before = { ...certificates, authorities: joined(certificates.authorities, next.certificate) };
+    const authorities = joined(certificates.authorities, next.certificate, afterNext.certificate);
+    const after = { ...maker.certificates(next, NAMES, validity), authorities };
+    for (const server of [before, after]) for (const client of [before, after]) expect(await handshake(server, client)).toBe("answered");
+    // Who never trusted the next authority, as every instance was not before there were announcements.
+    expect(await handshake(after, certificates)).not.toBe("answered");
   });
 
   it("is not trusted after the certificates have expired", async () => {
-    const old = maker.certificates(NAMES, { from: millis(Date.now() - 2 * HOUR), until: millis(Date.now() - HOUR) });
+    const old = make({ from: millis(Date.now() - 2 * HOUR), until: millis(Date.now() - HOUR) });
     expect(await handshake(old, old)).not.toBe("answered");
   });
 
   async function handshake(ours: EngineCertificates, theirs: EngineCertificates): Promise<string> {
     const server = createServer(
-      { key: ours.server.key, cert: ours.server.certificate, ca: ours.authority, requestCert: true, rejectUnauthorized: true },
+      { key: ours.server.key, cert: ours.server.certificate, ca: ours.authorities, requestCert: true, rejectUnauthorized: true },
       (socket: TLSSocket) => socket.end("answered"),
     );
     server.on("tlsClientError", () => undefined);
@@ -75,7 +91,7 @@ describe("a server with such certificates", () => {
         host: "127.0.0.1",
         port,
         servername: "argocd-repo-server",
-        ca: theirs.authority,
+        ca: theirs.authorities,
         key: theirs.client.key,
         cert: theirs.client.certificate,
       });

@@ -4,14 +4,16 @@ import type { Rng } from "../../../domain/rng.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
 import { readNamespace } from "../../../runtime/kube/namespaces.ts";
 import type { OwnNamespaces } from "../../../shard/application-placement.ts";
+import { parseEntry } from "../../../shard/entry-token.ts";
 import type { ObjectChange } from "../../../shard/managed-object.ts";
 import { type ObservedApplication, parseApplication } from "../../../shard/parse-application.ts";
 import { parseObject } from "../../../shard/parse-object.ts";
-import { parseBinding, parseRole, parseToken } from "../../../shard/parse-rights.ts";
+import { parseBinding, parseRole } from "../../../shard/parse-rights.ts";
 import type { Log } from "../../../telemetry/log.ts";
 import type { Metrics } from "../../../telemetry/metrics.ts";
 import type { ApiCluster, EngineShard, Engines } from "../../port.ts";
-import { createDeployerRole } from "./deployer-role.ts";
+import { createAccountTokens } from "./account-tokens.ts";
+import { createDeployerRole, createReaderRole } from "./deployer-role.ts";
 import { createHeldObjects } from "./held-objects.ts";
 import type { WatchedObjects } from "./managed-objects.ts";
 import { createManagedObjects } from "./managed-objects.ts";
@@ -39,14 +41,14 @@ export function createEngineShard(options: ClusterOptions): EngineShard & Watchi
   const applications = createManagedObjects({ ...common, type: APPLICATIONS, parse: parseApplication });
   const projects = createManagedObjects({ ...common, type: PROJECTS, parse: (raw) => parseObject("project", raw) });
   // Other Secrets of ours stand in the same namespaces; they are none of a shard's content.
-  const secrets = (type: "cluster" | "repository", kind: "entry" | "repository") =>
-    createManagedObjects({
-      ...common,
-      labelSelector: `${OURS},argocd.argoproj.io/secret-type=${type}`,
-      type: ENGINE_SECRETS,
-      parse: (raw) => parseObject(kind, raw),
-    });
-  const parts = { applications, projects, entries: secrets("cluster", "entry"), repositories: secrets("repository", "repository") };
+  const secretsOf = (type: "cluster" | "repository") => ({
+    ...common,
+    labelSelector: `${OURS},argocd.argoproj.io/secret-type=${type}`,
+    type: ENGINE_SECRETS,
+  });
+  const entries = createManagedObjects({ ...secretsOf("cluster"), parse: parseEntry });
+  const repositories = createManagedObjects({ ...secretsOf("repository"), parse: (raw) => parseObject("repository", raw) });
+  const parts = { applications, projects, entries, repositories };
   return { cluster: options.client.cluster, ...parts, ...together(Object.values(parts)), onReturn: applications.onReturn };
 }
 
@@ -57,7 +59,6 @@ export function createApiCluster(options: ClusterOptions & { readonly namespaces
   const accounts = { ...common, namespace: options.namespaces.accounts };
   const parts = {
     accounts: createManagedObjects({ ...accounts, type: SERVICE_ACCOUNTS, parse: (raw) => parseObject("account", raw) }),
-    tokens: createManagedObjects({ ...accounts, type: ENGINE_SECRETS, parse: parseToken }),
     roles: createManagedObjects({ ...accounts, type: ROLE_OBJECTS, parse: parseRole }),
     bindings: createManagedObjects({ ...common, type: ROLE_BINDINGS, parse: parseBinding }),
     readers: createManagedObjects({ ...common, type: CLUSTER_ROLE_BINDINGS, parse: (raw) => parseObject("reader", raw) }),
@@ -65,7 +66,9 @@ export function createApiCluster(options: ClusterOptions & { readonly namespaces
   const deployer = createDeployerRole(client);
   const held = createHeldObjects({ client, accountsNamespace: options.namespaces.accounts, discover: deployer.discover });
   const readNamespaceUid: ApiCluster["readNamespaceUid"] = async (name, signal) => (await readNamespace(client, name, signal))?.uid;
-  return { cluster: client.cluster, ...parts, deployer, held, readNamespaceUid, ...together(Object.values(parts)) };
+  const tokens = createAccountTokens(options);
+  const own = { tokens, deployer, reader: createReaderRole(client), held, readNamespaceUid };
+  return { cluster: client.cluster, ...parts, ...own, ...together(Object.values(parts)) };
 }
 
 type Lifecycle = Pick<WatchedObjects<never>, "start" | "isSynced" | "synced" | "stopped">;

@@ -2,12 +2,14 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { StaleError } from "../../../domain/errors.ts";
+import type { DeploymentsSpec } from "../../../domain/fleet.ts";
 import { systemClock } from "../../../runtime/clock.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
 import { createKubeClient } from "../../../runtime/kube/http.ts";
 import type { KubeObject } from "../../../runtime/kube/resource.ts";
 import { startFakeApiServer } from "../../../runtime/kube/testing/fake-api-server.ts";
 import { createSeededRng } from "../../../runtime/rng.ts";
+import { OWNER_MARK } from "../../../shard/deployer-rules.ts";
 import type { StoredFleet } from "../../../store/fleet/port.ts";
 import { silentLog } from "../../../telemetry/log.ts";
 import { noMetrics } from "../../../telemetry/metrics.ts";
@@ -40,21 +42,33 @@ describe("the role in the cluster", () => {
     const client = server.client();
     await client.create(CLUSTER_ROLES, ROLE, never);
     const discover = async () => ({
-      resources: ["apps", "kyverno.io", "example.org"].map((group) => ({ group, name: "things", namespaced: true, verbs: ["create"] })),
+      resources: ["apps", "kyverno.io", "example.org"].map((group) => ({
+        group,
+        name: group === "apps" ? "deployments" : "things",
+        namespaced: true,
+        verbs: ["create"],
+      })),
       silentGroups: [],
     });
-    let declared: readonly string[] | undefined;
+    let deployments: Partial<DeploymentsSpec> = {};
     const fleet = {
-      readFleet: async () => ({ spec: declared === undefined ? {} : { deployments: { refusedGroups: declared } } }) as StoredFleet,
+      readFleet: async () => ({ spec: { deployments } }) as unknown as StoredFleet,
     };
-    const deps = { deployer: { ...createDeployerRole(client), discover }, fleet, log: silentLog };
-    const groups = async () => (await createDeployerRole(client).read(never))?.rules.flatMap(({ apiGroups }) => apiGroups);
+    const readerKinds = { keep: async () => [] };
+    const deps = { readerKinds, deployer: { ...createDeployerRole(client), discover }, fleet, log: silentLog };
+    const groups = async () =>
+      (await createDeployerRole(client).read(never))?.rules
+        .flatMap(({ apiGroups }) => apiGroups)
+        .filter((group) => group !== OWNER_MARK.apiGroups[0]);
     expect(await keepDeployerRole(deps, never)).toHaveProperty("requeueAfterMs");
     const first = await client.get<KubeObject & { readonly rules?: unknown }>(CLUSTER_ROLES, AT, never);
-    expect(await groups()).toEqual(["apps", "example.org"]);
+    expect(await groups(), "a kind that somebody installed is nobody's until it is declared").toEqual(["apps"]);
     await keepDeployerRole(deps, never);
     expect((await client.get(CLUSTER_ROLES, AT, never))?.metadata.resourceVersion).toBe(first?.metadata.resourceVersion);
-    declared = ["example.org"];
+    deployments = { allowedGroups: ["example.org"] };
+    await keepDeployerRole(deps, never);
+    expect(await groups()).toEqual(["apps", "example.org"]);
+    deployments = { allowedGroups: ["*"], refusedGroups: ["example.org"] };
     await keepDeployerRole(deps, never);
     expect(await groups()).toEqual(["apps", "kyverno.io"]);
     await client.delete(CLUSTER_ROLES, AT, {}, never);

@@ -1,8 +1,8 @@
 import type { HeldObject } from "../../../domain/blockage.ts";
 import { HELD_LIMIT } from "../../../domain/blockage.ts";
+import type { Discovery } from "../../../domain/parse-discovery.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
 import { resourcePath } from "../../../runtime/kube/resource.ts";
-import type { Discovery } from "../../../shard/deployer-rules.ts";
 import { parseHeldObjects } from "../../../shard/parse-held-objects.ts";
 import type { HeldObjects } from "../../port.ts";
 

@@ -1,39 +1,21 @@
 import type { ResourceType } from "../../../runtime/kube/resource.ts";
-import type { JsonMap } from "../../../runtime/kube/testing/json.ts";
-import { mapAt } from "../../../runtime/kube/testing/json.ts";
 import { metadataOf, nameOf } from "../../../runtime/kube/testing/object-rules.ts";
 import type { World } from "../../world/world.ts";
 import type { KubeServer } from "./server.ts";
-import { annotationsOf, NAMESPACE_TYPE } from "./server.ts";
-import { textAt } from "./text.ts";
+import { NAMESPACE_TYPE } from "./server.ts";
 
-const SECRET_TYPE: ResourceType = { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true };
 /** Finalizer that keeps a namespace until its content is gone. */
 export const NAMESPACE_FINALIZER = "kubernetes";
 
-/** Starts the cluster's own controllers: they fill token Secrets and clear namespaces that are being deleted. */
+/** Starts the cluster's own controllers: they clear namespaces that are being deleted. */
 export function runClusterControllers(world: World, server: KubeServer, kinds: readonly ResourceType[]): void {
   const rng = world.rng.fork(`controllers of ${server.name}`);
   const soon = (what: string, run: () => void): void => void world.schedule(20 + rng.next() * 400, `${server.name} ${what}`, run);
   server.onChange(({ type, kind, object }) => {
     if (kind === "DELETED") return;
-    if (
-      type.plural === "secrets" &&
-      object["type"] === "kubernetes.io/service-account-token" &&
-      mapAt(object, "data")["token"] === undefined
-    )
-      soon("makes a token", () => makeToken(server, object));
     if (type.plural === "namespaces" && metadataOf(object)["deletionTimestamp"] !== undefined)
       soon("clears a namespace", () => clearNamespace(server, nameOf(object), kinds, soon));
   });
-}
-
-function makeToken(server: KubeServer, secret: JsonMap): void {
-  const at = { namespace: textAt(metadataOf(secret), "namespace"), name: nameOf(secret) };
-  const account = textAt(annotationsOf(secret), "kubernetes.io/service-account.name");
-  const token = Buffer.from(`token of ${account} ${textAt(metadataOf(secret), "uid")}`).toString("base64");
-  const isThere = server.objects.list(SECRET_TYPE, at.namespace).some((each) => nameOf(each) === at.name);
-  if (isThere) server.objects.mergePatch(SECRET_TYPE, at, { isStatus: false, dryRun: false, patch: { data: { token } } });
 }
 
 /** Deletes what is in the namespace, waits for what has finalizers, then takes off the namespace's own. */
