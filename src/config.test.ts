@@ -25,7 +25,7 @@ describe("configuration", () => {
     const config = accept(input);
     expect(config.roles).toEqual(["workspace", "scheduler", "reconciler", "provisioner", "health", "api"]);
     expect(config.database.url).toBeUndefined();
-    expect(config.listen).toEqual({ host: "127.0.0.1", port: 8080 });
+    expect(config.listen).toEqual({ host: "127.0.0.1", port: 8080, allowPlainHttp: false });
     expect(config.leases).toEqual({ ttlMs: 15_000, renewMs: 5_000 });
     expect(config.limits.databaseConnections).toBe(20);
   });
@@ -45,6 +45,16 @@ describe("configuration", () => {
     expect(accept({ encryption, database }, { DATABASE_URL: "postgres://env/x" }).database.migrate).toBe("by-command");
     expect(accept({}).database.migrate).toBe("at-start");
     expect(paths(complain({ database: { migrate: "never" } }))).toEqual(["database.migrate"]);
+  });
+
+  it("names the logins that get rights in the database, each of its own and nobody who is everybody", () => {
+    const grantTo = { controlPlane: "argosy_control_plane", api: "argosy_api" };
+    expect(accept({ database: { grantTo: {} } }).database.grantTo).toEqual(grantTo);
+    expect(accept({ database: { grantTo: { api: "rest" } } }).database.grantTo).toEqual({ ...grantTo, api: "rest" });
+    expect(parseDatabase({ database: { grantTo: {} } }, {})).toMatchObject({ database: { grantTo } });
+    expect(accept({}).database.grantTo).toBeUndefined();
+    for (const api of ["public", "none", "pg_monitor", "", "a b", 'a"b', "x".repeat(64), grantTo.controlPlane])
+      expect(paths(complain({ database: { grantTo: { api } } }))).toEqual(["database.grantTo.api"]);
   });
 
   describe("with a database that has to be verified", () => {
@@ -95,9 +105,23 @@ describe("configuration", () => {
     });
   });
 
+  it("serves no tokens in plain HTTP to other machines unless that is said", () => {
+    const tls = { certificateFile: "/tls/tls.crt", keyFile: "/tls/tls.key" };
+    for (const host of ["0.0.0.0", "::", "10.0.0.1", "argosy.example"]) {
+      expect(complain({ listen: { host } })).toMatchObject([
+        { path: "listen.tls", remedy: expect.stringContaining("listen.allowPlainHttp") },
+      ]);
+      expect(paths(complain({ listen: { host }, roles: ["api", "health"] }))).toEqual(["listen.tls"]);
+      expect(accept({ listen: { host, allowPlainHttp: true } }).listen.host).toBe(host);
+      expect(accept({ listen: { host, tls } }).listen.host).toBe(host);
+      expect(accept({ listen: { host }, roles: ["health"] }).listen.host).toBe(host);
+    }
+    for (const host of ["localhost", "127.0.0.2", "::1"]) expect(accept({ listen: { host } }).listen.host).toBe(host);
+  });
+
   it("takes both files of a certificate, or none", () => {
     const tls = { certificateFile: "/tls/tls.crt", keyFile: "/tls/tls.key" };
-    expect(accept({ listen: { tls } }).listen).toEqual({ host: "127.0.0.1", port: 8080, tls });
+    expect(accept({ listen: { tls } }).listen).toEqual({ host: "127.0.0.1", port: 8080, allowPlainHttp: false, tls });
     expect(paths(complain({ listen: { tls: {} } }))).toEqual(["listen.tls.certificateFile", "listen.tls.keyFile"]);
     expect(complain({ listen: { tls: { certificatFile: "/tls/tls.crt", keyFile: "" } } }).map(({ remedy }) => remedy)).toEqual(
       expect.arrayContaining(["Did you mean listen.tls.certificateFile?"]),
@@ -149,6 +173,7 @@ describe("configuration", () => {
     [{ listen: { port: 0 } }, "listen.port"],
     [{ listen: { port: 70_000 } }, "listen.port"],
     [{ leases: { ttlMs: 6_000, renewMs: 5_000 } }, "leases.renewMs"],
+    [{ accountTokens: { lifeMs: 600_000 } }, "accountTokens.renewAfterMs"],
     [{ stateDir: "" }, "stateDir"],
     [[], ""],
     ["text", ""],
@@ -197,6 +222,26 @@ describe("configuration", () => {
 });
 
 describe("encryption keys in the configuration", () => {
+  const VAULT = { address: "https://vault.example:8200", key: "argosy", wrapped: "vault:v1:c2VjcmV0c2VjcmV0c2VjcmV0" };
+
+  it("are unwrapped by a Vault, as whoever has a token or as a ServiceAccount", () => {
+    const kubernetes = { role: "argosy" };
+    const keys = [{ id: "a", vault: { ...VAULT, kubernetes } }];
+    expect(accept({ encryption: { keys } }).encryption?.keys).toEqual([
+      {
+        id: "a",
+        from: {
+          vault: {
+            ...{ ...VAULT, mount: "transit" },
+            kubernetes: { ...kubernetes, mount: "kubernetes", tokenFile: "/var/run/secrets/kubernetes.io/serviceaccount/token" },
+          },
+        },
+      },
+    ]);
+    for (const address of ["http://127.0.0.1:8200", "http://[::1]:8200/", "http://localhost:8200"])
+      expect(accept({ encryption: { keys: [{ id: "a", vault: { ...VAULT, address, tokenFile: "/t" } }] } }).encryption).toBeDefined();
+  });
+
   it("are needed with a database of one's own", () => {
     expect(paths(complain({}, { DATABASE_URL: "postgres://x" }))).toEqual(["encryption.keys"]);
     expect(accept({}).encryption).toBeUndefined();
@@ -220,6 +265,12 @@ describe("encryption keys in the configuration", () => {
   it.each([
     [[{ id: "a" }], undefined, "encryption.keys[0]"],
     [[{ id: "a", file: "x", env: "K" }], undefined, "encryption.keys[0]"],
+    [[{ id: "a", file: "x", vault: { ...VAULT, tokenFile: "/t" } }], undefined, "encryption.keys[0]"],
+    [[{ id: "a", vault: VAULT }], undefined, "encryption.keys[0].vault"],
+    [[{ id: "a", vault: { ...VAULT, tokenFile: "/t", kubernetes: { role: "argosy" } } }], undefined, "encryption.keys[0].vault"],
+    [[{ id: "a", vault: { ...VAULT, tokenFile: "/t", address: "http://vault.example" } }], undefined, "encryption.keys[0].vault.address"],
+    [[{ id: "a", vault: { ...VAULT, tokenFile: "/t", wrapped: "c2VjcmV0" } }], undefined, "encryption.keys[0].vault.wrapped"],
+    [[{ id: "a", vault: { ...VAULT, tokenFile: "/t", mount: "../sys" } }], undefined, "encryption.keys[0].vault.mount"],
     [
       [
         { id: "a", file: "x" },
@@ -235,6 +286,49 @@ describe("encryption keys in the configuration", () => {
     [[{ id: "a b", file: "x" }], undefined, "encryption.keys[0].id"],
   ])("are refused: %j, current %s", (keys, current, path) => {
     expect(paths(complain({ encryption: { keys, ...(current === undefined ? {} : { current }) } }, { SHORT: "c2hvcnQ=" }))).toEqual([path]);
+  });
+});
+
+describe("whose tokens are accepted", () => {
+  const roles = [{ role: "viewer", groups: ["a"] }];
+  const anIssuer = (over: object = {}) => ({ alias: "corp", issuer: "https://login.example", roles, ...over });
+  const withIssuers = (...issuers: readonly object[]) => ({ authentication: { issuers } });
+
+  it("are nobody's beside our own, unless it is said", () => {
+    expect(accept({}).authentication).toEqual({ issuers: [] });
+  });
+
+  it("are an issuer's, for an audience of ours, signed by a key that is not shared", () => {
+    expect(accept(withIssuers(anIssuer())).authentication.issuers).toMatchObject([
+      { audiences: ["argosy"], algorithms: ["RS256", "PS256", "ES256", "EdDSA"], nameClaim: "sub", groupsClaim: "groups" },
+    ]);
+    for (const algorithm of ["none", "HS256", "HS512"])
+      expect(paths(complain(withIssuers(anIssuer({ algorithms: [algorithm] }))))).toEqual(["authentication.issuers[0].algorithms[0]"]);
+    for (const over of [{ audiences: [] }, { algorithms: [] }, { roles: [] }, { roles: [{ role: "viewer", groups: [] }] }])
+      expect(complain(withIssuers(anIssuer(over)))).toHaveLength(1);
+  });
+
+  it.each(["http://login.example", "http://127.0.0.1.evil.example/", "http://localhost@evil.example", "ftp://x", "login.example"])(
+    "are of no issuer that is not reached over HTTPS: %s",
+    (issuer) => {
+      expect(paths(complain(withIssuers(anIssuer({ issuer }))))).toEqual(["authentication.issuers[0].issuer"]);
+    },
+  );
+
+  it("are of issuers that are told apart, and of no mapping that gives a role to nobody", () => {
+    expect(paths(complain(withIssuers(anIssuer(), anIssuer({ roles: [{ role: "viewer" }] }))))).toEqual([
+      "authentication.issuers[1].alias",
+      "authentication.issuers[1].issuer",
+      "authentication.issuers[1].roles[0]",
+    ]);
+    const kubernetes = { roles: [{ role: "operator", classes: ["eu"] }] };
+    expect(paths(complain({ authentication: { kubernetes } }))).toEqual(["authentication.kubernetes.roles[0]"]);
+  });
+
+  it("have roles in workspaces by their names or beginnings", () => {
+    const roleIn = (name: string) => withIssuers(anIssuer({ roles: [{ role: "viewer", groups: ["a"], workspaces: [name] }] }));
+    for (const name of ["team", "team-*", "*"]) accept(roleIn(name));
+    for (const name of ["*-team", "te*m", "Team", "", "team**"]) expect(complain(roleIn(name))).toHaveLength(1);
   });
 });
 

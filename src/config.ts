@@ -1,7 +1,7 @@
 import manifest from "../package.json" with { type: "json" };
 import { type ConfigComplaint, complaintsOf } from "./config/complaint.ts";
 import { checkDatabase, checkRules } from "./config/rules.ts";
-import { configSchema, type ParsedConfig, sections } from "./config/schema.ts";
+import { configSchema, type ParsedConfig, sections, type VaultKey } from "./config/schema.ts";
 import { ROLES, type Role } from "./domain/role.ts";
 
 /** Version of this program. */
@@ -21,9 +21,12 @@ export type Config = Frozen<Omit<ParsedConfig, "roles" | "encryption">> & {
 
 /** Where the keys are; nothing secret is in here. */
 export interface Encryption {
-  readonly keys: readonly { readonly id: string; readonly from: { readonly file: string } | { readonly env: string } }[];
+  readonly keys: readonly { readonly id: string; readonly from: KeySource }[];
   readonly current: string;
 }
+
+/** A file, an environment variable, or a service that unwraps what is given here. */
+export type KeySource = { readonly file: string } | { readonly env: string } | { readonly vault: VaultKey };
 
 export type ConfigResult =
   | { readonly ok: true; readonly config: Config }
@@ -107,8 +110,17 @@ function finish({ roles, encryption, ...rest }: ParsedConfig): Config {
 
 function finishEncryption({ keys, current }: NonNullable<ParsedConfig["encryption"]>): Encryption {
   return {
-    // The rules hold: exactly one of both is there, and there is at least one key.
-    keys: keys.map(({ id, file, env }) => ({ id, from: file === undefined ? { env: env ?? "" } : { file } })),
+    // The rules hold: exactly one place is there, and there is at least one key.
+    keys: keys.map(({ id, file, env, vault }) => ({ id, from: sourceOf({ file, env, vault }) })),
     current: current ?? keys[0]?.id ?? "",
   };
+}
+
+function sourceOf({
+  file,
+  env,
+  vault,
+}: Pick<NonNullable<ParsedConfig["encryption"]>["keys"][number], "file" | "env" | "vault">): KeySource {
+  if (vault !== undefined) return { vault };
+  return file === undefined ? { env: env ?? "" } : { file };
 }

@@ -9,7 +9,9 @@ import { clusterUid } from "./main/adoption.ts";
 import { keepApiCertificate, readApiCertificate } from "./main/api-certificate.ts";
 import { connectClusters, readApiCredentials } from "./main/clusters.ts";
 import type { Context } from "./main/context.ts";
+import { makeIdentities } from "./main/identities.ts";
 import { insideAddressesOf } from "./main/inside-addresses-of.ts";
+import { observePolicies } from "./main/observe-policies.ts";
 import { openStore } from "./main/open-store.ts";
 import { createOwnRights } from "./main/own-rights.ts";
 import { waitForNewDatabase } from "./main/recovery.ts";
@@ -19,6 +21,7 @@ import { timesToStop } from "./main/times-to-stop.ts";
 import { usageSourceOf } from "./main/usage-sources.ts";
 import { createRolloutRequests } from "./rollout/request-rollouts.ts";
 import { sleep } from "./runtime/clock.ts";
+import { isLoopback } from "./runtime/is-loopback.ts";
 import { limitTime } from "./runtime/kube/time-limit.ts";
 import { calibrate } from "./scheduler/calibration/calibrate.ts";
 import { explainUnit } from "./scheduler/explain.ts";
@@ -80,11 +83,15 @@ export async function serve(context: Context): Promise<void> {
     client: clusters.api,
     roles: config.roles,
     isInApiCluster: config.apiCluster.kubeconfig === undefined,
+    reviewsTokens: config.authentication.kubernetes !== undefined,
   });
   shutdown.add("rights", () => rights.stop());
-  const retention = createRetention({ ...context, store: store.retention, members: store.members, keep: config.retention });
-  retention.start(shutdown.signal);
-  shutdown.add("retention", () => retention.stop());
+  // Whoever serves the API alone may have a login that can delete nothing of this.
+  if (config.roles.some((role) => role !== "api")) {
+    const retention = createRetention({ ...context, store: store.retention, members: store.members, keep: config.retention });
+    retention.start(shutdown.signal);
+    shutdown.add("retention", () => retention.stop());
+  }
   // Roles that act on changes subscribe themselves; one that does not (api) needs the connection to say whether the database is there.
   const unfollow = store.changes.subscribe(() => undefined);
   shutdown.add("changes", async () => unfollow());
@@ -99,11 +106,19 @@ export async function serve(context: Context): Promise<void> {
   startRoles({ context, store, clusters, membership });
   if (api !== undefined) {
     log.info({ url: await api.listen(config.listen) }, "Listening");
+    const plain = plainHttpAt(config.listen);
+    if (plain !== undefined)
+      log.warn({ at: plain }, "Serving plain HTTP to other machines, as listen.allowPlainHttp says: tokens can be read");
     if (tls !== undefined && certificate !== undefined)
       keepApiCertificate({ ...context, files: tls, first: certificate, use: api.useCertificate }, shutdown.signal);
   }
   hasStarted();
   log.info({ roles: config.roles, member: context.memberId }, "Serving");
+}
+
+/** Where tokens pass in plain text between machines; `undefined`: nowhere. */
+function plainHttpAt({ host, port, tls }: Context["config"]["listen"]): string | undefined {
+  return tls === undefined && !isLoopback(host) ? `${host}:${port}` : undefined;
 }
 
 type Store = Awaited<ReturnType<typeof openStore>>;
@@ -139,7 +154,9 @@ async function makeApi(
 ): Promise<Api> {
   const { moving, planning, draining } = createRequestPorts({ store, clock, ids, log, config });
   const deps: ApiDeps = {
-    ...{ store, log, clock, metrics, version },
+    ...{ store, log, clock, ids, metrics, version, approvals: config.approvals },
+    requestRates: config.limits.requests,
+    identities: makeIdentities({ config, clock, log, apiCluster: clusters.api }),
     parseFleet: parseFleetDocument,
     renderFleet: (spec) => ({ ...renderFleetDocument(spec) }),
     planFleet,
@@ -165,11 +182,23 @@ async function makeApi(
         {
           store,
           clock,
+          approvals: config.approvals,
           apiCluster: clusters.api,
           engineCluster: clusters.needEngine,
           isInApiCluster: config.apiCluster.kubeconfig === undefined,
+          reviewsTokens: config.authentication.kubernetes !== undefined,
           destination: clusters.destination,
           insideAddressesOf,
+          plainHttpAt: plainHttpAt(config.listen),
+          observePolicies: (cluster, instances, signal) =>
+            observePolicies(
+              {
+                ...{ cluster, instances, isInApiCluster: config.apiCluster.kubeconfig === undefined },
+                client: (limited) => clusters.needEngine(cluster.name, limited),
+              },
+              signal,
+            ),
+          hasOwnDatabase: config.database.url !== undefined,
         },
         signal,
       ),

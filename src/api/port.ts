@@ -4,7 +4,7 @@ import type { Decision } from "../domain/decision.ts";
 import type { Directive } from "../domain/directive.ts";
 import type { EngineObject } from "../domain/engine.ts";
 import type { FleetSpec } from "../domain/fleet.ts";
-import type { InstanceId, MoveId, PlanId, RolloutId } from "../domain/ids.ts";
+import type { Ids, InstanceId, MoveId, PlanId, RolloutId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { LoadVector } from "../domain/load.ts";
 import type { Move, MoveKind } from "../domain/move.ts";
@@ -17,6 +17,8 @@ import type { Store } from "../store/port.ts";
 import type { DesiredApplication } from "../store/shard/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import type { Identities } from "./identity/port.ts";
+import type { RequestRates } from "./request-limits.ts";
 
 export interface FleetComplaint {
   readonly path: string;
@@ -29,7 +31,7 @@ export interface Check {
   readonly ok: boolean;
   readonly detail: string;
   readonly remedy: string;
-  /** What somebody ordered that looks like trouble and is none; with how to end it. Absent: nothing. */
+  /** What was ordered or declared that looks like trouble and is no failure; with how to end it. Absent: nothing. */
   readonly remark?: string;
 }
 
@@ -141,11 +143,19 @@ export interface ApiDeps {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly clock: Clock;
+  readonly ids: Ids;
   readonly version: string;
+  /** Who has to agree to what, as configured. */
+  readonly approvals: { readonly fleet: "two-people" | "nobody" };
+  readonly requestRates: RequestRates;
+  /** Who callers are whose tokens are in no table of ours. */
+  readonly identities: Identities;
   /** Parses a fleet document of unknown shape; all complaints at once. */
   readonly parseFleet: (
     document: unknown,
-  ) => { readonly ok: true; readonly spec: FleetSpec } | { readonly ok: false; readonly complaints: readonly FleetComplaint[] };
+  ) =>
+    | { readonly ok: true; readonly spec: FleetSpec; readonly saysGroups: boolean }
+    | { readonly ok: false; readonly complaints: readonly FleetComplaint[] };
   /** The document that declares a fleet, in the units of people. */
   readonly renderFleet: (spec: FleetSpec) => Record<string, unknown>;
   /** What a fleet does to its instances once it is in force; `pruned`: pools removed on purpose. */

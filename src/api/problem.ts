@@ -18,6 +18,7 @@ const TITLES: Readonly<Record<number, string>> = {
   404: "There is no such thing",
   409: "It has changed meanwhile",
   422: "The request was understood and is wrong",
+  429: "Too many requests",
   500: "Argosy made a mistake",
   503: "Something Argosy needs does not answer",
 };

@@ -7,9 +7,14 @@ import type { ApiDeps, PlannedChange } from "./port.ts";
 export async function readPools(
   { store, planFleet }: Pick<ApiDeps, "planFleet"> & { readonly store: Pick<Store, "fleet"> },
   signal: AbortSignal,
-): Promise<(FleetFacts & { readonly planned: (spec: FleetSpec) => readonly PlannedChange[] }) | undefined> {
+): Promise<(FleetFacts & { readonly revision: number; readonly planned: (spec: FleetSpec) => readonly PlannedChange[] }) | undefined> {
   const fleet = await store.fleet.readFleet(signal);
   if (fleet === undefined) return undefined;
   const [instances, units] = [await store.fleet.listInstances(signal), await store.fleet.countUnits(signal)];
-  return { spec: fleet.spec, instances, planned: (spec) => planFleet({ spec, pruned: fleet.pruned, instances, units }) };
+  return {
+    spec: fleet.spec,
+    revision: fleet.revision,
+    instances,
+    planned: (spec) => planFleet({ spec, pruned: fleet.pruned, instances, units }),
+  };
 }

@@ -3,6 +3,7 @@ import { INSTANCE_STATES } from "../domain/instance.ts";
 import { LOAD_DIMENSIONS } from "../domain/load.ts";
 import { OPERATION_KINDS, OPERATION_STATES } from "../domain/operation.ts";
 import { HEALTH_STATES, SYNC_STATES } from "../domain/status.ts";
+import { TOKEN_ROLES } from "../store/token/port.ts";
 
 const time = z.iso.datetime().describe("UTC, RFC 3339");
 export const loadView = z.object(
@@ -169,6 +170,27 @@ export const freezeViewSchema = z
   })
   .meta({ id: "Freeze" });
 
+export const tokenViewSchema = z
+  .object({
+    name: z.string(),
+    role: z.enum(TOKEN_ROLES),
+    scope: z
+      .object({
+        classes: z.array(z.string()).nullable().describe("null: not limited by class"),
+        workspaces: z.array(z.string()).nullable().describe("null: not limited by workspace"),
+      })
+      .nullable()
+      .describe("what the role is limited to; null: it is for the whole fleet"),
+    state: z.enum(["active", "expired", "revoked"]),
+    owner: z.string().nullable().describe("whom to ask about it; null where a version of before made it"),
+    createdBy: z.string().nullable().describe("name of the token that made it, or database:… for who was at the database"),
+    createdAt: time,
+    expiresAt: time.nullable().describe("null: never"),
+    lastUsedAt: time.nullable().describe("to a minute; null: not since this is recorded"),
+    revokedAt: time.nullable(),
+  })
+  .meta({ id: "Token" });
+
 export const explanationView = z
   .object({
     workspace: workspaceViewSchema,
@@ -196,7 +218,7 @@ export const checkView = z
     ok: z.boolean(),
     detail: z.string(),
     remedy: z.string(),
-    remark: z.string().optional().describe("what somebody ordered that looks like trouble and is none"),
+    remark: z.string().optional().describe("what was ordered or declared that looks like trouble and is no failure"),
   })
   .meta({ id: "Check" });
 
@@ -215,6 +237,7 @@ export type ApplicationView = z.infer<typeof applicationViewSchema>;
 export type FailingSyncView = z.infer<typeof failingSyncView>;
 export type OperationView = z.infer<typeof operationViewSchema>;
 export type DirectiveView = z.infer<typeof directiveViewSchema>;
+export type TokenView = z.infer<typeof tokenViewSchema>;
 export type FreezeView = z.infer<typeof freezeViewSchema>;
 export type JournalEntry = z.infer<typeof journalEntry>;
 export type InstanceExplanationView = z.infer<typeof instanceExplanationView>;

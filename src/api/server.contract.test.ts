@@ -3,7 +3,7 @@ import type { FleetSpec } from "../domain/fleet.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
 import type { Store } from "../store/port.ts";
-import { aDecision, anInstance } from "../store/testing/builders.ts";
+import { aDecision, anInstance, aToken } from "../store/testing/builders.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { createPromMetrics } from "../telemetry/prom-metrics.ts";
 import { tokenHash } from "./auth.ts";
@@ -17,6 +17,8 @@ const SPEC = {
   engineClusters: [],
   pools: [{ name: "standard", capacity: { applications: 5_000, gitPerMinute: 1_000 } }],
   versions: { catalogue: [] },
+  workspaces: { selector: { a: "b" } },
+  deployments: { allowedGroups: [] },
 } as unknown as FleetSpec;
 const signal = AbortSignal.timeout(60_000);
 
@@ -27,10 +29,10 @@ describe("the REST API", () => {
   let metrics: ReturnType<typeof createPromMetrics>;
   const deps = (): ApiDeps => ({
     ...idleDeps(store as MemoryStore),
-    ...{ store, log: silentLog, metrics, clock: systemClock, version: "1.2.3" },
+    ...{ store, log: silentLog, metrics, clock: systemClock, version: "1.2.3", approvals: { fleet: "nobody" } },
     parseFleet: (document) =>
       (document as { readonly kind?: string }).kind === "Fleet"
-        ? { ok: true, spec: SPEC }
+        ? { ok: true, spec: SPEC, saysGroups: true }
         : { ok: false, complaints: [{ path: "kind", message: "is missing", remedy: "Give kind: Fleet" }] },
     planFleet: ({ pruned }) => pruned.map((pool) => ({ instance: `${pool}-1`, pool, change: "retired", units: 0, reason: "gone" })),
     readUsage: async (instances) => new Map(instances.map(({ id }) => [id, { clusterEntries: 3, controllerMemoryBytes: undefined }])),
@@ -43,8 +45,8 @@ describe("the REST API", () => {
   beforeEach(async () => {
     metrics = createPromMetrics();
     store = createMemoryStore({ clock: systemClock });
-    await store.tokens.put({ name: "vera", role: "viewer" }, tokenHash(VIEWER), signal);
-    await store.tokens.put({ name: "otto", role: "operator" }, tokenHash(OPERATOR), signal);
+    await store.tokens.put(aToken({ name: "vera", role: "viewer", hash: tokenHash(VIEWER) }), undefined, signal);
+    await store.tokens.put(aToken({ name: "otto", role: "operator", hash: tokenHash(OPERATOR) }), undefined, signal);
     api = await createApi(deps());
     url = await api.listen({ host: "127.0.0.1", port: 0 });
   });
@@ -66,15 +68,19 @@ describe("the REST API", () => {
     return { status: response.status, type: response.headers.get("content-type") ?? "", text, json: (): unknown => JSON.parse(text) };
   };
 
-  it("answers health, metrics, version and its own description without a token", async () => {
+  it("answers health, version and its own description without a token", async () => {
     expect((await call("/healthz")).json()).toEqual({ ok: true });
     expect(await call("/readyz")).toMatchObject({ status: 503 });
-    expect((await call("/metrics")).text).toBe("argosy_up 1\n");
     expect((await call("/v1/version")).json()).toEqual({ version: "1.2.3" });
     expect((await call("/openapi.json")).json()).toMatchObject({
       openapi: "3.1.0",
       paths: { "/v1/instances": { get: expect.anything() } },
     });
+  });
+
+  it("shows its metrics to nobody who has no token", async () => {
+    expect(await call("/metrics")).toMatchObject({ status: 401, text: expect.not.stringContaining("argosy_up") });
+    expect((await call("/metrics", { token: VIEWER })).text).toBe("argosy_up 1\n");
   });
 
   it.each(["/v1/instances", "/v1/workspaces", "/v1/applications", "/v1/operations", "/v1/decisions", "/v1/doctor"])(

@@ -1,15 +1,23 @@
+import { STATUS_CODES } from "node:http";
 import { createServer as createSecureServer } from "node:https";
+import type { Socket } from "node:net";
 import fastifySwagger from "@fastify/swagger";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { serializerCompiler, validatorCompiler } from "fastify-type-provider-zod";
 import { DefectError, InputError, UnavailableError } from "../domain/errors.ts";
 import type { TokenRole } from "../store/token/port.ts";
+import { recordRequests } from "./audit.ts";
 import { createAuthenticate, includesRole } from "./auth.ts";
+import { keepWithinScope } from "./identity/keep-within-scope.ts";
+import type { Caller, Recognised } from "./identity/port.ts";
+import type { Scopes } from "./identity/scope.ts";
 import { openApiOptions } from "./openapi.ts";
 import type { ApiDeps } from "./port.ts";
 import { problem, problemOf, sendProblem } from "./problem.ts";
+import { createRequestLimits, type RequestLimits } from "./request-limits.ts";
 import { measureRequests } from "./request-meter.ts";
 import { addAdoptionRoutes, addAdoptionRules } from "./routes/adoptions.ts";
+import { addAuditRoutes } from "./routes/audit.ts";
 import { addCalibrationRoute, addCalibrationView } from "./routes/calibration.ts";
 import { addDirectiveRoutes, addFreezeList } from "./routes/directives.ts";
 import { addDrainRoutes, addDrainViews } from "./routes/drains.ts";
@@ -21,10 +29,14 @@ import { addJournalRoutes } from "./routes/journal.ts";
 import { addListRoutes } from "./routes/lists.ts";
 import { addLoadRoutes } from "./routes/loads.ts";
 import { addMoveRoutes, addMoveViews } from "./routes/moves.ts";
-import { addOpenRoutes } from "./routes/open.ts";
+import { addMetricsRoute, addOpenRoutes, isProbe } from "./routes/open.ts";
 import { addPlanRoutes, addPlanViews } from "./routes/plans.ts";
+import { addProposalRoutes, addProposalViews } from "./routes/proposals.ts";
 import { addQuestionRoutes } from "./routes/questions.ts";
 import { addRolloutRoutes, addRolloutViews } from "./routes/rollouts.ts";
+import { addTokenList, addTokenRoutes } from "./routes/tokens.ts";
+import { addWhoamiRoute } from "./routes/whoami.ts";
+import { createTokenUse } from "./token-use.ts";
 
 /** A fleet document of this size describes thousands of pools; anything larger is not one. */
 const BODY_LIMIT_BYTES = 1_048_576;
@@ -56,11 +68,17 @@ export interface Api {
 }
 
 /**
- * REST for SREs and services: HTTPS with a certificate, plain HTTP without. Every route but health, metrics and the document itself needs a
- * token with the route's role.
+ * REST for SREs and services: HTTPS with a certificate, plain HTTP without. Every route but health, the version and the document itself
+ * needs a token with the route's role, and everybody has a limit of requests per second.
  */
 export async function createApi(deps: ApiDeps, certificate?: ServerCertificate): Promise<Api> {
-  const options = { bodyLimit: BODY_LIMIT_BYTES, forceCloseConnections: "idle" } as const;
+  const options = {
+    bodyLimit: BODY_LIMIT_BYTES,
+    forceCloseConnections: "idle",
+    // Both come before any route and any hook.
+    frameworkErrors: (error: Error, _request: FastifyRequest, reply: FastifyReply) => void sendProblem(reply, problemOf(error)),
+    clientErrorHandler: refuseBytes,
+  } as const;
   const secure = certificate === undefined ? undefined : createSecureServer({ ...TLS, ...certificate, keepAliveTimeout: KEEP_ALIVE_MS });
   const app = fastify(secure === undefined ? options : { ...options, serverFactory: (handler) => secure.on("request", handler) });
   app.setValidatorCompiler(validatorCompiler);
@@ -70,29 +88,23 @@ export async function createApi(deps: ApiDeps, certificate?: ServerCertificate):
     if (view.status >= 500) deps.log.error({ error }, "Answering a request failed");
     return sendProblem(reply, view);
   });
-  app.setNotFoundHandler((request, reply) =>
-    sendProblem(
-      reply,
-      problem({
-        status: 404,
-        code: "api.no-route",
-        detail: `${request.method} ${request.url.split("?")[0]} is not served; see /openapi.json`,
-      }),
-    ),
-  );
   app.addHook("onRequest", async ({ url }) => {
     // No text in the database can hold it: whatever is asked for by it is not there.
     if (url.includes("%00"))
       throw new InputError("has a character U+0000", { code: "api.bad-character", path: "the address", remedy: "Leave it out" });
   });
   measureRequests(app, deps.metrics);
+  // Of all routes, whatever is registered below: one that forgets it would give a limited role everything. Before the audit trail, which says
+  // of a request that it was asked for only where the caller may ask.
+  app.addHook("preHandler", keepWithinScope(deps));
+  recordRequests(app, { ...deps, audit: deps.store.audit });
   let isClosing = false;
   app.addHook("onSend", async (_request, reply) => {
     // A connection that is kept after its answer would be waited for until it was idle for too long.
     if (isClosing) reply.header("connection", "close");
   });
   await app.register(fastifySwagger, openApiOptions(deps.version));
-  addRoutes(app, deps);
+  addRoutes(app, deps, createRequestLimits(deps.requestRates, deps.clock));
   return {
     listen: async (at) => {
       const url = await listen(app, at);
@@ -111,30 +123,61 @@ export async function createApi(deps: ApiDeps, certificate?: ServerCertificate):
   };
 }
 
-function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
-  const authenticate = createAuthenticate(deps.store.tokens, deps.clock);
+function addRoutes(app: FastifyInstance, deps: ApiDeps, limits: RequestLimits): void {
+  const { tokens } = deps.store;
+  const authenticate = createAuthenticate(tokens, deps.clock, createTokenUse({ ...deps, tokens }));
   const guard = (needed: TokenRole) => async (request: FastifyRequest, reply: FastifyReply) => {
-    const token = await authenticate(request.headers.authorization);
-    if (token === undefined) {
-      return sendProblem(reply, problem({ status: 401, code: "api.no-token", detail: noToken(request.headers.authorization) }));
+    const { authorization } = request.headers;
+    // A token that was not seen before is asked about elsewhere only while its address has room for one more that nobody knows.
+    const recognised = await deps.identities.recognise(authorization, () => limits.mayComeFrom(request.ip));
+    const caller = await callerOf(recognised, () => authenticate(authorization));
+    const waitSeconds = caller === undefined ? limits.ofAddress(request.ip) : limits.ofCaller(caller.name, request.method);
+    if (waitSeconds > 0) return sendTooMany(reply, waitSeconds);
+    if (recognised.kind === "refused") return sendProblem(reply, problem(recognised));
+    if (caller === undefined) {
+      return sendProblem(reply, problem({ status: 401, code: "api.no-token", detail: noToken(authorization) }));
     }
-    if (!includesRole(token.role, needed)) {
-      return sendProblem(
-        reply,
-        problem({ status: 403, code: "api.role", detail: `token ${token.name} has role ${token.role}, this needs ${needed}` }),
-      );
-    }
-    request.actor = token.name;
-    request.role = token.role;
+    request.caller = caller;
+    request.needed = needed;
+    // Before the role is asked for, so that a refusal has a name in the audit trail.
+    request.actor = caller.name;
+    request.role = caller.role;
+    if (!includesRole(caller.role, needed))
+      return sendProblem(reply, problem({ status: 403, code: "api.role", detail: withoutRole(caller, needed) }));
     return undefined;
   };
+  /** For what is answered whoever asks. Probes have no limit: a stranger at the same address must not make a process seem dead. */
+  const guardOpen = async (request: FastifyRequest, reply: FastifyReply) => {
+    const waitSeconds = isProbe(request.routeOptions.url) ? 0 : limits.ofAddress(request.ip);
+    return waitSeconds > 0 ? sendTooMany(reply, waitSeconds) : undefined;
+  };
+  app.setNotFoundHandler({ preValidation: guardOpen }, (request, reply) =>
+    sendProblem(
+      reply,
+      problem({
+        status: 404,
+        code: "api.no-route",
+        detail: `${request.method} ${request.url.split("?")[0]} is not served; see /openapi.json`,
+      }),
+    ),
+  );
+  app.decorateRequest("caller");
+  app.decorateRequest("needed", "viewer");
+  app.decorateRequest("scopes");
   app.decorateRequest("actor", "");
   app.decorateRequest("role", "viewer");
-  app.register(async (open) => addOpenRoutes(open, deps));
+  app.register(async (open) => {
+    open.addHook("onRequest", guardOpen);
+    addOpenRoutes(open, deps);
+  });
   app.register(async (views) => {
     views.addHook("onRequest", guard("viewer"));
+    addWhoamiRoute(views);
+    addMetricsRoute(views, deps);
+    addTokenList(views, deps);
     addListRoutes(views, deps);
     addFleetView(views, deps);
+    addProposalViews(views, deps);
     addExportView(views, deps);
     addAdoptionRules(views, deps);
     addFreezeList(views, deps);
@@ -148,9 +191,14 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
     addQuestionRoutes(views, deps);
     addJournalRoutes(views, deps);
   });
+  app.register(async (trail) => {
+    trail.addHook("onRequest", guard("approver"));
+    addAuditRoutes(trail, deps);
+  });
   app.register(async (writes) => {
     writes.addHook("onRequest", guard("operator"));
     addFleetRoutes(writes, deps);
+    addProposalRoutes(writes, deps);
     addDirectiveRoutes(writes, deps);
     addPlanRoutes(writes, deps);
     addMoveRoutes(writes, deps);
@@ -160,6 +208,24 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps): void {
     addInstanceOrders(writes, deps);
     addCalibrationRoute(writes, deps);
   });
+  app.register(async (approvals) => {
+    approvals.addHook("onRequest", guard("approver"));
+    addTokenRoutes(approvals, deps);
+  });
+}
+
+function sendTooMany(reply: FastifyReply, waitSeconds: number): FastifyReply {
+  const detail = `more requests than one caller may send: try again in ${waitSeconds} s; limits.requests of the configuration says how many`;
+  return sendProblem(reply.header("retry-after", String(waitSeconds)), problem({ status: 429, code: "api.too-many-requests", detail }));
+}
+
+async function callerOf(recognised: Recognised, authenticate: () => Promise<Caller | undefined>): Promise<Caller | undefined> {
+  if (recognised.kind === "refused") return undefined;
+  return recognised.kind === "caller" ? recognised.caller : authenticate();
+}
+
+function withoutRole({ name, role }: Caller, needed: TokenRole): string {
+  return `token ${name} has role ${role}, this needs ${needed}`;
 }
 
 function noToken(authorization: string | undefined): string {
@@ -181,6 +247,23 @@ async function listen(app: FastifyInstance, at: { readonly host: string; readonl
   }
 }
 
+/** Answers what is no HTTP, or too much of it, and ends the connection. */
+function refuseBytes(error: Error & { readonly code?: string }, socket: Socket): void {
+  const status = STATUS_OF_BYTES[error.code ?? ""] ?? 400;
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  const detail = "what was sent is no HTTP request, or more than one may be: see /openapi.json";
+  const body = JSON.stringify(problem({ status, code: "api.bad-request", detail }));
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,
+    "content-type: application/problem+json; charset=utf-8",
+    `content-length: ${Buffer.byteLength(body)}`,
+    "connection: close",
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+}
+
+const STATUS_OF_BYTES: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
+
 async function close(app: FastifyInstance, limit: AbortSignal): Promise<void> {
   const { server } = app;
   const cut = (): void => {
@@ -196,9 +279,15 @@ async function close(app: FastifyInstance, limit: AbortSignal): Promise<void> {
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Name of the token that made the request, for the journal. */
+    /** Who makes the request; `undefined` where no token is needed. */
+    caller: Caller | undefined;
+    /** The role that the route needs. */
+    needed: TokenRole;
+    /** Of a list: what it may show; `undefined`: everything. */
+    scopes: Scopes;
+    /** Name of who makes the request, for the journal and the audit trail; empty: nobody knows its token. */
     actor: string;
-    /** What that token may do. */
+    /** What the caller may do with what it asks for. */
     role: TokenRole;
   }
 }

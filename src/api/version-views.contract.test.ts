@@ -3,7 +3,8 @@ import { aDecision, aFleet, anInstance, aPool, aRollout } from "../store/testing
 import { idleDeps, serveApi } from "./testing/served.ts";
 import { frozenComplaints, versionViews } from "./version-views.ts";
 
-const entry = (version: string) => ({ version, image: `argocd:v${version}`, redisImage: "redis:8", crds: "/crds" });
+const DIGEST = `@sha256:${"a".repeat(64)}`;
+const entry = (version: string) => ({ version, image: `argocd:v${version}${DIGEST}`, redisImage: `redis:8${DIGEST}`, crds: "/crds" });
 const versions = {
   ...{ default: "3.5.7", floor: "3.5.1 / 3.4.7", catalogue: ["3.5.7", "3.4.7", "3.4.6"].map(entry) },
   channels: [{ name: "slow", default: "3.4.7", versions: ["3.4.7", "3.5.7"] }],
@@ -23,7 +24,7 @@ describe("the inventory of releases", () => {
     expect(views.map(({ version, state }) => `${version} ${state}`)).toEqual([
       ...["3.6.0 frozen", "3.5.7 default", "3.4.7 supported", "3.4.6 below-floor", "3.2.0 unknown"],
     ]);
-    expect(views[1]).toMatchObject({ channels: ["slow"], defaultOf: [], instances: [], upgrading: ["b"], image: "argocd:v3.5.7" });
+    expect(views[1]).toMatchObject({ channels: ["slow"], defaultOf: [], instances: [], upgrading: ["b"], image: `argocd:v3.5.7${DIGEST}` });
     expect(views[2]).toMatchObject({ defaultOf: ["slow"] });
     expect(views[3]).toMatchObject({ instances: ["a", "b"], upgrading: [] });
     expect(views[0]).toMatchObject({ frozen: { reason: "it crashes" }, image: null });
@@ -39,7 +40,7 @@ describe("a fleet that asks for a release that failed", () => {
   });
 
   it("is not declared, not even in a dry run", async () => {
-    const served = await serveApi((store) => ({ ...idleDeps(store), parseFleet: () => ({ ok: true, spec }) }));
+    const served = await serveApi((store) => ({ ...idleDeps(store), parseFleet: () => ({ ok: true, spec, saysGroups: true }) }));
     const signal = AbortSignal.timeout(30_000);
     const rollout = aRollout();
     await served.store.rollouts.create(rollout, aDecision(), signal);

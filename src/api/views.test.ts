@@ -25,6 +25,7 @@ const instance: Instance = {
   cause: undefined,
   halt: "none",
   failsOver: false,
+  entries: "shared",
   revision: 1,
 };
 

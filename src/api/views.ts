@@ -9,9 +9,19 @@ import { LOAD_DIMENSIONS, type LoadVector, toDocumentLoad } from "../domain/load
 import type { Operation } from "../domain/operation.ts";
 import type { ApplicationSummary, WorkspaceSummary } from "../store/operation/port.ts";
 import type { InstanceWithLoad } from "../store/placement/port.ts";
+import type { TokenRecord } from "../store/token/port.ts";
 import { redactText } from "../telemetry/redact.ts";
 import type { InstanceUsage } from "./port.ts";
-import type { ApplicationView, DecisionView, DirectiveView, FreezeView, InstanceView, OperationView, WorkspaceView } from "./schema.ts";
+import type {
+  ApplicationView,
+  DecisionView,
+  DirectiveView,
+  FreezeView,
+  InstanceView,
+  OperationView,
+  TokenView,
+  WorkspaceView,
+} from "./schema.ts";
 
 /** Instance ids to names; an id that is not there any more is shown as it is. */
 export type InstanceNames = ReadonlyMap<InstanceId, string>;
@@ -161,6 +171,16 @@ export function directiveView({ pin, hold }: Directive, names: InstanceNames): D
 
 export function freezeView({ name, schedule, durationMs, actor, reason, at }: Freeze): FreezeView {
   return { name, schedule: schedule ?? null, seconds: Math.round(durationMs / 1000), actor, reason, at: rfc3339(at) };
+}
+
+export function tokenView({ createdAt, expiresAt, lastUsedAt, revokedAt, owner, createdBy, scope, ...rest }: TokenRecord): TokenView {
+  const timeOf = (at: Millis | undefined): string | null => (at === undefined ? null : rfc3339(at));
+  const listOf = (list: readonly string[] | undefined): string[] | null => (list === undefined ? null : [...list]);
+  return {
+    scope: scope === undefined ? null : { classes: listOf(scope.classes), workspaces: listOf(scope.workspaces) },
+    ...{ name: rest.name, role: rest.role, state: rest.state, owner: owner ?? null, createdBy: createdBy ?? null },
+    ...{ createdAt: rfc3339(createdAt), expiresAt: timeOf(expiresAt), lastUsedAt: timeOf(lastUsedAt), revokedAt: timeOf(revokedAt) },
+  };
 }
 
 export function decisionView(decision: Decision, names: InstanceNames): DecisionView {

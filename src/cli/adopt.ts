@@ -73,11 +73,12 @@ function draftOf(step: AdoptionStep): AdoptionOutcome {
 }
 
 async function rulesOf(client: RestClient, server: string): Promise<AdoptionRules> {
-  const { selector, ...rules } = await client.get<AdoptionRulesView>("/v1/adoptions/rules");
-  const policy = { selector, instanceNamespaces: new Set(rules.instanceNamespaces) };
+  const { selector, everyNamespace, allowedGroups, refusedGroups, ...rules } = await client.get<AdoptionRulesView>("/v1/adoptions/rules");
+  const policy = { selector, everyNamespace, instanceNamespaces: new Set(rules.instanceNamespaces) };
   return {
     ...rules,
     servers: [IN_CLUSTER, server],
+    kinds: { allowedGroups, refusedGroups },
     known: await client.all<ApplicationView>("/v1/applications"),
     isWorkspace: (namespace) => isWorkspace(namespace, policy),
   };

@@ -8,6 +8,12 @@ export function age(iso: string | null, now = systemClock.now()): string | null 
   return ageText(Math.max(0, Math.floor((now - Date.parse(iso)) / 1000)));
 }
 
+/** How long it is until a time, in the same words; nothing where that has passed. */
+export function timeLeft(iso: string, now = systemClock.now()): string {
+  const seconds = Math.floor((Date.parse(iso) - now) / 1000);
+  return seconds < 0 ? "" : ageText(seconds);
+}
+
 function ageText(seconds: number): string {
   const pair = (large: number, [a, b]: string, small: number): string => {
     const rest = Math.floor((seconds % large) / small);

@@ -34,12 +34,25 @@ describe("telling what an apply changed", () => {
       { instance: "c-1", pool: "c", change: "retired" as const, units: 0, reason: "its pool was removed from fleet.yaml" },
       { instance: "c-2", pool: "c", change: "waits" as const, units: 2, reason: "its pool was removed from fleet.yaml" },
     ];
-    expect(renderApplied({ revision: 3, changed: true, dryRun: true, pools: ["a", "b"], changes, instances }).split("\n")).toEqual([
+    expect(
+      renderApplied({
+        revision: 3,
+        changed: true,
+        dryRun: true,
+        pools: ["a", "b"],
+        changes,
+        instances,
+        lostKinds: [{ group: "example.org", kind: "Widget", applications: 2 }],
+        needs: [],
+      }).split("\n"),
+    ).toEqual([
       "fleet would change (revision 3 is in force)",
       "  ~ pools.a",
       "      instances.min: 1 → 2",
       "  + pools.b",
       "  - pools.c",
+      "deployed now, and not allowed any more",
+      "  Widget of example.org: 2 applications",
       "instances",
       "  c-1 is retired: its pool was removed from fleet.yaml",
       "  c-2 waits to be retired (holds 2 units): its pool was removed from fleet.yaml",
@@ -47,12 +60,12 @@ describe("telling what an apply changed", () => {
   });
 
   it("says that nothing changed, and that nothing was declared before a first dry run", () => {
-    expect(renderApplied({ revision: 3, changed: false, dryRun: false, pools: [], changes: [], instances: [] })).toBe(
-      "fleet unchanged (revision 3 is in force)",
-    );
-    expect(renderApplied({ revision: 0, changed: true, dryRun: true, pools: [], changes: [], instances: [] })).toBe(
-      "fleet would change (none is declared yet)",
-    );
+    expect(
+      renderApplied({ revision: 3, changed: false, dryRun: false, pools: [], changes: [], instances: [], lostKinds: [], needs: [] }),
+    ).toBe("fleet unchanged (revision 3 is in force)");
+    expect(
+      renderApplied({ revision: 0, changed: true, dryRun: true, pools: [], changes: [], instances: [], lostKinds: [], needs: [] }),
+    ).toBe("fleet would change (none is declared yet)");
   });
 });
 

@@ -1,7 +1,10 @@
 import { parseAllDocuments } from "yaml";
+import type { FleetProposalView } from "../api/fleet-views.ts";
 import type { AppliedFleet } from "../api/routes/fleet.ts";
+import { countText } from "../domain/count-text.ts";
 import { InputError } from "../domain/errors.ts";
 import { isForPrograms, type OutputFormat, renderOne } from "./output.ts";
+import { needsText, renderProposed } from "./proposals.ts";
 import type { RestClient } from "./rest-client.ts";
 
 /** One YAML or JSON document; throws `InputError` with line and column of everything that makes it none. */
@@ -28,8 +31,8 @@ export interface ApplyPlanOptions {
 
 export interface ApplyOutcome {
   readonly text: string;
-  /** False when a prune was only shown, because nobody has agreed to it yet. */
-  readonly isDone: boolean;
+  /** shown: a prune that nobody has agreed to yet. proposed: it waits for a second person. */
+  readonly state: "done" | "shown" | "proposed";
 }
 
 /**
@@ -38,21 +41,27 @@ export interface ApplyOutcome {
  */
 export async function applyFleet(client: RestClient, document: unknown, options: ApplyPlanOptions): Promise<ApplyOutcome> {
   const { dryRun, prune, yes } = options;
-  const put = (isDryRun: boolean) => client.put<AppliedFleet>("/v1/fleet", document, { dryRun: isDryRun, prune });
+  const put = (isDryRun: boolean) => client.put<AppliedFleet | FleetProposalView>("/v1/fleet", document, { dryRun: isDryRun, prune });
   if (prune && !dryRun && !yes) {
     const planned = await put(true);
-    if (planned.instances.some(({ change }) => change === "retired" || change === "waits"))
-      return { text: renderAnswer(planned, options), isDone: false };
+    if (!isProposal(planned) && planned.instances.some(({ change }) => change === "retired" || change === "waits"))
+      return { text: renderAnswer(planned, options), state: "shown" };
   }
-  return { text: renderAnswer(await put(dryRun), options), isDone: true };
+  const answer = await put(dryRun);
+  return { text: renderAnswer(answer, options), state: isProposal(answer) ? "proposed" : "done" };
 }
 
-function renderAnswer(applied: AppliedFleet, { output }: ApplyPlanOptions): string {
-  return isForPrograms(output) ? renderOne(applied, output) : renderApplied(applied);
+function isProposal(answer: AppliedFleet | FleetProposalView): answer is FleetProposalView {
+  return "expiresAt" in answer;
+}
+
+function renderAnswer(answer: AppliedFleet | FleetProposalView, { output }: ApplyPlanOptions): string {
+  if (isForPrograms(output)) return renderOne(answer, output);
+  return isProposal(answer) ? renderProposed(answer) : renderApplied(answer);
 }
 
 /** One line on the whole, then one for each thing that differs and each of its fields, then one for each instance concerned. */
-export function renderApplied({ changed, dryRun, revision, changes, instances }: AppliedFleet): string {
+export function renderApplied({ changed, dryRun, revision, changes, instances, lostKinds, needs }: AppliedFleet): string {
   const inForce = revision === 0 ? "none is declared yet" : `revision ${revision} is in force`;
   const head = changed ? `fleet ${dryRun ? "would change" : "changed"} (${inForce})` : `fleet unchanged (${inForce})`;
   const lines = changes.flatMap(({ path, change, fields }) => [
@@ -60,7 +69,12 @@ export function renderApplied({ changed, dryRun, revision, changes, instances }:
     ...fields.map((field) => `      ${field.path}: ${field.before} → ${field.after}`),
   ]);
   const fates = instances.map(({ instance, change, units, reason }) => `  ${instance} ${FATES[change]}${unitsText(units)}: ${reason}`);
-  return [head, ...lines, ...(fates.length === 0 ? [] : ["instances", ...fates])].join("\n");
+  const lost = lostKinds.map(
+    ({ group, kind, applications }) => `  ${kind} of ${group || "core"}: ${countText(applications, "application")}`,
+  );
+  const losses = lost.length === 0 ? [] : ["deployed now, and not allowed any more", ...lost];
+  const approval = needs.length === 0 ? [] : ["needs an approver who is somebody else", ...needsText(needs)];
+  return [head, ...lines, ...losses, ...(fates.length === 0 ? [] : ["instances", ...fates]), ...approval].join("\n");
 }
 
 function unitsText(units: number): string {

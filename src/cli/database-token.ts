@@ -4,7 +4,7 @@ import { type ConnectionOptions, findDatabase } from "./connection.ts";
 import { clientOf } from "./remote.ts";
 import type { RestClient } from "./rest-client.ts";
 import type { Terminal } from "./terminal.ts";
-import { createToken, deleteToken } from "./token.ts";
+import { withPassingToken } from "./token.ts";
 
 export interface DatabaseTokenOptions extends ConnectionOptions {
   /** Make a token for this command in the database, instead of being given one. */
@@ -20,7 +20,7 @@ export const DATABASE_TOKEN = [
 /**
  * Calls `use` with the client of the connection. With `databaseToken` its token is made in the database for this call alone, under a name of its
  * own, and deleted whatever becomes of the call: no token has to be kept anywhere. A process that is killed leaves its token
- * (`command-…` in `argosy token list`).
+ * (`command-…` in `argosy token list`), which ends by itself.
  */
 export async function withClient<T>(
   options: DatabaseTokenOptions,
@@ -31,10 +31,5 @@ export async function withClient<T>(
   if (options.databaseToken !== true) return use(clientOf(options, terminal));
   const database = findDatabase(options, terminal.env);
   const name = `command-${randomBytes(6).toString("hex")}`;
-  const token = await createToken({ name, role, database });
-  try {
-    return await use(clientOf({ ...options, token }, terminal));
-  } finally {
-    await deleteToken(database, name);
-  }
+  return withPassingToken({ name, role, database }, (token) => use(clientOf({ ...options, token }, terminal)));
 }

@@ -11,7 +11,7 @@ export const checkColumns: readonly Column<CheckView>[] = [
   { title: "FOUND", value: (row) => row.detail, fit: "text" },
 ];
 
-/** What somebody ordered is worth a note, and nothing to mend. */
+/** What was ordered or declared is worth a note, and no failure. */
 function stateOf({ ok, remark }: CheckView): string {
   if (!ok) return "FAIL";
   return remark === undefined ? "ok" : "note";
@@ -30,7 +30,7 @@ function renderChecks(checks: readonly CheckView[], failed: readonly CheckView[]
   const head =
     failed.length === 0 ? `all ${checks.length} checks passed` : `${failed.length} of ${checks.length} checks failed; what to do:`;
   const remarks = checks.flatMap(({ name, remark }) => (remark === undefined ? [] : [paragraph(`  ${name}: ${remark}`)]));
-  const ordered = remarks.length === 0 ? [] : ["", "ordered by somebody, and no failure:", ...remarks];
+  const ordered = remarks.length === 0 ? [] : ["", "no failure, but to be known:", ...remarks];
   return [render(checks, checkColumns, "table"), "", head, ...remedies, ...ordered].join("\n");
 }
 

@@ -13,7 +13,7 @@ import { systemClock } from "../runtime/clock.ts";
 import { createMemoryStore } from "../store/adapters/memory/memory-store.ts";
 import { createPostgresStore } from "../store/adapters/postgres/postgres-store.ts";
 import type { Store } from "../store/port.ts";
-import { aDecision, anInstance } from "../store/testing/builders.ts";
+import { aDecision, anInstance, aToken } from "../store/testing/builders.ts";
 import { startTestServer, type TestServer } from "../store/testing/test-server.ts";
 import { soon } from "../store/testing/world.ts";
 import { silentLog } from "../telemetry/log.ts";
@@ -31,9 +31,11 @@ beforeAll(async () => {
   server = await startTestServer();
   const database = await server.createMigrated();
   store = await createPostgresStore({ url: database.url, clock: systemClock, log: silentLog, metrics: noMetrics, poolSize: 2 });
-  for (const role of ["viewer", "operator"] as const) await store.tokens.put({ name: role, role }, tokenHash(tokens[role]), soon());
+  for (const role of ["viewer", "operator"] as const)
+    await store.tokens.put(aToken({ name: role, role, hash: tokenHash(tokens[role]) }), undefined, soon());
   api = await createApi({
     ...idleDeps(createMemoryStore({ clock: systemClock })),
+    approvals: { fleet: "nobody" },
     ...{ store, parseFleet: parseFleetDocument, renderFleet: (spec) => ({ ...renderFleetDocument(spec) }), planFleet },
   });
   url = await api.listen({ host: "127.0.0.1", port: 0 });
@@ -85,6 +87,23 @@ it("names a pool whose instances leave", async () => {
   writeFileSync(file, JSON.stringify({ ...document, pools: document.pools.slice(0, 1) }));
   expect((await run(["apply", "-f", file, "--prune", "--yes"])).code).toBe(0);
   expect((await run(["get", "fleet"])).err).toContain("\npool careful is not declared any more, and its instances leave");
+});
+
+it("takes no kind away because a file from before says nothing of kinds, and says what a narrower list would take", async () => {
+  const document = parse(readFileSync(EXAMPLE, "utf8")) as object;
+  const file = join(directory, "kinds.json");
+  const apply = async (deployments: object, ...more: readonly string[]) => {
+    writeFileSync(file, JSON.stringify({ ...document, deployments }));
+    return run(["apply", "-f", file, ...more]);
+  };
+  expect(await apply({ allowedGroups: ["*"] })).toMatchObject({ code: 0 });
+  for (const more of [[], ["--dry-run"]]) {
+    const refused = await apply({}, ...more);
+    expect(refused.code).not.toBe(0);
+    expect(refused.err).toContain("deployments.allowedGroups: is missing, while the fleet in force allows every group");
+  }
+  expect(await apply({ allowedGroups: [] })).toMatchObject({ code: 0, out: expect.stringContaining('allowedGroups: ["*"] → []') });
+  expect(await apply({})).toMatchObject({ code: 0, out: expect.stringContaining("fleet unchanged") });
 });
 
 it("refuses what a fleet does not have", async () => {

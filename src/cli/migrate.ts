@@ -1,13 +1,17 @@
-import { parseDatabase } from "../config.ts";
+import { type Config, parseDatabase } from "../config.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Rng } from "../domain/rng.ts";
 import { whyWaitForDatabase } from "../main/why-wait.ts";
+import { systemClock } from "../runtime/clock.ts";
 import { keepTrying } from "../runtime/keep-trying.ts";
 import { type Migrated, migrate, readSchemaFit } from "../store/adapters/postgres/migrate.ts";
+import { createPostgresStore } from "../store/adapters/postgres/postgres-store.ts";
 import { numberOf, numberText, type SchemaFit, whyNotServe } from "../store/schema-fit.ts";
 import { createHealthRegistry } from "../telemetry/health.ts";
 import { type Log, silentLog } from "../telemetry/log.ts";
+import { noMetrics } from "../telemetry/metrics.ts";
 import { errorText } from "./error-text.ts";
+import { recordMigrated } from "./record-command.ts";
 import { invalid, parseYaml } from "./serve.ts";
 
 /** How a program and a database fit, as programs read it. */
@@ -34,6 +38,8 @@ export interface SchemaReport {
 export interface MigrateRequest {
   readonly url: string;
   readonly isCheck: boolean;
+  /** Logins that get their rights afterwards. */
+  readonly grantTo?: Config["database"]["grantTo"];
   /** How long to wait for a database that cannot be used yet, in ms. */
   readonly waitMs: number;
   readonly version: string;
@@ -43,13 +49,13 @@ export interface MigrateRequest {
   readonly note: (text: string) => void;
 }
 
-/** The address in a configuration file, whatever is wrong in its other sections; `undefined`: it names none. Throws `InputError`. */
-export function readDatabaseUrl(
+/** What a configuration file says of the database, whatever is wrong in its other sections. Throws `InputError`. */
+export function readDatabaseSection(
   { text, config: file }: { readonly text: string; readonly config: string },
   env: Readonly<Record<string, string | undefined>>,
-): string | undefined {
+): Config["database"] {
   const parsed = parseDatabase(parseYaml(text, file), env);
-  if (parsed.ok) return parsed.database.url;
+  if (parsed.ok) return parsed.database;
   throw invalid(parsed.complaints, file);
 }
 
@@ -58,11 +64,23 @@ export function readDatabaseUrl(
  * until `waitMs` are over. Raises what `migrate` raises, and the signal's reason.
  */
 export async function runMigrate(request: MigrateRequest, signal: AbortSignal): Promise<SchemaReport> {
-  const { url, isCheck, note } = request;
+  const { url, isCheck, grantTo, note } = request;
+  const grant = grantTo && { grant: { to: grantTo, when: "always" } as const };
   const log: Log = { ...silentLog, info: (fields, message) => note(progressText(fields, message)) };
   const attempt = async (limited: AbortSignal): Promise<Migrated> =>
-    isCheck ? { applied: [], fit: await readSchemaFit({ url }, limited) } : migrate({ url, log, signal: limited });
-  return reportOf(await inTime(request, attempt, signal), request.version);
+    isCheck ? { applied: [], fit: await readSchemaFit({ url }, limited) } : migrate({ url, log, signal: limited, ...grant });
+  const migrated = await inTime(request, attempt, signal);
+  if (migrated.applied.length > 0 && whyNotServe(migrated.fit) === undefined) await recordOn(url, migrated.applied);
+  return reportOf(migrated, request.version);
+}
+
+async function recordOn(url: string, applied: Migrated["applied"]): Promise<void> {
+  const store = await createPostgresStore({ url, clock: systemClock, log: silentLog, metrics: noMetrics, poolSize: 1 });
+  try {
+    await recordMigrated(store.audit, applied);
+  } finally {
+    await store.close();
+  }
 }
 
 /** What only takes time after an install: the server starts, its user and its database are made. */

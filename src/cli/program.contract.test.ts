@@ -12,7 +12,7 @@ import type { FleetSpec } from "../domain/fleet.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
 import type { Store } from "../store/port.ts";
-import { aDecision, anInstance } from "../store/testing/builders.ts";
+import { aDecision, anInstance, aToken } from "../store/testing/builders.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
 import { runCommand } from "./testing/run-command.ts";
@@ -22,6 +22,8 @@ const SPEC = {
   engineClusters: [],
   pools: [{ name: "standard", capacity: { applications: 5_000, gitPerMinute: 1_000 } }],
   versions: { catalogue: [] },
+  workspaces: { selector: { a: "b" } },
+  deployments: { allowedGroups: [] },
 } as unknown as FleetSpec;
 
 describe("the command line against a server", () => {
@@ -35,7 +37,7 @@ describe("the command line against a server", () => {
   let remark: string | undefined;
   beforeAll(async () => {
     store = createMemoryStore({ clock: systemClock });
-    await store.tokens.put({ name: "otto", role: "operator" }, tokenHash(TOKEN), signal);
+    await store.tokens.put(aToken({ name: "otto", role: "operator", hash: tokenHash(TOKEN) }), undefined, signal);
     const tokens: Store["tokens"] = {
       ...store.tokens,
       readHashes: (abort) =>
@@ -48,7 +50,7 @@ describe("the command line against a server", () => {
       ...{ store: { ...store, tokens }, log: silentLog, metrics: noMetrics, clock: systemClock, version: "1.2.3" },
       parseFleet: (document) =>
         (document as { readonly kind?: string }).kind === "Fleet"
-          ? { ok: true, spec: SPEC }
+          ? { ok: true, spec: SPEC, saysGroups: true }
           : {
               ok: false,
               complaints: [
@@ -128,7 +130,7 @@ describe("the command line against a server", () => {
     const file = join(directory, "fleet.yaml");
     writeFileSync(file, "kind: Fleet\n");
     expect((await run(["apply", "-f", file, "--dry-run"])).out).toBe(
-      "fleet would change (none is declared yet)\n  + pools.standard\n  + versions",
+      "fleet would change (none is declared yet)\n  + deployments\n  + pools.standard\n  + versions\n  + workspaces",
     );
     expect((await run(["apply", "-f", file])).out).toMatch(/^fleet changed/);
     expect(JSON.parse((await run(["apply", "-f", file, "-o", "json"])).out)).toMatchObject({ changed: false, changes: [] });
@@ -181,9 +183,7 @@ describe("the command line against a server", () => {
     remark = undefined;
     expect(code).toBe(0);
     expect(out).toMatch(/^note +pool standard/m);
-    expect(out).toContain(
-      "all 1 checks passed\n\nordered by somebody, and no failure:\n  pool standard: cordoned by otto: a kernel update",
-    );
+    expect(out).toContain("all 1 checks passed\n\nno failure, but to be known:\n  pool standard: cordoned by otto: a kernel update");
   });
 
   it("lets the doctor tell what it can when the database or the server is away", async () => {

@@ -1,7 +1,10 @@
 import { Command } from "commander";
 import { addAdoptingCommands } from "./adopting-commands.ts";
+import { addAuditCommands } from "./audit-commands.ts";
 import { addChangingCommands } from "./changing-commands.ts";
+import { addDatabaseCommands } from "./database-commands.ts";
 import { addDirectingCommands } from "./directing-commands.ts";
+import { addFleetCommands } from "./fleet-commands.ts";
 import { addInstanceCommands } from "./instance-commands.ts";
 import { addKeyCommands } from "./key-commands.ts";
 import { addLeavingCommands } from "./leaving-commands.ts";
@@ -11,6 +14,7 @@ import { addRecoveryCommands } from "./recovery-commands.ts";
 import { addRolloutCommands } from "./rollout-commands.ts";
 import { addRunningCommands } from "./running-commands.ts";
 import type { Terminal } from "./terminal.ts";
+import { addTokenCommands } from "./token-commands.ts";
 
 /**
  * The command line. Commands throw; the entry turns what they throw into one line on stderr and an exit code: 0 is success,
@@ -24,10 +28,14 @@ export function createProgram(terminal: Terminal): Command {
   program.enablePositionalOptions();
   program.showHelpAfterError("Add --help to see how it is used.").exitOverride();
   addReadingCommands(program, terminal);
+  addAuditCommands(program, terminal);
   addChangingCommands(program, terminal);
+  addTokenCommands(program, terminal);
   addDirectingCommands(program, terminal);
+  addFleetCommands(program, terminal);
   addInstanceCommands(program, terminal);
   addKeyCommands(program, terminal);
+  addDatabaseCommands(program, terminal);
   addAdoptingCommands(program, terminal);
   addLeavingCommands(program, terminal);
   addMovingCommands(program, terminal);

@@ -17,6 +17,7 @@ import { type TopOptions, top } from "./top.ts";
 import { tryUntil } from "./try-until.ts";
 import { askVersions } from "./version.ts";
 import { watchList } from "./watch.ts";
+import { whoami } from "./whoami.ts";
 
 interface GetCommandOptions extends RemoteOptions {
   readonly namespace?: string;
@@ -82,6 +83,9 @@ export function addReadingCommands(program: Command, terminal: Terminal): void {
       terminal.write(text);
       if (!isWell) terminal.setExitCode(1);
     });
+  remote(program.command("whoami"), ["table", "json", "yaml"])
+    .description("who you are for the server, by which way, with which role, where, and until when")
+    .action(async (options: RemoteOptions) => terminal.write(await whoami(clientOf(options, terminal), options.output)));
   remote(program.command("version"), ["table", "json", "yaml"])
     .description("version of this program, and of the fleet's server if one is found")
     .action((options: RemoteOptions) => askVersions(options, terminal));

@@ -1,9 +1,11 @@
 import { type Command, Option } from "commander";
 import { withRecovery } from "../main/recovery.ts";
 import { planRecovery, type Recovery, recover } from "../mover/recovery/recover-epochs.ts";
+import type { AuditStore } from "../store/audit/port.ts";
 import { findDatabase } from "./connection.ts";
 import { readText } from "./input-file.ts";
 import { isForPrograms, type OutputFormat, render, renderOne } from "./output.ts";
+import { recordCommand } from "./record-command.ts";
 import { addStateOption } from "./remote.ts";
 import { allowedDatabase, readConfig } from "./serve.ts";
 import type { Column } from "./table.ts";
@@ -45,13 +47,18 @@ export function addRecoveryCommands(program: Command, terminal: Terminal): void 
     const tell = (done: number, of: number): void => terminal.note(`${done} of ${of} units have a new epoch`);
     const result: Result = await withRecovery<Result>(
       { config, database },
-      (deps) => (options.dryRun === true ? planRecovery(deps, signal) : recover(deps, tell, signal)),
+      (deps, audit) => (options.dryRun === true ? planRecovery(deps, signal) : recordRecovery(audit, () => recover(deps, tell, signal))),
       signal,
     );
     show(result, options.output, terminal);
     terminal.note(remark(result));
     if (result.recovered !== undefined && result.recovered < result.units.length) terminal.setExitCode(1);
   });
+}
+
+function recordRecovery(audit: AuditStore, work: () => Promise<Result>): Promise<Result> {
+  const said = ({ lastEpoch, newestSeen, units, recovered = 0 }: Result) => ({ lastEpoch, newestSeen, units: units.length, recovered });
+  return recordCommand({ audit, action: "recoverEpochs", target: "placements", details: {}, said }, work);
 }
 
 type Result = Recovery & { readonly recovered?: number };

@@ -11,7 +11,10 @@ const START = "<!-- made from the program's own help -->";
 const END = "<!-- end -->";
 
 /** Options of nearly every command, listed once above the table. */
-const SHARED = ["--output", "--state", "--url", "--token", "--certificate-authority", "--help"];
+const SHARED = [
+  ...["--output", "--state", "--url", "--token", "--token-file", "--insecure-plain-http"],
+  ...["--certificate-authority", "--help"],
+];
 
 describe("docs/cli.md", () => {
   it("lists each command with its options as the program's help does", () => {

@@ -19,6 +19,8 @@ export function remote(command: Command, formats: readonly OutputFormat[]): Comm
   return addStateOption(command.addOption(output))
     .option("--url <url>", "address of the REST API (default: ARGOSY_URL)")
     .option("--token <token>", "token of the REST API (default: ARGOSY_TOKEN)")
+    .option("--token-file <file>", "file with the token, read anew for each request (default: ARGOSY_TOKEN_FILE)")
+    .option("--insecure-plain-http", "send the token to another machine in plain HTTP (default: ARGOSY_INSECURE_PLAIN_HTTP)")
     .option("--certificate-authority <file>", "authorities (PEM) trusted beside the public ones (default: ARGOSY_CA)");
 }
 

@@ -5,7 +5,7 @@ import { findDatabase } from "./connection.ts";
 import { secondsOf } from "./duration.ts";
 import { readText } from "./input-file.ts";
 import { type InstallPart, renderInstall } from "./install/render.ts";
-import { readDatabaseUrl, runMigrate, schemaLines } from "./migrate.ts";
+import { readDatabaseSection, runMigrate, schemaLines } from "./migrate.ts";
 import { type OutputFormat, renderOne } from "./output.ts";
 import { addStateOption } from "./remote.ts";
 import { runServe } from "./serve.ts";
@@ -23,10 +23,11 @@ interface MigrateOptions {
 async function migrateBy({ check, config, wait, output, ...where }: MigrateOptions, terminal: Terminal): Promise<void> {
   // What is typed wins, and the file says what may be typed.
   const env = where.database === undefined ? terminal.env : { ...terminal.env, DATABASE_URL: where.database };
-  const named = config === undefined ? undefined : readDatabaseUrl({ text: readText(config), config }, env);
+  const { url, grantTo } = config === undefined ? {} : readDatabaseSection({ text: readText(config), config }, env);
   const request = {
-    url: named ?? findDatabase(where, terminal.env),
+    url: url ?? findDatabase(where, terminal.env),
     isCheck: check === true,
+    ...(grantTo && { grantTo }),
     waitMs: wait === undefined ? 0 : secondsOf(wait, "--wait") * 1000,
     version: terminal.version,
     clock: systemClock,
@@ -52,7 +53,7 @@ export function addRunningCommands(program: Command, terminal: Terminal): void {
     );
   addStateOption(program.command("migrate"))
     .description(
-      "bring the database's schema up to date, and say what was done; several at once take turns. Exit code 1 if this program does not work with it then",
+      "bring the database's schema up to date, and say what was done; several at once take turns. Logins that the file names in database.grantTo get their rights. Exit code 1 if this program does not work with it then",
     )
     .option("--check", "write nothing, only say whether this program works with the database")
     .option("-c, --config <file>", "the servers' configuration file; only its `database` section is read")
@@ -76,5 +77,8 @@ export function addRunningCommands(program: Command, terminal: Terminal): void {
     .command("manifests")
     .description("print the CRDs, namespaces, roles and policies an administrator installs")
     .addOption(new Option("--for <cluster>", "which part the cluster plays").choices(["api", "engine", "both"]).default("both"))
-    .action((options: { readonly for: InstallPart }) => terminal.write(renderInstall(options.for)));
+    .option("--token-reviews", "also the right to ask whose token one is, for authentication.kubernetes")
+    .action((options: { readonly for: InstallPart; readonly tokenReviews?: boolean }) =>
+      terminal.write(renderInstall(options.for, options)),
+    );
 }

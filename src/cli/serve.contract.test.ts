@@ -9,9 +9,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { stringify } from "yaml";
+import { ROLES } from "../domain/role.ts";
 import { anAuthority, aServerCertificate } from "../runtime/testing/certificates.ts";
-import { migrate } from "../store/adapters/postgres/migrate.ts";
+import { grantTo, migrate } from "../store/adapters/postgres/migrate.ts";
 import { migration, readMigrations } from "../store/adapters/postgres/migration-files.ts";
+import { createGranted, LOGIN_NAMES } from "../store/testing/database-logins.ts";
 import { startTestServer, type TestServer } from "../store/testing/test-server.ts";
 import { speakTls } from "../store/testing/tls-server.ts";
 import { soon } from "../store/testing/world.ts";
@@ -37,6 +39,7 @@ const KUBECONFIG = {
   contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
   "current-context": "x",
 };
+const CONNECTED = { name: "database", ok: true, detail: "connected" };
 const WAIT = { timeout: 60_000, interval: 50 };
 const NOWHERE = "postgres://u:p@127.0.0.1:1/x";
 
@@ -201,6 +204,51 @@ describe("a process of any role", () => {
       await vi.waitFor(() => expect(listening()).toBeDefined(), WAIT);
       const url = String(listening()?.["url"]);
       expect((await fetch(`${url}/livez`)).status).toBe(200);
+    } finally {
+      expect(await served.stop()).toBe(0);
+    }
+  });
+});
+
+describe("processes with logins of their own", () => {
+  it.each([
+    ["api", ["api"], "api"],
+    ["every other role", ROLES.filter((role) => role !== "api"), "controlPlane"],
+  ] as const)("start, live and end as the login of %s, and the database refuses them nothing", async (_, roles, login) => {
+    const database = await createGranted(server);
+    const served = await serve(database.logins[login], { roles });
+    try {
+      await vi.waitFor(() => expect(served.log().map(({ message }) => message)).toContain("Serving"), WAIT);
+      await vi.waitFor(async () => expect((await readinessOf(served)).checks).toContainEqual(CONNECTED), WAIT);
+      await vi.waitFor(async () => expect(await server.query("select roles from member", database.url)).toEqual([{ roles }]), WAIT);
+      const lease = { api: [], controlPlane: [{ key: "retention" }] }[login];
+      await vi.waitFor(async () => expect(await server.query("select key from lease", database.url)).toEqual(lease), WAIT);
+    } finally {
+      expect(await served.stop()).toBe(0);
+    }
+    expect(served.log().filter((line) => /permission denied|42501/.test(JSON.stringify(line)))).toEqual([]);
+  });
+
+  it("wait for their rights, and say which command gives them", async () => {
+    const database = await createGranted(server);
+    await server.query("revoke insert on audit_record from argosy_api", database.owner);
+    const served = await serve(database.logins.api);
+    try {
+      await waitsFor(served, "database", /as argosy_api, who has no right to insert on audit_record\. .*`argosy database grant`/);
+      await grantTo(LOGIN_NAMES, { url: database.owner, log: silentLog, signal: soon() });
+      await ready(served);
+    } finally {
+      expect(await served.stop()).toBe(0);
+    }
+  });
+
+  it("wait for a schema that their login may not bring up to date", async () => {
+    const database = await createGranted(server);
+    const last = (await readMigrations()).at(-1)?.name ?? "";
+    await server.query(`delete from schema_migration where name = '${last}'`, database.owner);
+    const served = await serve(database.logins.controlPlane, { roles: ["scheduler"] });
+    try {
+      await waitsFor(served, "database", /Let the owner of the tables run `argosy migrate`/);
     } finally {
       expect(await served.stop()).toBe(0);
     }

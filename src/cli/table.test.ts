@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
 import { adoptionColumns as adopted } from "./adopt.ts";
 import { age } from "./age.ts";
-import { changeColumns as tokens } from "./changing-commands.ts";
+import { auditColumns as audit } from "./audit.ts";
 import * as lists from "./columns.ts";
 import { freezes } from "./directives.ts";
 import { checkColumns as checks } from "./doctor.ts";
@@ -13,10 +13,13 @@ import { journalColumns as journal } from "./journal.ts";
 import { keyColumns as keys } from "./key-commands.ts";
 import { moves } from "./moves.ts";
 import { render } from "./output.ts";
+import { proposals } from "./proposals.ts";
 import { recoveryColumns as recovered } from "./recovery-commands.ts";
 import { rollouts, versions } from "./rollouts.ts";
 import { type Column, LINE_WIDTH, paragraph, sentences, shortened, wrapped } from "./table.ts";
+import { tokenColumns as tokens } from "./token-commands.ts";
 import * as tops from "./top.ts";
+import { grantColumns as grants } from "./whoami.ts";
 
 const ID = "0192f3a4-9c1d-7abc-8def-0123456789ab";
 const WORKSPACE = "team-payments-checkout-production-eu-west";
@@ -113,7 +116,22 @@ const TABLES: readonly Case[] = [
   ["versions", columnsOf(versions)],
   ["top instances", columnsOf(tops.topInstances)],
   ["top workspaces", columnsOf(tops.topWorkspaces)],
-  ["token list", columnsOf(tokens), { name: PERSON }],
+  [
+    "token list",
+    columnsOf(tokens),
+    {
+      ...{ name: PERSON, role: "approver", owner: PERSON, state: "revoked", createdBy: PERSON },
+      ...{ expiresAt: TIME, lastUsedAt: TIME, createdAt: TIME, revokedAt: TIME },
+      scope: { classes: ["eu/regulated/private"], workspaces: [WORKSPACE, "team-payments-*"] },
+    },
+  ],
+  ["whoami", columnsOf(grants), { role: "approver", classes: ["eu/regulated/private"], workspaces: [WORKSPACE, "team-payments-*"] }],
+  ["audit", columnsOf(audit)],
+  [
+    "proposals",
+    columnsOf(proposals),
+    { needs: [{ path: "egress.certificateAuthorities" }, { path: "deployments.allowedGroups" }], end: { actor: PERSON } },
+  ],
   ["keys list", columnsOf(keys)],
   ["doctor", columnsOf(checks), { name: "engine cluster engines-eu-west-1: permissions" }],
   ["adopt", columnsOf(adopted), { name: "checkout-gateway-worker-canary", verdict: "refused" }],

@@ -10,6 +10,7 @@ import { idleDeps } from "../api/testing/served.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { anAuthority, aServerCertificate } from "../runtime/testing/certificates.ts";
 import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
+import { aToken } from "../store/testing/builders.ts";
 import { runCommand, type Seen } from "./testing/run-command.ts";
 
 const TOKEN = "argosy_viewer_0123456789";
@@ -26,7 +27,7 @@ beforeEach(async () => {
   // Such files have words between the certificates, and more than one.
   writeFileSync(ca, `An authority\n${authority.cert}\n# another\n${anAuthority("another").cert}`);
   store = createMemoryStore({ clock: systemClock });
-  await store.tokens.put({ name: "vera", role: "viewer" }, tokenHash(TOKEN), AbortSignal.timeout(60_000));
+  await store.tokens.put(aToken({ name: "vera", role: "viewer", hash: tokenHash(TOKEN) }), undefined, AbortSignal.timeout(60_000));
 });
 afterEach(async () => {
   await api.close();

@@ -9,7 +9,7 @@ it("gives every field a meaning", () => {
 
 it("names path, type, default and meaning of a field", () => {
   const lines = renderConfigReference().split("\n");
-  expect(lines).toContain("| `listen.port` | a whole number from 1 to 65535 | `8080` | Port of the REST API, health and metrics. |");
+  expect(lines).toContain("| `listen.port` | a whole number from 1 to 65535 | `8080` | Port of the REST API. |");
   expect(lines).toContain('| `log.level` | one of debug, info, warn, error | `"info"` | Lowest severity that is written. |');
   expect(lines.some((line) => line.startsWith("| `encryption.keys[].id` |"))).toBe(true);
 });
@@ -38,11 +38,12 @@ ${renderConfigReference()}
 ## TLS to the database
 
 Each connection of Argosy's (the pool, the one for notifications, migrations) is made by what the connection string says. Say there what is
-wanted: the variables that the driver reads as well, such as PGSSLMODE, count only where it says nothing.
+wanted: the variables that the driver reads as well, such as PGSSLMODE, count only for a server of the same machine.
 
 | In the connection string | The connection |
 |---|---|
-| no \`sslmode\`, or \`disable\` | plain text |
+| no \`sslmode\` | the same as \`verify-full\`; plain text to this machine: a socket, \`localhost\`, \`127.0.0.0/8\` or \`::1\` |
+| \`sslmode=disable\` | plain text, the password too |
 | \`sslmode=no-verify\` | TLS to whoever answers |
 | \`sslmode=verify-full\` | TLS; the server's certificate has to be signed by a trusted authority, and for the host in the connection string |
 | \`prefer\`, \`require\`, \`verify-ca\` | the same as \`verify-full\` with this version of the driver; the next one means less by them |
@@ -58,6 +59,16 @@ postgres://argosy:…@db.example:5432/argosy?sslmode=verify-full&sslrootcert=/et
 
 A server that is not trusted is sent nothing. A process that starts waits for it, as \`/readyz\` says, and ends after ten minutes: the certificate can
 be renewed there, and a connection string that was corrected needs a new process. \`argosy migrate\` ends at once.
+
+## Keys that a Vault keeps
+
+An entry of \`encryption.keys\` with \`vault\` is a key that the transit engine of a Vault, or of a server that speaks its protocol, has wrapped. The
+configuration holds the wrapped key, which is no secret. A process has it unwrapped when it starts, and keeps it in memory; while the server does not answer
+or says no, the process waits and says so. Whoever has the database and the configuration opens nothing, and the server's own audit has each process that
+started. The policy of the caller needs \`update\` on \`transit/decrypt/<key>\`, and \`argosy keys generate\` on \`transit/datakey/wrapped/<key>\`.
+
+A key that is taken away there takes effect when a process starts next. The version of the key there may be rotated at will: what an older version wrapped
+is still unwrapped, until its minimum version says otherwise.
 
 ## Where DATABASE_URL may lead
 

@@ -1,3 +1,4 @@
+import { isLoopback } from "../runtime/is-loopback.ts";
 import type { ConfigComplaint } from "./complaint.ts";
 import { decodeEncryptionKey } from "./encryption-key.ts";
 import type { ParsedConfig } from "./schema.ts";
@@ -7,7 +8,16 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /** What must hold between fields. Sections that did not parse are absent, and what depends on them is not judged. */
 export function checkRules(config: Partial<ParsedConfig>, env: Env): readonly ConfigComplaint[] {
-  return [...database(config), ...checkDatabase(config.database, env), ...leases(config), ...shutdown(config), ...encryption(config, env)];
+  return [
+    ...authentication(config),
+    ...database(config),
+    ...checkDatabase(config.database, env),
+    ...plainHttp(config),
+    ...leases(config),
+    ...accountTokens(config),
+    ...shutdown(config),
+    ...encryption(config, env),
+  ];
 }
 
 /** A key that Argosy made for itself would be lost with the process's disk, and with it every credential in the database. */
@@ -31,6 +41,22 @@ function database({ database: section }: Partial<ParsedConfig>): readonly Config
 
 /** What must hold within the `database` section, which `argosy migrate` reads alone. */
 export function checkDatabase(section: ParsedConfig["database"] | undefined, env: Env): readonly ConfigComplaint[] {
+  return [...sameLogin(section), ...unverified(section, env)];
+}
+
+function sameLogin(section: ParsedConfig["database"] | undefined): readonly ConfigComplaint[] {
+  const { controlPlane, api } = section?.grantTo ?? {};
+  if (controlPlane === undefined || controlPlane !== api) return [];
+  return [
+    {
+      path: "database.grantTo.api",
+      message: "is the login of the other processes too",
+      remedy: "Name another PostgreSQL role; a process of all roles connects as one that is a member of both",
+    },
+  ];
+}
+
+function unverified(section: ParsedConfig["database"] | undefined, env: Env): readonly ConfigComplaint[] {
   if (section?.requireVerifiedTls !== true) return [];
   if (section.url === undefined) {
     return [
@@ -52,6 +78,21 @@ export function checkDatabase(section: ParsedConfig["database"] | undefined, env
   ];
 }
 
+/** Tokens in plain HTTP are everybody's who is on the way. */
+function plainHttp({ listen, roles }: Partial<ParsedConfig>): readonly ConfigComplaint[] {
+  if (listen === undefined || roles === undefined || listen.tls !== undefined || listen.allowPlainHttp || isLoopback(listen.host))
+    return [];
+  if (roles !== "all" && !roles.includes("all") && !roles.includes("api")) return [];
+  return [
+    {
+      path: "listen.tls",
+      message: `is missing, and at ${listen.host} tokens would pass in plain text`,
+      remedy:
+        "Give it a certificate, listen on 127.0.0.1, or say listen.allowPlainHttp: true where a proxy in the same pod speaks TLS for it",
+    },
+  ];
+}
+
 /** What a process needs after its last request to leave in order. In ms. */
 const LEAVING_MS = 5_000;
 
@@ -66,6 +107,39 @@ function shutdown({ shutdown: section }: Partial<ParsedConfig>): readonly Config
   ];
 }
 
+function authentication({ authentication: section }: Partial<ParsedConfig>): readonly ConfigComplaint[] {
+  const { issuers = [], kubernetes } = section ?? {};
+  const complaints = issuers.flatMap(({ alias, issuer, roles }, index) => [
+    ...doubles("alias", index, issuers.map((one) => one.alias).indexOf(alias)),
+    ...doubles("issuer", index, issuers.map((one) => one.issuer).indexOf(issuer)),
+    ...nobody(roles, `authentication.issuers[${index}].roles`),
+  ]);
+  return [...complaints, ...nobody(kubernetes?.roles ?? [], "authentication.kubernetes.roles")];
+}
+
+function doubles(field: string, index: number, first: number): readonly ConfigComplaint[] {
+  if (first === index) return [];
+  const path = `authentication.issuers[${index}].${field}`;
+  return [
+    {
+      path,
+      message: `is that of authentication.issuers[${first}] too`,
+      remedy: `Give every issuer ${field === "alias" ? "an alias" : "an address"} of its own`,
+    },
+  ];
+}
+
+function nobody(
+  roles: readonly { readonly groups?: readonly string[] | undefined; readonly names?: readonly string[] | undefined }[],
+  path: string,
+): readonly ConfigComplaint[] {
+  return roles.flatMap(({ groups, names }, index) =>
+    groups === undefined && names === undefined
+      ? [{ path: `${path}[${index}]`, message: "gives a role to nobody", remedy: "Name groups, or names, or both" }]
+      : [],
+  );
+}
+
 function leases({ leases: section }: Partial<ParsedConfig>): readonly ConfigComplaint[] {
   if (section === undefined || section.renewMs * 2 <= section.ttlMs) return [];
   return [
@@ -73,6 +147,17 @@ function leases({ leases: section }: Partial<ParsedConfig>): readonly ConfigComp
       path: "leases.renewMs",
       message: "leaves no room for one lost renewal",
       remedy: `Give at most half of leases.ttlMs, which is ${section.ttlMs}`,
+    },
+  ];
+}
+
+function accountTokens({ accountTokens: section }: Partial<ParsedConfig>): readonly ConfigComplaint[] {
+  if (section === undefined || section.renewAfterMs * 3 <= section.lifeMs * 2) return [];
+  return [
+    {
+      path: "accountTokens.renewAfterMs",
+      message: "leaves too little time for attempts that fail",
+      remedy: `Give at most two thirds of accountTokens.lifeMs, which is ${section.lifeMs}`,
     },
   ];
 }
@@ -101,12 +186,22 @@ function encryption(config: Partial<ParsedConfig>, env: Env): readonly ConfigCom
 }
 
 function keyComplaints(key: NonNullable<ParsedConfig["encryption"]>["keys"][number], path: string, env: Env): readonly ConfigComplaint[] {
-  if ((key.file === undefined) === (key.env === undefined)) {
+  const places = [key.file, key.env, key.vault].filter((place) => place !== undefined);
+  if (places.length !== 1) {
     return [
       {
         path,
-        message: key.file === undefined ? "names no place to read the key from" : "names two places to read the key from",
-        remedy: "Give either file or env",
+        message: places.length === 0 ? "names no place to read the key from" : "names several places to read the key from",
+        remedy: "Give one of file, env and vault",
+      },
+    ];
+  }
+  if (key.vault !== undefined && (key.vault.tokenFile === undefined) === (key.vault.kubernetes === undefined)) {
+    return [
+      {
+        path: `${path}.vault`,
+        message: key.vault.tokenFile === undefined ? "says nothing of who asks" : "says twice who asks",
+        remedy: "Give either tokenFile or kubernetes",
       },
     ];
   }

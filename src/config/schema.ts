@@ -1,6 +1,9 @@
 // In one piece and in the order of the file: docs/configuration.md is made from it.
 import { z } from "zod";
 import { ROLES } from "../domain/role.ts";
+import { WORKSPACE_PATTERN } from "../domain/scope.ts";
+import { isLoopback } from "../runtime/is-loopback.ts";
+import { TOKEN_ROLES } from "../store/token/port.ts";
 
 // Titles name a form in words; complaints and the reference use them, so patterns need no message of their own.
 const dnsLabel = z
@@ -14,6 +17,7 @@ const milliseconds = (min: number, max: number): z.ZodNumber => z.int().min(min)
 const percent = z.number().min(0).max(100);
 const upToSix = z.int().min(0).max(6);
 const concurrency = z.int().min(1).max(1024);
+const requestRate = z.int().min(1).max(100_000);
 const hostName = z
   .string()
   .regex(/^[A-Za-z0-9:[]([-A-Za-z0-9.:\]]{0,251}[A-Za-z0-9:\]])?$/)
@@ -35,19 +39,137 @@ const keyId = z
   .string()
   .regex(/^[A-Za-z0-9._-]{1,63}$/)
   .meta({ title: "up to 63 letters, digits, dots, dashes and underscores" });
+const loginName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_$.-]{0,62}$/)
+  // PostgreSQL's own names: the first is everybody, however it is quoted.
+  .refine((name) => !/^(public|none|pg_.*)$/.test(name))
+  .meta({ title: "the name of a PostgreSQL role: a letter, then up to 62 letters, digits and _ $ . -" });
 const variableName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
   .meta({ title: "the name of an environment variable" });
 
+/** Whether what is sent there is read by nobody else: credentials go there. */
+function isServerAddress(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, pathname, search, hash, username, password } = new URL(text);
+  const isPlain = protocol === "http:" && isLoopback(hostname);
+  return (protocol === "https:" || isPlain) && pathname === "/" && `${search}${hash}${username}${password}` === "";
+}
+
 function protocolOf(text: string): string | undefined {
   return URL.canParse(text) ? new URL(text).protocol : undefined;
 }
 
+const serverAddress = z
+  .string()
+  .refine(isServerAddress)
+  .meta({ title: "an https:// URL without a path, or http:// at a loopback address", pattern: "^https?://[^/]+/?$" });
+const mountPath = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]+(\/[A-Za-z0-9_-]+){0,9}$/)
+  .meta({ title: "a path of letters, digits, dashes and underscores without a slash at its ends" });
+
+/** The PostgreSQL roles that processes connect as which do not own the tables. */
+export const loginNames = z.strictObject({
+  controlPlane: loginName.default("argosy_control_plane").describe("PostgreSQL role that processes of every role but api connect as."),
+  api: loginName.default("argosy_api").describe("PostgreSQL role that processes of the role api connect as."),
+});
+
+/** A key that a Vault keeps for us: what is in the configuration is worth nothing without it. */
+export const vaultKey = z.strictObject({
+  address: serverAddress.describe("Address of the Vault server, or of one that speaks its protocol."),
+  mount: mountPath.default("transit").describe("Path of its transit engine."),
+  key: keyId.describe("Name of the key there, which never leaves it."),
+  wrapped: z
+    .string()
+    .max(4096)
+    .regex(/^vault:v[0-9]{1,9}:[A-Za-z0-9+/]{16}[A-Za-z0-9+/=]+$/)
+    .meta({ title: "a text like vault:v1:… that the server wrapped" })
+    .describe("The key that wraps data keys, wrapped by the server: `argosy keys generate` makes one. It is no secret."),
+  namespace: mountPath.optional().describe("Namespace of the server, where it has such."),
+  tokenFile: filePath
+    .optional()
+    .describe("File with a token that may decrypt with the key; read for each request. Either this or `kubernetes`."),
+  kubernetes: z
+    .strictObject({
+      role: keyId.describe("Role of the server's Kubernetes login."),
+      mount: mountPath.default("kubernetes").describe("Path of that login."),
+      tokenFile: filePath
+        .default("/var/run/secrets/kubernetes.io/serviceaccount/token")
+        .describe("File with the token of the ServiceAccount that logs in."),
+    })
+    .optional()
+    .describe("Logs in by the token of a ServiceAccount."),
+  certificateAuthorityFile: filePath.optional().describe("File with authorities, in PEM, that are trusted beside the public ones."),
+});
+
+export type VaultKey = z.infer<typeof vaultKey>;
+
+const issuerUrl = z
+  .string()
+  .max(2000)
+  .refine((text) => protocolOf(text) === "https:" || /^http:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d+)?(\/|$)/.test(text))
+  .meta({ title: "an https:// URL", pattern: "^https?://[^/]" });
+const names = z.array(z.string().min(1).max(253)).min(1).max(1000);
+const audiences = z.array(z.string().min(1).max(1000)).min(1).max(20);
+
+const roleMapping = z.strictObject({
+  role: z.enum(TOKEN_ROLES).describe("Role that is given. Of several that apply, each counts where it is given, the highest first."),
+  groups: names.optional().describe("Groups whose members get it. At least one of `groups` and `names`."),
+  names: names.optional().describe("Names of those that get it, as the issuer says them (`nameClaim`), or the API cluster."),
+  classes: names
+    .optional()
+    .describe(
+      "Classes, such as eu/shared/public, that the role is limited to. Without `classes` and `workspaces` it is for the whole fleet.",
+    ),
+  workspaces: z
+    .array(z.string().regex(WORKSPACE_PATTERN).meta({ title: "a namespace, or the beginning of one and *" }))
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe("Workspaces that the role is limited to; one may end in *. Nothing but workspaces is seen or changed then."),
+});
+const roleMappings = z.array(roleMapping).min(1).max(1000);
+
+const issuer = z.strictObject({
+  alias: dnsLabel.describe("Short name of the issuer, which stands in the journal. Never give it to another issuer."),
+  issuer: issuerUrl.describe(
+    "Address of the issuer, letter by letter as tokens have it (`iss`). Its discovery document and keys are read from there over HTTPS; plain HTTP on this machine alone.",
+  ),
+  audiences: audiences.default(["argosy"]).describe("Tokens have to be for one of these (`aud`)."),
+  algorithms: z
+    .array(z.enum(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]))
+    .min(1)
+    .default(["RS256", "PS256", "ES256", "EdDSA"])
+    .describe("How tokens may be signed."),
+  nameClaim: z
+    .string()
+    .min(1)
+    .max(253)
+    .default("sub")
+    .describe("Claim that names the caller. One that people can choose or change for themselves lets them be somebody else."),
+  groupsClaim: z
+    .union([z.string().min(1).max(253), z.array(z.string().min(1).max(253)).min(1).max(5)])
+    .default("groups")
+    .meta({ title: "a claim, or a list: a claim and fields below it" })
+    .describe("Claim that lists the caller's groups."),
+  certificateAuthority: pem
+    .optional()
+    .describe("Certificates in PEM of the only authorities that the issuer's server is trusted by; the public ones by default."),
+  clockSkewMs: milliseconds(0, 300_000).default(30_000).describe("How far the issuer's clock may be off, in ms."),
+  keepKeysMs: milliseconds(0, 86_400_000)
+    .default(3_600_000)
+    .describe("How long its keys are used while the issuer does not answer, in ms. A key that it revokes meanwhile is accepted as long."),
+  roles: roleMappings.describe("Who gets which role."),
+});
+
 const encryptionKey = z.strictObject({
   id: keyId.describe("Name of the key, stored with everything it wraps. Never give it to another key."),
-  file: filePath.optional().describe("File that holds 32 bytes in base64. Either this or `env`."),
-  env: variableName.optional().describe("Environment variable that holds 32 bytes in base64. Either this or `file`."),
+  file: filePath.optional().describe("File that holds 32 bytes in base64. This, `env` or `vault`."),
+  env: variableName.optional().describe("Environment variable that holds 32 bytes in base64. This, `file` or `vault`."),
+  vault: vaultKey.optional().describe("A Vault's transit key that unwraps the 32 bytes when a process starts. This, `file` or `env`."),
 });
 
 /**
@@ -79,6 +201,11 @@ export const sections = {
         .describe(
           "Who brings the database's schema up to date. at-start: each process, before it serves; several take turns. by-command: `argosy migrate` alone; processes wait until the schema is one that they work with.",
         ),
+      grantTo: loginNames
+        .optional()
+        .describe(
+          "Logins that get the rights of Argosy's processes whenever the schema was brought up to date, as `argosy database grant` gives them: processes then need not own the tables (docs/install.md). Make them first.",
+        ),
     })
     .prefault({}),
   roles: z
@@ -109,7 +236,7 @@ export const sections = {
   listen: z
     .strictObject({
       host: hostName.default("127.0.0.1").describe("Address to listen on; 0.0.0.0 or :: for all."),
-      port: port.default(8080).describe("Port of the REST API, health and metrics."),
+      port: port.default(8080).describe("Port of the REST API."),
       tls: z
         .strictObject({
           certificateFile: filePath.describe(
@@ -118,7 +245,40 @@ export const sections = {
           keyFile: filePath.describe("File with the certificate's private key in PEM, without a passphrase."),
         })
         .optional()
-        .describe("The certificate that the REST API is served with. Without it the API is plain HTTP."),
+        .describe(
+          "The certificate that the REST API is served with. Without it the API is plain HTTP, which is refused unless `host` is of this machine alone: localhost, 127.0.0.0/8 or ::1.",
+        ),
+      allowPlainHttp: z
+        .boolean()
+        .default(false)
+        .describe(
+          "Whether plain HTTP is served to other machines all the same, tokens in it for whoever listens on the way. For a proxy in the same pod that speaks TLS.",
+        ),
+    })
+    .prefault({}),
+  authentication: z
+    .strictObject({
+      issuers: z
+        .array(issuer)
+        .max(20)
+        .default([])
+        .describe("Issuers of OpenID Connect whose tokens the REST API accepts beside those that `argosy token` makes."),
+      kubernetes: z
+        .strictObject({
+          audiences: audiences.default(["argosy"]).describe("Tokens have to be for one of these."),
+          rememberMs: milliseconds(0, 60_000)
+            .default(10_000)
+            .describe(
+              "How long the API cluster's word is believed, in ms: the token of an account that was deleted works that much longer.",
+            ),
+          roles: roleMappings.describe(
+            "Who gets which role. A ServiceAccount is named system:serviceaccount:<namespace>:<name>, and all of a namespace are in the group system:serviceaccounts:<namespace>.",
+          ),
+        })
+        .optional()
+        .describe(
+          "Given, tokens of ServiceAccounts and users of the API cluster are accepted: it is asked about each (TokenReview), which the role api needs a right for (docs/rights.md).",
+        ),
     })
     .prefault({}),
   monitoring: z
@@ -182,6 +342,20 @@ export const sections = {
         .max(100_000)
         .default(1000)
         .describe("Writes per second to one Kubernetes cluster; API priority and fairness does the finer work."),
+      requests: z
+        .strictObject({
+          reads: requestRate.default(100).describe("GET requests per second of one caller to the REST API of one process."),
+          writes: requestRate.default(20).describe("Other requests per second of one caller to the REST API of one process."),
+          unknown: requestRate
+            .default(20)
+            .describe(
+              "Requests per second without a token, or with one that nobody knows, from one address (of IPv6 the first 64 bits). `/healthz` and `/readyz` do not count.",
+            ),
+        })
+        .prefault({})
+        .describe(
+          "What one caller may ask of the REST API; ten seconds' worth may come at once. Beyond it the answer is 429 with Retry-After.",
+        ),
     })
     .prefault({}),
   moves: z
@@ -299,6 +473,20 @@ export const sections = {
         ),
     })
     .prefault({}),
+  accountTokens: z
+    .strictObject({
+      lifeMs: milliseconds(600_000, 604_800_000)
+        .default(43_200_000)
+        .describe(
+          "How long the tokens are good by which instances enter the API cluster, and users' clusters where Argosy makes accounts, in ms. An API server may give shorter ones.",
+        ),
+      renewAfterMs: milliseconds(1_000, 403_200_000)
+        .default(28_800_000)
+        .describe(
+          "When such a token is replaced, in ms: up to a quarter sooner, so that not all are at once, and never later than after two thirds of its life. Argo CD lists a cluster anew when its token changes: minutes are for trials.",
+        ),
+    })
+    .prefault({}),
   leases: z
     .strictObject({
       ttlMs: milliseconds(1_000, 600_000).default(15_000).describe("How long a silent process keeps its share of the work, in ms."),
@@ -321,6 +509,16 @@ export const sections = {
         ),
     })
     .prefault({}),
+  approvals: z
+    .strictObject({
+      fleet: z
+        .enum(["two-people", "nobody"])
+        .default("two-people")
+        .describe(
+          "Who has to agree when a declaration changes images, egress, engine clusters or what decides about trust. two-people: an approver who did not propose it. nobody: whoever may declare does so alone; for installations of a single person, and `argosy doctor` notes it. The same for every process.",
+        ),
+    })
+    .prefault({}),
   retention: z
     .strictObject({
       operationDays: z.int().min(1).max(3650).default(1).describe("How long completed operations are kept, in days."),
@@ -332,6 +530,12 @@ export const sections = {
         .describe(
           "How long the journal of decisions, plans that have expired and live moves that have ended are kept, in days. The newest decision about each unit, instance and declaration that is still there stays, so `argosy explain` always has an answer.",
         ),
+      auditDays: z
+        .int()
+        .min(30)
+        .max(3650)
+        .default(400)
+        .describe("How long the audit trail is kept, in days. It is shortened once a day, and can be checked all the same."),
     })
     .prefault({}),
 } as const;

@@ -1,7 +1,8 @@
 /**
  * A notification that something changed. It only saves waiting: whatever a notification starts, a sweep starts too.
  * The `id` of an application, unit or instance is its row's id; of a status and of a queue of syncs the application's; of a
- * pool its name; of a sync run its uid; of a move and of a rollout its row's id; of a verdict the instance's.
+ * pool its name; of a sync run its uid; of a move and of a rollout its row's id; of a verdict the instance's; of
+ * a repository that has to be probed the workspace's.
  */
 export const CHANGE_KINDS = [
   "application",
@@ -15,6 +16,7 @@ export const CHANGE_KINDS = [
   "move",
   "rollout",
   "verdict",
+  "repository",
 ] as const;
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 export interface Change {

@@ -44,9 +44,16 @@ const TELLINGS: Readonly<Partial<Record<string, Telling>>> = {
   "directive FROZEN": ({ details }) => `nothing is moved that need not be${frozenFor(details)}, said${by(details)}${because(details)}`,
   "directive THAWED": ({ details }) => `the freeze was taken back${by(details)}`,
   "directive ADOPTED": ({ details }) => `taken over from an Argo CD made by hand${by(details)}`,
+  "directive TOKEN_CREATED": ({ details }) =>
+    `token ${details.name ?? ""} with role ${textOf(details["role"])}${limited(details)} made${by(details)}${lasting(details)}`,
+  "directive TOKEN_REVOKED": ({ details }) => `token ${details.name ?? ""} revoked${by(details)}`,
   "fleet DECLARED": ({ details }) => `fleet declared${by(details)}${revision(details)}${because(details) || pools(details)}`,
   "fleet PRUNED": ({ details }) =>
     `pools that are not declared any more were asked to go${by(details)}${revision(details)}${pools(details)}`,
+  "fleet PROPOSED": ({ details }) => `a declaration that needs a second person was proposed${by(details)}${because(details)}`,
+  "fleet APPROVED": ({ details }) => `what ${textOf(details["proposedBy"])} proposed was approved${by(details)}${because(details)}`,
+  "fleet REJECTED": ({ details }) => `what ${textOf(details["proposedBy"])} proposed was rejected${by(details)}${because(details)}`,
+  "fleet WITHDRAWN": ({ details }) => `a proposal was taken back${by(details)}${because(details)}`,
   "plan PROPOSED": ({ details }) => `a plan to ${goal(details)}${by(details)}: ${counted(details["moves"], "move")}`,
   "plan APPLIED": ({ details }) => `carried out${by(details)}${outcome(details)}`,
 };
@@ -127,6 +134,21 @@ function frozenFor(details: DecisionDetails): string {
   const schedule = textOf(details["schedule"]);
   const length = typeof seconds === "number" ? ` for ${Math.round(seconds / 60)} min` : "";
   return `${length}${schedule === "" ? "" : ` from each ${schedule} on`}`;
+}
+
+/** How long a token is good. */
+function limited({ scope }: DecisionDetails): string {
+  if (typeof scope !== "object" || scope === null) return "";
+  const { classes = [], workspaces = [] } = scope as { readonly classes?: readonly unknown[]; readonly workspaces?: readonly unknown[] };
+  return ` (limited to ${[...workspaces, ...classes].map(textOf).join(", ")})`;
+}
+
+function lasting(details: DecisionDetails): string {
+  const seconds = details["expiresInSeconds"];
+  if (seconds === null) return ", without end";
+  return typeof seconds === "number"
+    ? `, for ${seconds < 2 * 86_400 ? `${Math.round(seconds / 60)} min` : countText(Math.round(seconds / 86_400), "day")}`
+    : "";
 }
 
 function revision(details: DecisionDetails): string {

@@ -1,3 +1,4 @@
+import type { Millis } from "./clock.ts";
 import type { InstanceId } from "./ids.ts";
 
 /** A Kubernetes object as Argosy writes it: what it names, it owns. */
@@ -45,11 +46,26 @@ export type ObservedInstance =
   /** The engine cluster did not answer, or is not known; `reason` says which, for people. */
   | { readonly namespace: "unknown"; readonly reason: string };
 
-/** What holds certificates of the connection between an instance's components; PEM. */
-export interface EngineCertificates {
-  readonly authority: string;
-  readonly server: { readonly certificate: string; readonly key: string };
-  readonly client: { readonly certificate: string; readonly key: string };
-  /** When the first of them expires, epoch ms. */
-  readonly notAfter: number;
+/** A certificate and its private key; PEM. */
+export interface CertificatePair {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** The two ends of the connection between an instance's components. */
+export interface CertificatePairs {
+  readonly server: CertificatePair;
+  readonly client: CertificatePair;
+}
+
+/** Who signs certificates of one instance. Times are epoch ms. */
+export interface CertificateAuthority extends CertificatePair {
+  readonly madeAt: Millis;
+  readonly notAfter: Millis;
+}
+
+/** What an instance's components are given to know each other by. */
+export interface EngineCertificates extends CertificatePairs {
+  /** The authorities that both sides trust, PEM: those of the certificates before, of these, and of the next ones. */
+  readonly authorities: string;
 }

@@ -1,6 +1,8 @@
+import type { TokenSpan } from "./account-token.ts";
 import type { Millis } from "./clock.ts";
 import type { EngineObject } from "./engine.ts";
 import type { CredentialId, EnvironmentId, InstanceId, UnitId, WorkspaceId } from "./ids.ts";
+import type { Withholding } from "./withholding.ts";
 
 /**
  * `connected`: its credential was seen to work, and applications may use it. `withdrawn`: its user has to mend something
@@ -33,6 +35,8 @@ export interface Environment {
   readonly fingerprint: string;
   /** Since when nobody got an answer from its cluster; absent: the last one who asked did. */
   readonly unreachableSince: Millis | undefined;
+  /** That it is kept from instances, or was, because of what caching it took; absent: it never was. */
+  readonly withheld?: Withholding;
 }
 
 /** Whose account on a user's cluster it is: of one unit on one instance. Accounts and their tokens are never shared. */
@@ -109,6 +113,12 @@ export interface EnvironmentCredential {
   readonly ca?: string;
   /** Name the server's certificate is checked against instead of the URL's host. */
   readonly serverName?: string;
+  /** Of a token of an account of ours: until when it is good, and which account's of that name it is. Absent: it does not end. */
+  readonly issued?: TokenSpan & { readonly accountUid: string };
+  /** Of an account of ours that was not the owner when it was seen last: a mark of the rules that it read by. */
+  readonly readable?: string;
+  /** The instance is to read the cluster anew, unless it has since. */
+  readonly readAgainAt?: Millis;
 }
 
 /** Whether objects outside namespaces may be deployed there. */
@@ -120,8 +130,8 @@ export function allowsClusterResources({ namespaces, clusterResources }: Pick<En
 export interface ClusterAccount {
   /** In the order in which they are made. */
   readonly objects: readonly EngineObject[];
-  /** The Secret among them that the cluster fills with the token. */
-  readonly token: { readonly namespace: string; readonly name: string };
+  /** The ServiceAccount among them. */
+  readonly at: { readonly namespace: string; readonly name: string };
   /** Under which epoch it was made: what a newer one wrote is not touched. */
   readonly epoch: number;
 }

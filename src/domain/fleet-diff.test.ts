@@ -30,15 +30,17 @@ const aFleet = (pools: readonly PoolSpec[], changes: Partial<FleetSpec> = {}): F
   engineClusters: [{ name: "eu-1", region: "eu", access: { kind: "inCluster" } }],
   versions: { default: "3.5.7", floor: "3.5.1", catalogue: [] },
   pools,
-  workspaces: { selector: {}, quota: { deployments: 100, syncsPerMinute: 10 } },
+  workspaces: { selector: {}, everyNamespace: true, quota: { deployments: 100, syncsPerMinute: 10 } },
   egress: { allow: [], http: [] },
+  deployments: { allowedGroups: ["*"] },
   ...changes,
 });
 
 describe("what a fleet document would change", () => {
   it("covers every section that a document has", () => {
-    const deployments = { refusedGroups: ["example.com"] } as unknown as NonNullable<FleetSpec["deployments"]>;
-    expect(diffFleet(aFleet([]), aFleet([], { deployments }))).toMatchObject([{ path: "deployments", change: "added" }]);
+    expect(diffFleet(aFleet([]), aFleet([], { deployments: { allowedGroups: [] } }))).toEqual([
+      { path: "deployments", change: "changed", fields: [{ path: "allowedGroups", before: '["*"]', after: "[]" }] },
+    ]);
     const trusting = { ...aFleet([]).egress, sshKnownHosts: "git.example ssh-ed25519 AAAA" };
     expect(diffFleet(aFleet([]), aFleet([], { egress: trusting }))).toMatchObject([{ path: "egress", change: "changed" }]);
   });
@@ -77,6 +79,7 @@ describe("what a fleet document would change", () => {
 
   it("is everything where nothing was declared before", () => {
     expect(diffFleet(undefined, aFleet([aPool("a")])).map(({ path, change }) => `${change} ${path}`)).toEqual([
+      "added deployments",
       "added egress",
       "added engineClusters.eu-1",
       "added pools.a",

@@ -27,6 +27,32 @@ export function diffFleet(before: FleetSpec | undefined, after: FleetSpec): read
   });
 }
 
+/** One thing declared that differs, with all of what it was and is: what was added has no `before`, what was removed no `after`. */
+export interface FleetChangeRecord {
+  readonly path: string;
+  readonly change: FleetDifference["change"];
+  readonly fields?: readonly { readonly path: string; readonly before?: unknown; readonly after?: unknown }[];
+  readonly before?: unknown;
+  readonly after?: unknown;
+}
+
+/** What a document changed, whole: for who wants to know exactly what was declared. Ordered as `diffFleet` is. */
+export function fleetChangeRecords(before: FleetSpec | undefined, after: FleetSpec): readonly FleetChangeRecord[] {
+  const [old, now] = [before === undefined ? new Map<string, unknown>() : partsOf(before), partsOf(after)];
+  return diffFleet(before, after).map(({ path, change, fields }) => {
+    if (change === "added") return { path, change, after: now.get(path) };
+    if (change === "removed") return { path, change, before: old.get(path) };
+    return {
+      ...{ path, change },
+      fields: fields.map((field) => ({ path: field.path, ...side("before", field.before), ...side("after", field.after) })),
+    };
+  });
+}
+
+function side(name: "before" | "after", text: string): { readonly [name in "before" | "after"]?: unknown } {
+  return text === NOT_SET ? {} : { [name]: JSON.parse(text) as unknown };
+}
+
 function partsOf({ pools, engineClusters, versions, ...sections }: FleetSpec): ReadonlyMap<string, unknown> {
   const { catalogue, ...chosen } = versions;
   return new Map<string, unknown>([
@@ -48,8 +74,11 @@ function isSection(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** No JSON text: a text has quotation marks. */
+const NOT_SET = "not set";
+
 function textOf(value: unknown): string {
-  return value === undefined ? "not set" : JSON.stringify(value);
+  return value === undefined ? NOT_SET : JSON.stringify(value);
 }
 
 /** Changes, and fields of one, that a sentence names, and how much it says of a value. */

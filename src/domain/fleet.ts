@@ -1,3 +1,4 @@
+import type { Entries } from "./instance.ts";
 import type { LoadVector } from "./load.ts";
 
 /** What `fleet.yaml` declares, parsed and with every default filled in (design: instances). */
@@ -7,7 +8,7 @@ export interface FleetSpec {
   readonly pools: readonly PoolSpec[];
   readonly workspaces: WorkspacesSpec;
   readonly egress: EgressSpec;
-  readonly deployments?: DeploymentsSpec;
+  readonly deployments: DeploymentsSpec;
 }
 
 export interface EngineClusterSpec {
@@ -46,6 +47,9 @@ export interface VersionsSpec {
   readonly channels?: readonly ChannelSpec[];
 }
 
+/** How much checkouts of one repo-server may take where its pool does not say. */
+export const USUAL_DISK = "20Gi";
+
 export interface ComponentResources {
   readonly cpu: string;
   readonly memory: string;
@@ -65,11 +69,14 @@ export interface PoolSpec {
   readonly class: PoolClass;
   readonly engineClusters: readonly string[];
   readonly instances: { readonly min: number; readonly max: number };
+  /** How its instances enter the API cluster; absent: by one entry that their workspaces share. */
+  readonly entries?: Exclude<Entries, "shared">;
   readonly version: string | undefined;
   readonly capacity: LoadVector;
   readonly resources: {
     readonly controller: ComponentResources;
-    readonly repoServer: ComponentResources & { readonly replicas: number };
+    /** `disk`: how much checkouts of repositories may take; absent: {@link USUAL_DISK}. */
+    readonly repoServer: ComponentResources & { readonly replicas: number; readonly disk?: string };
     readonly redis: ComponentResources;
   };
   /** Settings of the engine that differ from the generator's defaults. */
@@ -87,14 +94,52 @@ export interface EngineSettings {
 }
 
 export interface WorkspacesSpec {
-  /** Labels a namespace must carry to be a workspace; empty: every namespace but kube-*, Argosy's own and instances'. */
+  /** Labels a namespace must carry to be a workspace; empty with `everyNamespace` only. */
   readonly selector: Readonly<Record<string, string>>;
-  readonly quota: { readonly deployments: number; readonly syncsPerMinute: number };
+  /** Every namespace is a workspace but kube-*, Argosy's own and instances'. */
+  readonly everyNamespace?: true;
+  readonly quota: {
+    readonly deployments: number;
+    readonly syncsPerMinute: number;
+    /** Environments that one workspace may have; absent: it was declared before this could be, and is {@link MOST_ENVIRONMENTS}. */
+    readonly environments?: number;
+    /** Objects that an instance may cache of one environment; absent: it was declared before this could be, and nothing bounds them. */
+    readonly environmentObjects?: number;
+  };
 }
 
 export interface DeploymentsSpec {
-  /** API groups, each with all below it, whose kinds nobody deploys to the API cluster; absent: {@link REFUSED_GROUPS}. */
+  /**
+   * What may be deployed beside the kinds of Kubernetes itself that are listed in `deployable-kinds.ts`: groups, each by its exact name,
+   * single resources as `group/resource`, or `*` for every group.
+   */
+  readonly allowedGroups: readonly string[];
+  /** What nobody deploys to the API cluster, whatever is allowed: groups with all below them, and `group/resource`; absent: {@link REFUSED_GROUPS}. */
   readonly refusedGroups?: readonly string[];
+}
+
+/** Allows every group that is not refused. */
+export const EVERY_GROUP = "*";
+
+/** How the core group of Kubernetes, whose own name is empty, is written in lists of groups. */
+export const CORE_GROUP = "core";
+
+/** A declaration as it may be stored: earlier programs wrote less. */
+export interface StoredFleetSpec extends Omit<FleetSpec, "deployments"> {
+  readonly deployments?: Partial<DeploymentsSpec>;
+}
+
+/**
+ * A stored declaration as it was meant. Earlier programs knew no `allowedGroups` and allowed all groups, and had no `everyNamespace`: an
+ * empty selector meant that. Both are written out, so that what was in force stays in force until it is declared anew.
+ */
+export function asDeclared(spec: StoredFleetSpec): FleetSpec {
+  const { deployments = {}, workspaces } = spec;
+  return {
+    ...spec,
+    workspaces: Object.keys(workspaces.selector).length === 0 ? { ...workspaces, everyNamespace: true } : workspaces,
+    deployments: { ...deployments, allowedGroups: deployments.allowedGroups ?? [EVERY_GROUP] },
+  };
 }
 
 /**
@@ -117,6 +162,11 @@ export interface EgressSpec {
   readonly certificateAuthorities?: readonly { readonly host: string; readonly certificates: string }[];
   /** Host keys beside those of the large public hosts, as lines of a known_hosts file; absent: none. */
   readonly sshKnownHosts?: string;
+}
+
+/** How a pool's new instances enter the API cluster. */
+export function entriesOf({ entries }: Pick<PoolSpec, "entries">): Entries {
+  return entries ?? "shared";
 }
 
 /** The release that new instances of a pool get. */

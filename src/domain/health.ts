@@ -35,6 +35,10 @@ export const HEALTH_CAUSES = [
   "not-ready",
   /** A component uses about as much memory as it may, or was ended for using more. */
   "memory",
+  /** A repo-server was evicted for using more disk than it may. */
+  "disk",
+  /** A node ran short of disk or memory, or was shut down, and ended a part of it, whoever used that. */
+  "node",
   /** Nobody has observed it for a while. */
   "no-samples",
   /** Its controller says nothing, and nothing else tells how it is. */
@@ -82,6 +86,9 @@ export const SIGNALS = {
   controllerKilledS: "s since a controller was ended for using more memory than it may",
   repoServerKilledS: "s since a repo-server was ended for using more memory than it may",
   redisKilledS: "s since redis was ended for using more memory than it may",
+  repoServerEvictedS: "s since a repo-server was evicted for using more disk than it may",
+  repoServerEvictions: "repo-servers that were evicted for that within an hour",
+  nodeEvictedS: "s since a node that ran short ended a part of it",
   unreadyS: "s a component has not been ready, of the one that waits longest",
 } as const;
 export type SignalName = keyof typeof SIGNALS;

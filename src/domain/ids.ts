@@ -12,6 +12,7 @@ export type OperationId = Brand<string, "OperationId">;
 export type PlanId = Brand<string, "PlanId">;
 export type MoveId = Brand<string, "MoveId">;
 export type RolloutId = Brand<string, "RolloutId">;
+export type ProposalId = Brand<string, "ProposalId">;
 export type MemberId = Brand<string, "MemberId">;
 
 /** Source of new ids: UUIDs in production, a counter in tests and in the simulation. */

@@ -1,6 +1,6 @@
 import type { Millis } from "./clock.ts";
 import type { InstanceId, RolloutId } from "./ids.ts";
-import type { LoadVector } from "./load.ts";
+import { type LoadVector, loadVector } from "./load.ts";
 
 export const INSTANCE_STATES = ["REQUESTED", "CREATING", "WARMING", "ACTIVE", "CORDONED", "DRAINING", "RETIRED", "FAILED"] as const;
 export type InstanceState = (typeof INSTANCE_STATES)[number];
@@ -23,6 +23,22 @@ export type InstanceCause =
   | { readonly code: "ROLLOUT"; readonly rollout: RolloutId }
   | { readonly code: "PODS"; readonly trouble: string };
 
+/**
+ * How an instance enters the API cluster. `shared`: by one cluster entry for all its workspaces, which reads what may be deployed in every
+ * namespace. `per-workspace`: by an entry for each workspace, which reads that workspace's namespace and no other.
+ */
+export const ENTRIES = ["shared", "per-workspace"] as const;
+export type Entries = (typeof ENTRIES)[number];
+
+/**
+ * What workspaces of this load take of an instance: where each has a cluster entry, that too. `entries` absent: they share one. An instance holds one
+ * part of a workspace at most, so units are counted.
+ */
+export function loadOn({ entries }: { readonly entries?: Entries }, load: LoadVector, units = 1): LoadVector {
+  if (entries !== "per-workspace") return load;
+  return loadVector((dimension) => load[dimension] + (dimension === "clusterEntries" ? units : 0));
+}
+
 /** One Argo CD installation in a namespace of an engine cluster. */
 export interface Instance {
   readonly id: InstanceId;
@@ -31,6 +47,8 @@ export interface Instance {
   readonly namespace: string;
   readonly pool: string;
   readonly class: string;
+  /** As its pool declared when it was made; it keeps that for life. */
+  readonly entries: Entries;
   /** The version that runs; equal to `desiredVersion` outside a rollout. */
   readonly version: string;
   readonly desiredVersion: string;

@@ -22,6 +22,13 @@ export interface ProbedApplication {
   readonly hasError: boolean;
 }
 
+/** The end of a pod by its kubelet. A pod of another name takes its place. */
+export interface Eviction {
+  readonly at: Millis;
+  /** `limit`: the pod used more disk than it may. `node`: its node ran short of something, whoever used that, or was shut down. */
+  readonly by: "limit" | "node";
+}
+
 export interface ProbedPod {
   readonly component: Component;
   readonly name: string;
@@ -32,4 +39,6 @@ export interface ProbedPod {
   readonly memoryLimit: number | undefined;
   /** When a container of it was last ended for using more. */
   readonly killedAt: Millis | undefined;
+  /** Absent: it runs, or ended in another way. */
+  readonly evicted: Eviction | undefined;
 }

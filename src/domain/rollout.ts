@@ -77,7 +77,7 @@ export type Release = Pick<CatalogueEntry, "version" | "image" | "redisImage">;
 
 /** What an observation of an instance is to find out. */
 export interface ObservationRequest {
-  /** Those pods may run. */
+  /** Those pods may run. Of several with the same images the first counts. */
   readonly releases: readonly Release[];
   /** Only crashes of pods that run this one count. */
   readonly version: string;

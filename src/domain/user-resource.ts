@@ -19,7 +19,7 @@ export interface ObservedResource {
   readonly spec: unknown;
   /** The user asks that changes are not acted on. */
   readonly isPaused: boolean;
-  /** The user's poke; empty without one. */
+  /** Of the user's poke; empty without one. */
   readonly refreshedAt: string;
   /** Deletion was asked for; somebody's finalizer holds the resource. */
   readonly isDeleting: boolean;
@@ -27,6 +27,8 @@ export interface ObservedResource {
   readonly isHeld: boolean;
   readonly conditions: readonly Condition[];
   readonly observedGeneration: number | undefined;
+  /** There are so many in its namespace that nothing more is kept of it. */
+  readonly isOneTooMany?: boolean;
 }
 
 export interface ObservedNamespace {

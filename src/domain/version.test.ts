@@ -29,6 +29,11 @@ describe("versions", () => {
     ["3.2.99", "3.3.14 / 3.5.1 / 3.4.7", true],
     ["4.0.0", "3.3.14 / 3.5.1 / 3.4.7", false],
     ["latest", "3.5.1 / 3.4.7", true],
+    ["3.5.7-2", "3.5.7", false],
+    ["3.5.7", "3.5.7-2", true],
+    ["3.5.7-1", "3.5.7-2", true],
+    ["3.5.8", "3.5.7-2", false],
+    ["3.4.7-2", "3.5.7 / 3.4.7-3", true],
   ])("%s under a floor of %s: %s", (version, floor, isBelow) => {
     expect(isBelowFloor(version, floor)).toBe(isBelow);
     expect(minorOf("3.5.7")).toBe("3.5");
@@ -39,6 +44,7 @@ describe("versions", () => {
     ["v1.31.4-eks-1", "1.31.4"],
     ["v1.31.4+k3s1", "1.31.4"],
     ["1.31.4", "1.31.4"],
+    ["3.5.7-2", "3.5.7"],
     ["v1.31.4x", "v1.31.4x"],
     ["v1.31", "v1.31"],
     ["about v1.31.4", "about v1.31.4"],

@@ -1,6 +1,7 @@
 import { afterEach, expect, it, vi } from "vitest";
 import { UnavailableError } from "../domain/errors.ts";
 import type { MemberId } from "../domain/ids.ts";
+import type { Role } from "../domain/role.ts";
 import type { KubeClient, KubeRequest } from "../runtime/kube/client.ts";
 import { systemRng } from "../runtime/rng.ts";
 import { createVirtualClock, settle } from "../runtime/testing/virtual-clock.ts";
@@ -16,7 +17,13 @@ const open: { stop(): Promise<void> }[] = [];
 afterEach(() => Promise.all(open.splice(0).map((each) => each.stop())));
 
 /** A process of role workspace, at an API server that allows whatever is not refused now. */
-function world() {
+function world({
+  roles = ["workspace"],
+  reviewsTokens = false,
+}: {
+  readonly roles?: readonly Role[];
+  readonly reviewsTokens?: boolean;
+} = {}) {
   const clock = createVirtualClock();
   const store = createMemoryStore({ clock });
   const readiness = createHealthRegistry();
@@ -37,8 +44,9 @@ function world() {
       info: (_fields, message) => void said.push(message ?? ""),
     },
     client: { request } as unknown as KubeClient,
-    roles: ["workspace"],
+    roles,
     isInApiCluster: false,
+    reviewsTokens,
   });
   open.push(rights);
   return { clock, store, readiness, refused, said, server, rights, check: () => readiness.report().checks[0] };
@@ -105,4 +113,15 @@ it("asks again soon when the API server did not answer at the start", async () =
   await clock.advance(1_000);
   const account = { user: USER, groups: ["system:authenticated"] };
   await vi.waitFor(async () => expect(await store.members.listLive(never)).toEqual([{ id: ADA, roles: ["workspace"], account }]));
+});
+
+it("asks for the right to review tokens where they are accepted, and names what gives it", async () => {
+  const { refused, rights, check } = world({ roles: ["api"], reviewsTokens: true });
+  refused.add("tokenreviews");
+  await rights.start(never);
+  expect(check()?.detail).toMatch(/create tokenreviews\.authentication\.k8s\.io\. .*argosy manifests --for api --token-reviews/);
+  const without = world({ roles: ["api"], reviewsTokens: false });
+  without.refused.add("tokenreviews");
+  await without.rights.start(never);
+  expect(without.check()).toMatchObject({ ok: true });
 });

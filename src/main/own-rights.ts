@@ -16,6 +16,8 @@ export interface OwnRightsDeps extends Pick<Context, "clock" | "rng" | "log" | "
   readonly roles: readonly Role[];
   /** Whether the API cluster is reached as the pod that this is: then it is the same one who acts in a cluster that hosts instances. */
   readonly isInApiCluster: boolean;
+  /** Whether tokens of the API cluster's users are accepted. */
+  readonly reviewsTokens: boolean;
 }
 
 /** Rights change when an administrator changes them. In ms. */
@@ -34,7 +36,7 @@ const ANSWER_MS = 5_000;
  * is known, and nobody is kept from starting, as in ADR 0024.
  */
 export function createOwnRights(deps: OwnRightsDeps) {
-  const { clock, log, memberId, readiness, members, fleet, client, roles, isInApiCluster } = deps;
+  const { clock, log, memberId, readiness, members, fleet, client, roles, isInApiCluster, reviewsTokens } = deps;
   const ending = new AbortController();
   let hadAll = false;
   let said = "";
@@ -45,7 +47,7 @@ export function createOwnRights(deps: OwnRightsDeps) {
   const neededRights = async (signal: AbortSignal): Promise<readonly NeededRight[]> => {
     const clusters = isInApiCluster ? ((await fleet.readFleet(signal))?.spec.engineClusters ?? []) : [];
     const hostsInstances = clusters.some(({ access }) => access.kind === "inCluster");
-    return [...apiClusterRights(roles), ...(hostsInstances ? engineClusterRights(roles) : [])];
+    return [...apiClusterRights(roles, { reviewsTokens }), ...(hostsInstances ? engineClusterRights(roles) : [])];
   };
 
   const note = (account: MemberAccount, missing: readonly NeededRight[]): void => {

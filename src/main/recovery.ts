@@ -75,7 +75,7 @@ export function waitForNewDatabase(
 /** Opens what a recovery needs, while no control plane is alive. Throws `InputError` while one is. */
 export async function withRecovery<T>(
   { config, database }: { readonly config: Config; readonly database: string },
-  use: (deps: RecoveryDeps) => Promise<T>,
+  use: (deps: RecoveryDeps, audit: Store["audit"]) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
   const { kubeconfig, context, name, singleServer } = config.apiCluster;
@@ -87,7 +87,7 @@ export async function withRecovery<T>(
   try {
     await beAlone(store, self, signal);
     const standing = createStanding(client, { accounts: ACCOUNTS_NAMESPACE });
-    return await use({ store, standing, clock: systemClock, fenceMs: fenceTimeMs(singleServer) });
+    return await use({ store, standing, clock: systemClock, fenceMs: fenceTimeMs(singleServer) }, store.audit);
   } finally {
     await store.members.leave(self, AbortSignal.timeout(CHECK_MS)).catch(() => undefined);
     await client.close();

@@ -20,7 +20,7 @@ import { createScheduler } from "../scheduler/controller.ts";
 import { createSampler } from "../scheduler/load/controller.ts";
 import { freezeAt } from "../scheduler/plan/assemble.ts";
 import { createPlanCycle } from "../scheduler/plan-cycle/controller.ts";
-import { environmentOfServer, projectName } from "../shard/names.ts";
+import { environmentOfServer, projectNames } from "../shard/names.ts";
 import type { Store } from "../store/port.ts";
 import { createApplicationsSeen } from "../watchdog/adapters/kubernetes/applications-seen.ts";
 import { createWatchdog } from "../watchdog/controller.ts";
@@ -97,7 +97,7 @@ function makeWorkspace({ context, store, clusters, membership }: RoleParts): Run
   const parts = { ...context, store, partition, apiCluster: context.config.apiCluster.name };
   const reach = reachOf({ context, store, clusters });
   const controllers: readonly Running[] = [
-    createDeploymentController({ ...parts, resources }),
+    createDeploymentController({ ...parts, resources, provesAccess: true }),
     createSyncRunController({ ...parts, resources, runs: telling(USER_KINDS.syncRun, createRunResources(watching)) }),
     createRepositoryCredentialController({
       ...parts,
@@ -118,6 +118,7 @@ function makeWorkspace({ context, store, clusters, membership }: RoleParts): Run
       namespaces: resources,
       probe: createClusterProbe(reach),
       accounts: createClusterAccounts(reach),
+      tokenLife: context.config.accountTokens,
     }),
   ];
   // The controllers write Events until they have stopped, and the first one's watch of namespaces serves the others: these stop last.
@@ -146,7 +147,7 @@ function makeScheduler({ context, store, clusters, membership }: RoleParts): Run
     createScheduler(parts),
     createSampler({
       ...{ ...parts, ...context.config.sampling },
-      ...{ readPages: instancePages({ store, clusters }), projectOf: projectName, environmentOf: environmentOfServer },
+      ...{ readPages: instancePages({ store, clusters }), projectsOf: projectNames, environmentOf: environmentOfServer },
     }),
     createWatchdog({
       ...{ ...parts, applications: createApplicationsSeen(clusters.engine) },
@@ -174,6 +175,7 @@ function makeReconciler({ context, store, clusters, membership }: RoleParts): Ru
     apiCluster,
     engines,
     partition: membership.partition("reconciler"),
+    tokenLife: context.config.accountTokens,
     unfinishedPerUnit: context.config.limits.unfinishedApplications,
     destination: clusters.destination,
     namespaces: { accounts: ACCOUNTS_NAMESPACE },
@@ -200,7 +202,9 @@ function makeReconciler({ context, store, clusters, membership }: RoleParts): Ru
     managed: createManagedCluster(clusters.api),
     unitPrerequisites: reconciler.unitPrerequisites,
     ownerBindings: createEnvironmentOwnerBindings({
+      ...context,
       store,
+      tokenLife: context.config.accountTokens,
       accounts: createClusterAccounts(reach),
     }),
     partition: membership.partition("reconciler"),

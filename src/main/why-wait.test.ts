@@ -23,6 +23,7 @@ describe("a database that cannot be used", () => {
   it.each([
     "store.refused",
     "store.no-right",
+    "store.missing-rights",
     "store.postgres-too-old",
     "store.schema",
     "store.schema-newer",

@@ -4,6 +4,7 @@ import type { Reason } from "../runtime/keep-trying.ts";
 
 /** What is the matter with a database that somebody else can mend while this process waits. An address that is none is not among it. */
 const MENDED_BY_OTHERS: ReadonlySet<string> = new Set([
+  "store.missing-rights",
   "store.no-right",
   "store.postgres-too-old",
   "store.refused",
@@ -42,6 +43,11 @@ export function waitingForDatabase(clock: Clock): (error: unknown) => Reason | u
     if (refusedAtMs !== undefined && clock.monotonicMs() - refusedAtMs >= REFUSED_MS) return undefined;
     return whyWaitForDatabase(error);
   };
+}
+
+/** The same of a service that keeps an encryption key. Keys that are wrong do not pass by waiting. */
+export function whyWaitForKeys(error: unknown): Reason | undefined {
+  return error instanceof UnavailableError ? reasonOf(error) : undefined;
 }
 
 /** The same of the question whether the database is as new as what stands, which the API cluster is asked too. */

@@ -162,6 +162,7 @@ function report(log: Log, fields: LogFields, next: AfterFailure): void {
   if (next.kind === "done") log.debug(fields, "Treating the key as deleted");
   else if (next.kind === "dropped") log.warn(fields, "Leaving the key until something changes");
   else if (next.class === "defect") log.error({ ...fields, afterMs: next.afterMs }, "Trying again after a defect");
-  else if (next.class === "stale") log.debug({ ...fields, afterMs: next.afterMs }, "Reading again");
+  // What goes on being stale is a fight over an object, or a defect of ours: nobody would see either.
+  else if (next.class === "stale" && next.afterMs === 0) log.debug({ ...fields, afterMs: next.afterMs }, "Reading again");
   else log.warn({ ...fields, afterMs: next.afterMs }, "Backing off");
 }

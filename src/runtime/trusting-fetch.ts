@@ -6,6 +6,8 @@ export interface FetchOptions {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal: AbortSignal;
+  /** Absent: a redirection is followed, with every header that fetch does not know to be secret. */
+  readonly redirect?: "error";
 }
 
 /** As much of `fetch` as a client of JSON needs. */

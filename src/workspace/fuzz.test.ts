@@ -117,7 +117,7 @@ describe(`of 20,000 resources of all kinds, generated from ${seed}, with secrets
         expect(plan.record !== undefined).toBe(parsed.ok && !over.isDeleting && !over.isPaused);
         const records = [undefined, aRunRecord({ phase: "Failed", message }), aRunRecord({ phase: "Running", message })];
         for (const record of [...records, aRunRecord({}, { application: undefined })]) {
-          const facts = { record, hasDeployment: false, hidden: policy.hidden, quota: undefined };
+          const facts = { record, hasDeployment: false, hidden: policy.hidden, kinds: {}, quota: undefined };
           const composed = composeRun({ ...facts, resource }, NOW);
           expect(whyUnfit(schemas.syncRun.status, composed.status)).toEqual([]);
           const shown = shownOn(resource, composed.status);

@@ -23,6 +23,17 @@ describe("reading a resource as the API server sends it", () => {
     },
   );
 
+  it("turns a poke into something that differs for each poke and says nothing else", () => {
+    const pokes = [undefined, "now", "later", "<script>", "x".repeat(200_000)].map(
+      (poke) => parseResource({ metadata: { name: "a", uid: "u", annotations: { "argosy.dev/refreshed-at": poke } } })?.refreshedAt,
+    );
+    expect(pokes[0]).toBe("");
+    // An Application that stands carries it: another one would refresh all of them at an upgrade.
+    expect(pokes[1]).toBe("ed5eb9a37e2d8231");
+    expect(new Set(pokes).size).toBe(5);
+    for (const poke of pokes.slice(1)) expect(poke).toMatch(/^[0-9a-f]{16}$/);
+  });
+
   it("takes only what is spelled exactly for a pause", () => {
     const pausedBy = (value: unknown) =>
       parseResource({ metadata: { name: "a", uid: "u", annotations: { "argosy.dev/paused": value } } })?.isPaused;
@@ -51,6 +62,7 @@ describe("a change of what a user requests", () => {
     { isHeld: true },
     { isPaused: true },
     { refreshedAt: "now" },
+    { isOneTooMany: true },
     { conditions: [] },
   ])("is %j", (change) => {
     expect(resourceDiffersInRequest(before, { ...before, ...change })).toBe(true);

@@ -1,7 +1,25 @@
+import { sha256 } from "../domain/hash.ts";
 import { asArray, asObject, asString } from "../domain/json.ts";
 import { USER_FINALIZER } from "../domain/names.ts";
 import type { Condition, ObservedNamespace, ObservedResource, UserSecret } from "../domain/user-resource.ts";
 import { ANNOTATION_PAUSED, ANNOTATION_REFRESHED_AT } from "./api/names.ts";
+
+/** Conditions that are kept of one resource, and UTF-16 units of each text of one: more than is ever written here. What others add is theirs to keep. */
+const CONDITIONS_KEPT = 64;
+const LONGEST_KEPT = 8192;
+
+/** Users write anything there, hundreds of kilobytes too; only whether it changed matters. */
+function digestOf(text: string): string {
+  return text === "" ? "" : sha256(text).slice(0, 16);
+}
+
+/** What is left of a resource that is one too many in its namespace: that it is there, and what its conditions say. */
+export function withoutContent<T extends ObservedResource>(resource: T): T {
+  const conditions = resource.conditions
+    .slice(0, CONDITIONS_KEPT / 8)
+    .map((condition) => ({ ...condition, message: condition.message?.slice(0, LONGEST_KEPT / 8) ?? "" }));
+  return { ...resource, spec: undefined, conditions, isOneTooMany: true };
+}
 
 /** Reduces a raw resource of a user's; `undefined` for one without name or uid, which no API server sends. Its spec stays unread. */
 export function parseResource(raw: unknown): ObservedResource | undefined {
@@ -20,10 +38,10 @@ export function parseResource(raw: unknown): ObservedResource | undefined {
     createdAt: asString(meta["creationTimestamp"]),
     spec: asObject(raw)["spec"],
     isPaused: annotations[ANNOTATION_PAUSED] === "true",
-    refreshedAt: asString(annotations[ANNOTATION_REFRESHED_AT]),
+    refreshedAt: digestOf(asString(annotations[ANNOTATION_REFRESHED_AT])),
     isDeleting: asString(meta["deletionTimestamp"]) !== "",
     isHeld: finalizersOf(raw).includes(USER_FINALIZER),
-    conditions: asArray(status["conditions"]).flatMap(parseCondition),
+    conditions: asArray(status["conditions"]).slice(0, CONDITIONS_KEPT).flatMap(parseCondition),
     observedGeneration: asNumber(observedGeneration),
   };
 }
@@ -59,6 +77,7 @@ export function resourceDiffersInRequest(before: ObservedResource | undefined, n
     before.isHeld !== now.isHeld ||
     before.isPaused !== now.isPaused ||
     before.refreshedAt !== now.refreshedAt ||
+    before.isOneTooMany !== now.isOneTooMany ||
     (before.conditions.length > 0 && now.conditions.length === 0)
   );
 }
@@ -68,7 +87,7 @@ function parseCondition(raw: unknown): readonly Condition[] {
   const [type, status] = [asString(source["type"]), asString(source["status"])];
   if (type === "" || status === "") return [];
   const texts = ["reason", "message", "lastTransitionTime", "lastProbeTime"].filter((field) => typeof source[field] === "string");
-  return [{ type, status, ...Object.fromEntries(texts.map((field) => [field, source[field]])) }];
+  return [{ type, status, ...Object.fromEntries(texts.map((field) => [field, asString(source[field]).slice(0, LONGEST_KEPT)])) }];
 }
 
 function asNumber(value: unknown): number | undefined {

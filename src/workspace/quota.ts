@@ -25,6 +25,11 @@ export function isWithinQuota(resource: Age, { siblings, limit, isAdmitted }: Qu
   return true;
 }
 
+/** What is said of a resource that is not even read, because its namespace has so many. */
+export function oneTooManyText(kind: string): string {
+  return `This namespace has more ${kind} than are read: delete some, and then change this one`;
+}
+
 /** An order of siblings: those that stay before those that are being deleted, the oldest first. */
 export function byAge(a: Age & Pick<ObservedDeployment, "isDeleting">, b: Age & Pick<ObservedDeployment, "isDeleting">): number {
   if (a.isDeleting !== b.isDeleting) return a.isDeleting ? 1 : -1;

@@ -19,6 +19,11 @@ export function parseRepositoryUrl(raw: string, egress: EgressSpec, path = "spec
   if (trimmed === "") return refuse("is a required field and it cannot be empty");
   if (hasControlCharacters(trimmed)) return refuse("must not contain control characters");
   const scp = scpLike.exec(trimmed);
+  // Argo CD has no key for these: all of them would share one checkout.
+  if (/%(?![0-9A-Fa-f]{2})/.test(scp === null ? encode(trimmed) : trimmed))
+    return refuse("is not a valid URL: % must be followed by two hexadecimal digits");
+  if (scp?.[3] !== undefined && /[^!-?A-~]/.test(scp[3]))
+    return refuse("must not contain @, spaces or other characters than ASCII after the colon: write ssh://user@host/path");
   const why = scp?.[2] === undefined ? whyNotUrl(encode(trimmed), egress) : reachable(scp[2], egress);
   if (why !== undefined) return refuse(why);
   const url = scp === null ? encode(trimmed) : trimmed;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FleetSpec } from "../domain/fleet.ts";
 import type { Instance } from "../domain/instance.ts";
-import { admitsTheSame, closedPolicy, workspacePolicy } from "./workspace-policy.ts";
+import { admitsTheSame, closedPolicy, isWorkspace, workspacePolicy } from "./workspace-policy.ts";
 
 const spec = {
   pools: [
@@ -10,6 +10,7 @@ const spec = {
   ],
   workspaces: { selector: { gitops: "yes" }, quota: { deployments: 7, syncsPerMinute: 1 } },
   egress: { allow: ["10.0.0.0/8"], http: [] },
+  deployments: { allowedGroups: ["example.org"] },
 } as unknown as FleetSpec;
 const instances = [
   { name: "eu", namespace: "argocd-eu" },
@@ -22,11 +23,27 @@ describe("the policy of workspaces", () => {
       newUnit: { class: "eu/shared/public", trustClass: "public" },
       egress: spec.egress,
       selector: { gitops: "yes" },
+      everyNamespace: false,
       deployments: 7,
+      environments: 50,
       syncsPerMinute: 1,
       instanceNamespaces: new Set(["argocd-eu", "argocd-eu-10"]),
+      kinds: { allowedGroups: ["example.org"] },
       hidden: ["argocd-eu-10", "argocd-eu", "eu-10", "eu"],
     });
+  });
+
+  it("makes no namespace a workspace that nothing says of, and never the cluster's, ours or an instance's", () => {
+    const is = (name: string, policy: { readonly selector?: Record<string, string>; readonly everyNamespace?: boolean }) =>
+      isWorkspace(
+        { name, labels: { a: "b" } },
+        { selector: {}, everyNamespace: false, instanceNamespaces: new Set(["argocd-eu"]), ...policy },
+      );
+    expect(is("jane", {})).toBe(false);
+    expect(is("jane", { everyNamespace: true })).toBe(true);
+    expect(is("jane", { selector: { a: "b" } })).toBe(true);
+    expect(is("jane", { selector: { a: "c" } })).toBe(false);
+    for (const name of ["kube-system", "argosy-system", "argocd-eu"]) expect(is(name, { everyNamespace: true }), name).toBe(false);
   });
 
   it("admits nothing while there is no pool", () => {
@@ -37,7 +54,13 @@ describe("the policy of workspaces", () => {
     const policy = workspacePolicy(spec, instances);
     expect(admitsTheSame(policy, workspacePolicy(spec, []))).toBe(true);
     expect(admitsTheSame(policy, closedPolicy)).toBe(false);
-    for (const other of [{ deployments: 8 }, { selector: {} }, { egress: { allow: [], http: [] } }, { newUnit: undefined }])
+    for (const other of [
+      { deployments: 8 },
+      { selector: {} },
+      { everyNamespace: true },
+      { egress: { allow: [], http: [] } },
+      { newUnit: undefined },
+    ])
       expect(admitsTheSame(policy, { ...policy, ...other })).toBe(false);
   });
 });

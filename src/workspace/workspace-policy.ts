@@ -1,4 +1,6 @@
 import type { Change } from "../domain/change.ts";
+import { MOST_ENVIRONMENTS } from "../domain/controller-memory.ts";
+import type { DeclaredGroups } from "../domain/deployable-kinds.ts";
 import { classOf, type FleetSpec, type WorkspacesSpec } from "../domain/fleet.ts";
 import { contentHash } from "../domain/hash.ts";
 import type { Instance } from "../domain/instance.ts";
@@ -10,11 +12,18 @@ export interface WorkspacePolicy {
   readonly newUnit: { readonly class: string; readonly trustClass: string } | undefined;
   readonly egress: FleetSpec["egress"];
   readonly selector: WorkspacesSpec["selector"];
+  readonly everyNamespace: boolean;
   /** Deployments one workspace may have. */
   readonly deployments: number;
+  /** Environments one workspace may have. */
+  readonly environments: number;
+  /** Objects that an instance may cache of one environment; absent: nothing bounds them. */
+  readonly environmentObjects?: number;
   /** Syncs one workspace may begin in a minute. */
   readonly syncsPerMinute: number;
   readonly instanceNamespaces: ReadonlySet<string>;
+  /** Which kinds may be deployed into a workspace. */
+  readonly kinds: DeclaredGroups;
   /** Names that no user may ever read, longest first. */
   readonly hidden: readonly string[];
 }
@@ -24,9 +33,12 @@ export const closedPolicy: WorkspacePolicy = {
   newUnit: undefined,
   egress: { allow: [], http: [] },
   selector: {},
+  everyNamespace: false,
   deployments: 0,
+  environments: 0,
   syncsPerMinute: 1,
   instanceNamespaces: new Set(),
+  kinds: {},
   hidden: [],
 };
 
@@ -38,8 +50,11 @@ export function workspacePolicy(spec: FleetSpec, instances: readonly Instance[])
     newUnit: first === undefined ? undefined : { class: classOf(first), trustClass: first.class.trust },
     egress: spec.egress,
     selector: spec.workspaces.selector,
+    everyNamespace: spec.workspaces.everyNamespace === true,
+    environments: MOST_ENVIRONMENTS,
     ...spec.workspaces.quota,
     instanceNamespaces: new Set(instances.map(({ namespace }) => namespace)),
+    kinds: spec.deployments,
     hidden: [...hidden].sort((a, b) => b.length - a.length || (a < b ? -1 : 1)),
   };
 }
@@ -51,16 +66,20 @@ export function isAboutFleet({ kind }: Pick<Change, "kind">): boolean {
 
 /** Whether two policies let in the same resources: what only hides names changes nothing about that. */
 export function admitsTheSame(a: WorkspacePolicy, b: WorkspacePolicy): boolean {
-  const admission = ({ newUnit, egress, selector, deployments }: WorkspacePolicy) =>
-    contentHash({ newUnit, egress, selector, deployments });
+  const admission = ({ newUnit, egress, selector, everyNamespace, deployments, environments, environmentObjects }: WorkspacePolicy) =>
+    contentHash({ newUnit, egress, selector, everyNamespace, deployments, environments, environmentObjects: environmentObjects ?? null });
   return admission(a) === admission(b);
 }
 
-/** Whether a namespace is a workspace: it carries the selector's labels and is not the cluster's, ours or an instance's. */
+/**
+ * Whether a namespace is a workspace: it carries the selector's labels, or every namespace is one, and it is not the cluster's, ours or an
+ * instance's. A selector that names no label makes none.
+ */
 export function isWorkspace(
   { name, labels }: Pick<ObservedNamespace, "name" | "labels">,
-  policy: Pick<WorkspacePolicy, "selector" | "instanceNamespaces">,
+  policy: Pick<WorkspacePolicy, "selector" | "everyNamespace" | "instanceNamespaces">,
 ): boolean {
   if (name.startsWith("kube-") || name.startsWith("argosy-") || policy.instanceNamespaces.has(name)) return false;
-  return Object.entries(policy.selector).every(([label, value]) => labels[label] === value);
+  const wanted = Object.entries(policy.selector);
+  return wanted.length === 0 ? policy.everyNamespace : wanted.every(([label, value]) => labels[label] === value);
 }

@@ -5,18 +5,28 @@ import type { FleetSpec } from "../../domain/fleet.ts";
 import type { InstanceVerdict } from "../../domain/health.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
-import { ZERO_LOAD } from "../../domain/load.ts";
+import { asLoadVector, ZERO_LOAD } from "../../domain/load.ts";
+import type { TokenRecord } from "../../store/token/port.ts";
 import {
   judgeApiServers,
   judgeCluster,
+  judgeControllerMemory,
   judgeDatabase,
+  judgeEncryption,
   judgeFleet,
   judgeHealthReports,
   judgeInstances,
+  judgeInstanceTokens,
+  judgeKinds,
+  judgeLogins,
+  judgeNetworkPolicies,
   judgeOwnershipFindings,
+  judgePlainHttp,
   judgePools,
   judgeRights,
   judgeSessions,
+  judgeTokens,
+  judgeWorkspaces,
   rightsText,
 } from "./checks.ts";
 import { apiClusterRights, engineClusterRights } from "./rights.ts";
@@ -40,6 +50,7 @@ const anInstance = (state: InstanceState, version: string, reason = ""): Instanc
   cause: undefined,
   halt: "none",
   failsOver: false,
+  entries: "shared",
   revision: 1,
 });
 
@@ -49,6 +60,97 @@ describe("the doctor", () => {
     expect(judgeOwnershipFindings([])).toMatchObject({ name: "ownership", ok: true });
     const open = [finding("TWO_OWNERS", "a and b"), finding("ORPHAN", "c"), finding("ORPHAN", "d"), finding("ORPHAN", "e")];
     expect(judgeOwnershipFindings(open)).toMatchObject({ ok: false, detail: "TWO_OWNERS: a and b; ORPHAN: c; ORPHAN: d; and 1 more" });
+  });
+
+  it("names tokens that never end or end soon, and fails for neither", () => {
+    const DAY_MS = 24 * 3_600_000;
+    const aRecord = (name: string, endsInDays: number | undefined, state: TokenRecord["state"] = "active"): TokenRecord => ({
+      ...{
+        name,
+        state,
+        role: "viewer",
+        owner: undefined,
+        createdBy: undefined,
+        createdAt: millis(0),
+        lastUsedAt: undefined,
+        revokedAt: undefined,
+      },
+      expiresAt: endsInDays === undefined ? undefined : millis(endsInDays * DAY_MS),
+    });
+    const now = millis(0);
+    expect(judgeTokens([aRecord("ci", 8)], now)).toEqual({
+      ...{ name: "tokens", ok: true, detail: "1 token in use", remedy: "See `argosy token list`" },
+    });
+    const gone = [aRecord("revoked", undefined, "revoked"), aRecord("over", -1, "expired")];
+    expect(judgeTokens([...gone, aRecord("old", undefined), aRecord("ops", undefined), aRecord("ci", 6)], now)).toMatchObject({
+      ...{ ok: true, detail: "3 tokens in use" },
+      remark:
+        "never ends: old, ops; `argosy token create` replaces one by one that does; ends within a week: ci; `argosy token create` replaces it",
+    });
+  });
+
+  it("says where tokens pass in plain text", () => {
+    expect(judgePlainHttp(undefined)).not.toHaveProperty("remark");
+    expect(judgePlainHttp("0.0.0.0:8080")).toMatchObject({ ok: true, remark: expect.stringContaining("0.0.0.0:8080") });
+  });
+
+  it("notes processes that connect as the owner of the tables, unless the database is the embedded one", () => {
+    const logins = [
+      { user: "argosy", isOwner: true },
+      { user: "argosy_api", isOwner: false },
+    ];
+    expect(judgeLogins(logins, true)).toMatchObject({
+      ...{ name: "database logins", ok: true, detail: "argosy, which owns the tables; argosy_api" },
+      remark: expect.stringMatching(/^argosy may drop the tables .*`argosy database grant`/),
+    });
+    expect(judgeLogins(logins, false)).not.toHaveProperty("remark");
+    expect(judgeLogins(logins.slice(1), true)).not.toHaveProperty("remark");
+  });
+
+  it("fails where a connection came about that policies refuse, and says plainly where that cannot be seen", () => {
+    const at = "argosy-standard-1/argocd-repo-server-x";
+    const open = { cluster: "eu", outcome: "open", at } as const;
+    const closed = { cluster: "us", outcome: "closed", at } as const;
+    const unseen = { cluster: "ap", unseen: "this process is no pod of it" } as const;
+    expect(judgeNetworkPolicies([closed])).toEqual({
+      ...{ name: "network policies", ok: true, detail: "enforced on us", remedy: expect.stringContaining("network plugin") },
+    });
+    expect(judgeNetworkPolicies([open, closed, unseen])).toMatchObject({
+      ...{ ok: false, detail: `not enforced on eu: ${at} took a connection that its policy refuses` },
+      remark: expect.stringContaining("for ap (this process is no pod of it)"),
+    });
+    expect(judgeNetworkPolicies([closed, unseen])).toMatchObject({
+      ok: true,
+      detail: "enforced on us",
+      remark: expect.stringContaining("ap"),
+    });
+    expect(judgeNetworkPolicies([unseen])).toMatchObject({
+      ok: true,
+      detail: "cannot be seen from here",
+      remark: expect.stringContaining("nc -z"),
+    });
+    expect(judgeNetworkPolicies([open, open, open, open].map((one, index) => ({ ...one, cluster: `c${index}` }))).detail).toMatch(
+      /; and 1 more$/,
+    );
+  });
+
+  it("notes API servers without encryption in etcd, and never fails for it", () => {
+    const all = { cluster: "eu", servers: 2, without: [] };
+    const none = { cluster: "us", servers: 1, without: ["kube-apiserver-a"] };
+    const some = { cluster: "ap", servers: 2, without: ["kube-apiserver-b"] };
+    const unseen = { cluster: "sa", unseen: "its API servers are no pods of kube-system" };
+    expect(judgeEncryption([all])).toEqual({
+      ...{ name: "encryption in etcd", ok: true, remedy: expect.any(String) },
+      detail: "configured on eu; whether Secrets are among what it names stands in that file",
+    });
+    const judged = judgeEncryption([all, none, some, unseen]);
+    expect(judged).toMatchObject({
+      ok: true,
+      detail: expect.stringMatching(/^not configured on us, ap; configured on eu; .*; cannot be seen from here on sa$/),
+    });
+    expect(judged.remark).toContain("on us, no API server has --encryption-provider-config");
+    expect(judged.remark).toContain("on ap, kube-apiserver-b not, and others have --encryption-provider-config");
+    expect(judged.remark).toContain("for sa (its API servers are no pods of kube-system) read");
   });
 
   it("passes a database of 15 or newer and fails an older or a silent one", () => {
@@ -73,6 +175,22 @@ describe("the doctor", () => {
       name: "health of instances",
       ok: false,
       detail: "standard-a is stalled: its controller stands still; standard-b is unknown: its controller stands still",
+    });
+  });
+
+  it("names instances whose token was not replaced in time, before it ends, and those whose token never ends", () => {
+    const hour = 3_600_000;
+    const token = (namespace: string, endsAt?: number) => ({
+      namespace,
+      span: endsAt === undefined ? undefined : { madeAt: millis(0), endsAt: millis(endsAt) },
+    });
+    expect(judgeInstanceTokens([token("argocd-1", 12 * hour)], millis(8 * hour))).toMatchObject({ ok: true });
+    expect(
+      judgeInstanceTokens([token("argocd-1", 12 * hour), token("argocd-2"), token("argocd-3", 24 * hour)], millis(11 * hour)),
+    ).toMatchObject({
+      name: "tokens of instances",
+      ok: false,
+      detail: "argocd-1 has one that ends 1970-01-01T12:00:00Z; argocd-2 has one that never ends",
     });
   });
 
@@ -108,7 +226,7 @@ describe("the doctor", () => {
       "patch gitopsdeployments/status.managed-gitops.redhat.com; " +
         "patch gitopsdeploymentmanagedenvironments/status.managed-gitops.redhat.com; " +
         "patch gitopsdeploymentrepositorycredentials/status.managed-gitops.redhat.com; " +
-        "bind clusterroles.rbac.authorization.k8s.io argosy-deployer; bind clusterroles.rbac.authorization.k8s.io argosy-reader; " +
+        "bind clusterroles.rbac.authorization.k8s.io argosy-deployer; bind clusterroles.rbac.authorization.k8s.io argosy-instance-reader; " +
         "and 1 more",
     );
     expect(judgeRights({ name: "x", part: "engine", missing: [] })).toMatchObject({ ok: true, detail: "all there" });
@@ -161,6 +279,45 @@ describe("the doctor", () => {
     expect(judgePools(spec, [serving, serving])[0]?.ok).toBe(true);
   });
 
+  it("notes that every namespace is a workspace, and nothing where labels say which", () => {
+    const quota = { deployments: 1, syncsPerMinute: 1 };
+    expect(judgeWorkspaces({ workspaces: { selector: {}, everyNamespace: true, quota } })).toMatchObject({
+      ...{ ok: true, detail: "every namespace is one", remark: expect.stringContaining("workspaces.selector") },
+    });
+    const labelled = judgeWorkspaces({ workspaces: { selector: { "argosy.dev/workspace": "true" }, quota } });
+    expect(labelled.detail).toBe("namespaces labelled argosy.dev/workspace=true");
+    expect(labelled).not.toHaveProperty("remark");
+  });
+
+  it("notes controllers without the memory for what a declaration of before lets them hold, and that nothing bounds an environment", () => {
+    const capacity = asLoadVector({ applications: 1_000_000, clusterEntries: 60, cachedResources: 250_000, milliCpu: 1, gitPerMinute: 1 });
+    const pool = (memory: string) =>
+      [{ name: "standard", capacity, resources: { controller: { memory } } }] as unknown as FleetSpec["pools"];
+    const quota = { deployments: 1, syncsPerMinute: 1 };
+    const workspaces = { selector: { a: "b" }, quota: { ...quota, environmentObjects: 1_000 } };
+    expect(judgeControllerMemory({ pools: pool("2Gi"), workspaces })).toMatchObject({
+      ...{ ok: true, remark: expect.stringContaining("pool standard needs 3777 MiB of 2048 MiB") },
+    });
+    expect(judgeControllerMemory({ pools: pool("4Gi"), workspaces })).not.toHaveProperty("remark");
+    expect(judgeControllerMemory({ pools: pool("4Gi"), workspaces: { ...workspaces, quota } }).remark).toMatch(/^nothing bounds what/);
+  });
+
+  it("notes kinds that are tried without being allowed, and an open list with those it would have to name", () => {
+    const deployed = [
+      { group: "", kind: "Secret", applications: 9 },
+      { group: "example.org", kind: "Widget", applications: 2 },
+      { group: "", kind: "LimitRange", applications: 1 },
+      { group: "cert-manager.io", kind: "Issuer", applications: 1 },
+    ];
+    const judged = (...allowedGroups: readonly string[]) => judgeKinds({ deployments: { allowedGroups } }, deployed);
+    expect(judged("*")).toMatchObject({ ok: true, remark: expect.stringMatching(/in use are Widget of example.org \(2 applications\)$/) });
+    expect(judged()).toMatchObject({ ok: true, remark: expect.stringMatching(/not allowed: Widget of example.org \(2 applications\);/) });
+    expect(judged()).toMatchObject({ detail: "those of Kubernetes" });
+    expect(judged("example.org")).not.toHaveProperty("remark");
+    expect(judged("example.org").detail).toBe("those of Kubernetes, and example.org");
+    expect(judgeKinds({ deployments: { allowedGroups: ["*"] } }, []).remark).toContain("nothing in use needs it");
+  });
+
   it("passes a pool of which somebody cordoned or drains instances, with a remark; not one that is short by itself", () => {
     const spec = { pools: [{ name: "standard", instances: { min: 2, max: 4 } }] } as unknown as FleetSpec;
     const serving = anInstance("ACTIVE", "3.5.7");
@@ -191,12 +348,29 @@ describe("the doctor", () => {
     expect(judgeInstances([anInstance("ACTIVE", "3.5.7")], undefined, at(20))[0]?.ok).toBe(true);
   });
 
+  const TWO = { fleet: "two-people" } as const;
+
+  it("notes that one person may change everything, and releases that are not named by digest", () => {
+    const of = (image: string) =>
+      ({
+        pools: [{}],
+        engineClusters: [{}],
+        versions: { catalogue: [{ version: "3.5.7", image, redisImage: image }] },
+      }) as unknown as FleetSpec;
+    expect(judgeFleet(of(`a@sha256:${"0".repeat(64)}`), TWO)).not.toHaveProperty("remark");
+    expect(judgeFleet(of("a:v1"), TWO)).toMatchObject({ ok: true, remark: expect.stringMatching(/^images without digest: 3\.5\.7;/) });
+    expect(judgeFleet(of(`a@sha256:${"0".repeat(64)}`), { fleet: "nobody" })).toMatchObject({
+      ok: true,
+      remark: expect.stringContaining("one person alone may change images"),
+    });
+  });
+
   it("asks for a fleet where none is declared", () => {
-    expect(judgeFleet({ pools: [{}], engineClusters: [{}, {}] } as unknown as FleetSpec)).toMatchObject({
+    expect(judgeFleet({ pools: [{}], engineClusters: [{}, {}], versions: { catalogue: [] } } as unknown as FleetSpec, TWO)).toMatchObject({
       ok: true,
       detail: "1 pool, 2 engine clusters",
     });
-    expect(judgeFleet(undefined)).toMatchObject({ ok: false, remedy: "Declare one with: argosy apply -f fleet.yaml" });
+    expect(judgeFleet(undefined, TWO)).toMatchObject({ ok: false, remedy: "Declare one with: argosy apply -f fleet.yaml" });
   });
 
   it("fails instances that failed or run below the floor, and says nothing of retired ones", () => {

@@ -1,11 +1,20 @@
-import type { Millis } from "../../domain/clock.ts";
+import { isRenewalOverdue, type TokenSpan } from "../../domain/account-token.ts";
+import { type Millis, rfc3339 } from "../../domain/clock.ts";
+import { controllerNeed } from "../../domain/controller-memory.ts";
 import { isCordonedByHand } from "../../domain/cordon.ts";
 import { countText } from "../../domain/count-text.ts";
-import type { FleetSpec } from "../../domain/fleet.ts";
+import { mayKindBeDeployed } from "../../domain/deployable-kinds.ts";
+import { EVERY_GROUP, type FleetSpec } from "../../domain/fleet.ts";
 import { type InstanceVerdict, unfitState } from "../../domain/health.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
+import { toDocumentLoad } from "../../domain/load.ts";
 import type { OwnershipFinding } from "../../domain/ownership.ts";
+import { parseQuantity } from "../../domain/quantity.ts";
+import { hasDigest } from "../../domain/release.ts";
 import { compareVersions, isBelowFloor, releaseOf } from "../../domain/version.ts";
+import type { DeployedKind } from "../../store/operation/port.ts";
+import type { DatabaseLogin } from "../../store/port.ts";
+import type { TokenRecord } from "../../store/token/port.ts";
 import type { Check } from "../port.ts";
 import { type Holder, holderText } from "./holders.ts";
 import type { NeededRight } from "./rights.ts";
@@ -54,6 +63,89 @@ export function judgeSessions({ isDirect, isHeard }: { readonly isDirect: boolea
   };
 }
 
+/**
+ * Whether processes connect as who owns the tables. That is a remark: it is what an installation has before somebody makes logins for them.
+ * `isOwn`: the database is one that an administrator gave.
+ */
+export function judgeLogins(logins: readonly DatabaseLogin[], isOwn: boolean): Check {
+  const owners = logins.filter(({ isOwner }) => isOwner).map(({ user }) => user);
+  const remark = `${owners.join(", ")} may drop the tables and write the audit trail anew, and processes connect as that; give them logins of their own with \`argosy database grant\` (docs/install.md)`;
+  return {
+    name: "database logins",
+    ok: true,
+    detail: logins.map(({ user, isOwner }) => (isOwner ? `${user}, which owns the tables` : user)).join("; "),
+    remedy: "See docs/install.md, A login for each kind of process",
+    ...(isOwn && owners.length > 0 ? { remark } : {}),
+  };
+}
+
+/** What a connection showed that NetworkPolicies of instances refuse: `open`, it came about; `closed`, it did not, and somebody listens there. */
+export type PoliciesFound =
+  | { readonly cluster: string; readonly outcome: "open" | "closed"; readonly at: string }
+  | { readonly cluster: string; readonly unseen: string };
+
+/** Whether NetworkPolicies are enforced where instances are hosted. What cannot be seen is a remark. */
+export function judgeNetworkPolicies(found: readonly PoliciesFound[]): Check {
+  const tried = found.filter((one) => "outcome" in one);
+  const open = tried.filter(({ outcome }) => outcome === "open");
+  const unseen = found.filter((one) => "unseen" in one);
+  const named = open.slice(0, NAMED).map(({ cluster, at }) => `${cluster}: ${at} took a connection that its policy refuses`);
+  const more = open.length > NAMED ? [`and ${open.length - NAMED} more`] : [];
+  const enforced = tried.length === 0 ? "cannot be seen from here" : `enforced on ${tried.map(({ cluster }) => cluster).join(", ")}`;
+  const remark =
+    `cannot be seen from here for ${unseen.map(({ cluster, unseen: why }) => `${cluster} (${why})`).join(", ")}; ` +
+    "from a pod of another namespace, `nc -z -w 3 <address of a pod argocd-repo-server> 8081` must not connect";
+  return {
+    name: "network policies",
+    ok: open.length === 0,
+    detail: open.length === 0 ? enforced : `not enforced on ${[...named, ...more].join("; ")}`,
+    remedy:
+      "Give the cluster a network plugin that enforces NetworkPolicies (docs/install.md): until then any pod reaches what instances keep",
+    ...(unseen.length === 0 ? {} : { remark }),
+  };
+}
+
+/** What the arguments of a cluster's API servers say of encryption in etcd; `without`: names of those that say nothing. */
+export type EncryptionFound =
+  | { readonly cluster: string; readonly servers: number; readonly without: readonly string[] }
+  | { readonly cluster: string; readonly unseen: string };
+
+/**
+ * Whether API servers encrypt what they keep in etcd. Nothing of it is a failure: most clusters are made without, and what cannot be seen may be
+ * in order.
+ */
+export function judgeEncryption(found: readonly EncryptionFound[]): Check {
+  const seen = found.filter((one) => "servers" in one);
+  const plain = seen.filter(({ without }) => without.length > 0);
+  const unseen = found.filter((one) => "unseen" in one);
+  const clusters = (some: readonly EncryptionFound[]) => some.map(({ cluster }) => cluster).join(", ");
+  const configured = seen.filter((one) => !plain.includes(one));
+  const detail = [
+    plain.length === 0 ? "" : `not configured on ${clusters(plain)}`,
+    configured.length === 0 ? "" : `configured on ${clusters(configured)}; whether Secrets are among what it names stands in that file`,
+    unseen.length === 0 ? "" : `cannot be seen from here on ${clusters(unseen)}`,
+  ].filter(Boolean);
+  const remarks = [
+    ...plain.map(
+      ({ cluster, servers, without }) =>
+        `on ${cluster}, ${without.length === servers ? "no API server" : `${without.slice(0, NAMED).join(", ")} not, and others`} ` +
+        `${without.length === servers ? "has" : "have"} --encryption-provider-config: Secrets are plain text in etcd and its backups; encrypt them at rest (docs/install.md)`,
+    ),
+    ...(unseen.length === 0
+      ? []
+      : [
+          `for ${unseen.map(({ cluster, unseen: why }) => `${cluster} (${why})`).join(", ")} read the API servers' --encryption-provider-config, or at what the provider says of encrypted Secrets`,
+        ]),
+  ];
+  return {
+    name: "encryption in etcd",
+    ok: true,
+    detail: detail.join("; "),
+    remedy: "See docs/install.md, Before you begin",
+    ...(remarks.length === 0 ? {} : { remark: remarks.join("; ") }),
+  };
+}
+
 /** An API server that instances have to reach, and those of its addresses that only the inside reaches. */
 export interface InsideServer {
   readonly cluster: string;
@@ -95,20 +187,21 @@ export function judgeRights({ name, part, holder, missing }: RightsFound): Check
   const ok = missing.length === 0;
   const whose = holder === undefined ? "" : ` for ${holderText(holder)}`;
   const detail = ok ? `all there${whose}` : `missing${whose}: ${rightsText(missing)}`;
-  return { name: `permissions on ${name}`, ok, detail, remedy: rightsRemedy(part) };
+  return { name: `permissions on ${name}`, ok, detail, remedy: rightsRemedy(part, missing) };
 }
 
 /** What an administrator does about rights that are missing. */
-export function rightsRemedy(part: "api" | "engine"): string {
+export function rightsRemedy(part: "api" | "engine", missing: readonly NeededRight[] = []): string {
+  const more = missing.some(({ resource }) => resource === "tokenreviews") ? " --token-reviews" : "";
   return (
-    `An administrator runs: argosy manifests --for ${part} | kubectl apply --server-side -f - ` +
+    `An administrator runs: argosy manifests --for ${part}${more} | kubectl apply --server-side -f - ` +
     "(where the Helm chart made the accounts: helm upgrade with the chart of this version)"
   );
 }
 
 /** What a process says in /readyz and in its log of the rights of its roles that are missing. */
 export function ownRightsText(holder: Holder, missing: readonly NeededRight[]): string {
-  return `${holderText(holder)} has no right to: ${rightsText(missing)}. ${rightsRemedy("api")}`;
+  return `${holderText(holder)} has no right to: ${rightsText(missing)}. ${rightsRemedy("api", missing)}`;
 }
 
 /** Whether the watchdog has reported anything about who owns what that is still so. */
@@ -121,6 +214,29 @@ export function judgeOwnershipFindings(open: readonly OwnershipFinding[]): Check
     ok: open.length === 0,
     detail,
     remedy: "See `argosy journal --kind ownership -o wide` and docs/instances.md",
+  };
+}
+
+/** The token by which an instance enters the API cluster, as its entry says; `span` is absent where it never ends. */
+export interface TokenFound {
+  readonly namespace: string;
+  readonly span: TokenSpan | undefined;
+}
+
+/** Whether every instance's token is replaced in time. One that was not, or that never ends, works still: there is time to act. */
+export function judgeInstanceTokens(found: readonly TokenFound[], now: Millis): Check {
+  const late = found.flatMap(({ namespace, span }) => {
+    if (span === undefined) return [`${namespace} has one that never ends`];
+    return isRenewalOverdue(span, now)
+      ? [`${namespace} has one that ${span.endsAt <= now ? "ended" : "ends"} ${rfc3339(span.endsAt)}`]
+      : [];
+  });
+  const more = late.length > NAMED ? [`and ${late.length - NAMED} more`] : [];
+  return {
+    name: "tokens of instances",
+    ok: late.length === 0,
+    detail: late.length === 0 ? "all are replaced in time" : [...late.slice(0, NAMED), ...more].join("; "),
+    remedy: "The reconciler's log says why it gets no others: look for 'Getting no new token' (docs/instances.md)",
   };
 }
 
@@ -142,6 +258,44 @@ export function judgeHealthReports(
   };
 }
 
+/** A token that ends within this time has to be replaced now, in ms. */
+const ENDS_SOON_MS = 7 * 24 * 3_600_000;
+
+/**
+ * The tokens that work, with those that never end and those that end soon. Both are remarks: a token of a version before, which had no ends, must
+ * not fail the check that an upgrade waits for.
+ */
+export function judgeTokens(tokens: readonly TokenRecord[], now: Millis): Check {
+  const active = tokens.filter(({ state }) => state === "active");
+  const named = (found: readonly TokenRecord[]): string => found.map(({ name }) => name).join(", ");
+  const endless = active.filter(({ expiresAt }) => expiresAt === undefined);
+  const ending = active.filter(({ expiresAt }) => expiresAt !== undefined && expiresAt - now < ENDS_SOON_MS);
+  const remarks = [
+    endless.length === 0 ? "" : `never ends: ${named(endless)}; \`argosy token create\` replaces one by one that does`,
+    ending.length === 0 ? "" : `ends within a week: ${named(ending)}; \`argosy token create\` replaces it`,
+  ].filter(Boolean);
+  return {
+    name: "tokens",
+    ok: true,
+    detail: `${countText(active.length, "token")} in use`,
+    remedy: "See `argosy token list`",
+    ...(remarks.length === 0 ? {} : { remark: remarks.join("; ") }),
+  };
+}
+
+/** Whether tokens pass between machines in plain text, which somebody has allowed: else the process had not started. */
+export function judgePlainHttp(at: string | undefined): Check {
+  return {
+    name: "REST listener",
+    ok: true,
+    detail: at === undefined ? "HTTPS, or this machine alone" : `plain HTTP at ${at}`,
+    remedy: "Give listen.tls",
+    ...(at === undefined
+      ? {}
+      : { remark: `tokens pass in plain text at ${at}, as listen.allowPlainHttp says; listen.tls, or listen.host 127.0.0.1, ends it` }),
+  };
+}
+
 /** Oldest Kubernetes whose API server checks the rules in our CustomResourceDefinitions. */
 const OLDEST_KUBERNETES = "1.29.0";
 
@@ -150,13 +304,91 @@ export function judgeCluster(name: string, gitVersion: string): Check {
   return { name, ok, detail: `answers, Kubernetes ${gitVersion}`, remedy: `Use Kubernetes ${OLDEST_KUBERNETES} or newer` };
 }
 
-export function judgeFleet(spec: FleetSpec | undefined): Check {
+/** What is declared. That one person alone may change all of it, and that a release has no digest, is no trouble, but worth knowing. */
+export function judgeFleet(spec: FleetSpec | undefined, approvals: { readonly fleet: "two-people" | "nobody" }): Check {
   const ok = spec !== undefined && spec.pools.length > 0;
   const detail =
     spec === undefined
       ? "nothing is declared"
       : `${countText(spec.pools.length, "pool")}, ${countText(spec.engineClusters.length, "engine cluster")}`;
-  return { name: "fleet", ok, detail, remedy: "Declare one with: argosy apply -f fleet.yaml" };
+  const movable = (spec?.versions.catalogue ?? []).filter(({ image, redisImage }) => !hasDigest(image) || !hasDigest(redisImage));
+  const remarks = [
+    ...(approvals.fleet === "nobody"
+      ? ["one person alone may change images, egress and engine clusters; approvals.fleet: two-people in the configuration ends it"]
+      : []),
+    ...(movable.length > 0
+      ? [`images without digest: ${movable.map(({ version }) => version).join(", ")}; a build with digests and a rollout of it end it`]
+      : []),
+  ];
+  const remark = remarks.length === 0 ? {} : { remark: remarks.join("; ") };
+  return { name: "fleet", ok, detail, remedy: "Declare one with: argosy apply -f fleet.yaml", ...remark };
+}
+
+/** Whether somebody said which namespaces are workspaces. That all are is no failure: it is what a fleet was without saying so. */
+export function judgeWorkspaces({ workspaces: { selector, everyNamespace } }: Pick<FleetSpec, "workspaces">): Check {
+  const labels = Object.entries(selector).map(([label, value]) => `${label}=${value}`);
+  const detail = everyNamespace === true ? "every namespace is one" : `namespaces labelled ${labels.join(", ")}`;
+  const remedy = "Declare workspaces.selector in fleet.yaml, and label the namespaces that are workspaces (docs/fleet.md)";
+  const remark = "a namespace that somebody makes for anything else is a workspace too; workspaces.selector of fleet.yaml ends it";
+  return { name: "workspaces", ok: true, detail, remedy, ...(everyNamespace === true ? { remark } : {}) };
+}
+
+/**
+ * Whether controllers have the memory for what their pool's capacity allows, and one environment's objects a bound. Neither is a failure:
+ * a fleet may have been declared before either was asked for, and goes on as it was.
+ */
+export function judgeControllerMemory({ pools, workspaces }: Pick<FleetSpec, "pools" | "workspaces">): Check {
+  const short = pools.flatMap(({ name, capacity, resources }) => {
+    const { total } = controllerNeed(toDocumentLoad(capacity));
+    const memory = Math.floor((parseQuantity(resources.controller.memory) ?? 0) / 2 ** 20);
+    return total <= memory ? [] : [`pool ${name} needs ${total} MiB of ${memory} MiB`];
+  });
+  const remarks = [
+    ...(short.length === 0
+      ? []
+      : [
+          `controllers that are as full as capacity allows end for want of memory: ${short.join(", ")}; lower capacity.clusterEntries and cachedResources, or raise resources.controller.memory`,
+        ]),
+    ...(workspaces.quota.environmentObjects === undefined
+      ? ["nothing bounds what an instance caches of one environment; argosy apply declares workspaces.quota.environmentObjects"]
+      : []),
+  ];
+  return {
+    name: "controller memory",
+    ok: true,
+    detail: short.length === 0 ? "fits what pools' capacity allows" : "less than pools' capacity allows",
+    remedy: "Declare capacity and memory that fit in fleet.yaml (docs/fleet.md)",
+    ...(remarks.length === 0 ? {} : { remark: remarks.join("; ") }),
+  };
+}
+
+/**
+ * Which kinds workspaces may deploy, and which they try to without being allowed. Neither is a failure: users could make the check fail, and an
+ * open list is what a fleet had before there was one.
+ */
+export function judgeKinds({ deployments }: Pick<FleetSpec, "deployments">, deployed: readonly DeployedKind[]): Check {
+  const { allowedGroups } = deployments;
+  const isOpen = allowedGroups.includes(EVERY_GROUP);
+  const named = (kinds: readonly DeployedKind[]) => {
+    const more = kinds.length > NAMED ? [`and ${kinds.length - NAMED} more`] : [];
+    const text = kinds
+      .slice(0, NAMED)
+      .map(({ kind, group, applications }) => `${kind} of ${group || "core"} (${countText(applications, "application")})`);
+    return [...text, ...more].join(", ");
+  };
+  const unlisted = deployed.filter(
+    (one) => !mayKindBeDeployed(one, { ...deployments, allowedGroups: allowedGroups.filter((each) => each !== EVERY_GROUP) }),
+  );
+  const asked = unlisted.filter((one) => mayKindBeDeployed(one, { ...deployments, allowedGroups: [EVERY_GROUP] }));
+  const detail = isOpen
+    ? "every group that is not refused"
+    : `those of Kubernetes${allowedGroups.length === 0 ? "" : `, and ${allowedGroups.slice(0, NAMED).join(", ")}${allowedGroups.length > NAMED ? ", …" : ""}`}`;
+  const inUse = asked.length === 0 ? "nothing in use needs it" : `in use are ${named(asked)}`;
+  const remark = isOpen
+    ? `every workspace may deploy whatever operators' kinds are installed, also later ones; declare deployments.allowedGroups: ${inUse}`
+    : `applications have kinds that are not allowed: ${named(asked)}; deployments.allowedGroups of fleet.yaml allows them`;
+  const remedy = "Declare deployments.allowedGroups in fleet.yaml (docs/instances.md)";
+  return { name: "deployable kinds", ok: true, detail, remedy, ...(isOpen || asked.length > 0 ? { remark } : {}) };
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import { RefusedError } from "../../domain/errors.ts";
-import type { FleetSpec } from "../../domain/fleet.ts";
+import type { EngineClusterSpec, FleetSpec } from "../../domain/fleet.ts";
+import type { Instance } from "../../domain/instance.ts";
 import { ROLES, type Role } from "../../domain/role.ts";
 import type { KubeClient } from "../../runtime/kube/client.ts";
 import type { Store } from "../../store/port.ts";
@@ -11,31 +12,52 @@ import {
   errorSentence,
   judgeApiServers,
   judgeCluster,
+  judgeControllerMemory,
   judgeDatabase,
+  judgeEncryption,
   judgeFleet,
   judgeHealthReports,
   judgeInstances,
+  judgeInstanceTokens,
+  judgeKinds,
+  judgeLogins,
+  judgeNetworkPolicies,
   judgeOwnershipFindings,
+  judgePlainHttp,
   judgePools,
   judgeRights,
   judgeSessions,
+  judgeTokens,
+  judgeWorkspaces,
+  type PoliciesFound,
   rightsRemedy,
 } from "./checks.ts";
 import { type Holder, holdersOf, holderText } from "./holders.ts";
+import { listTokens } from "./list-tokens.ts";
+import { readEncryption } from "./read-encryption.ts";
 import { apiClusterRights, engineClusterRights, type NeededRight } from "./rights.ts";
 
 export interface DoctorDeps {
   readonly store: Store;
   readonly clock: Clock;
+  readonly approvals: { readonly fleet: "two-people" | "nobody" };
   readonly apiCluster: KubeClient;
   /** The client of a declared engine cluster; throws with the reason when there is none to be had. */
   readonly engineCluster: (name: string, signal: AbortSignal) => Promise<KubeClient>;
   /** Whether processes reach the API cluster as the pods that they are, and so as themselves. */
   readonly isInApiCluster: boolean;
+  /** Whether tokens of the API cluster's users are accepted. */
+  readonly reviewsTokens: boolean;
   /** How instances reach the API cluster. */
   readonly destination: { readonly server: string };
   /** Addresses of a server that only the inside reaches. */
   readonly insideAddressesOf: (server: string, signal: AbortSignal) => Promise<readonly string[]>;
+  /** Where this process serves plain HTTP to other machines; `undefined`: nowhere. */
+  readonly plainHttpAt: string | undefined;
+  /** What a connection shows that NetworkPolicies of instances refuse. */
+  readonly observePolicies: (cluster: EngineClusterSpec, instances: readonly Instance[], signal: AbortSignal) => Promise<PoliciesFound>;
+  /** Whether the database is one that an administrator gave, not the embedded one. */
+  readonly hasOwnDatabase: boolean;
 }
 
 /** What does not answer in this time counts as away, in ms: one hanging cluster must not hide what is known of the others. */
@@ -51,6 +73,8 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
   const database = judgeDatabase(answer);
   const sessions =
     "error" in answer ? [] : [judgeSessions({ ...answer, isHeard: await store.changes.hears(within(NOTIFICATION_MS, signal)) })];
+  const users = (await attempt(() => store.listLogins(within(CHECK_MS, signal)))) ?? [];
+  const logins = users.length === 0 ? [] : [judgeLogins(users, deps.hasOwnDatabase)];
   const spec = (await attempt(() => store.fleet.readFleet(within(CHECK_MS, signal))))?.spec;
   const instances = (await attempt(() => store.fleet.listInstances(within(CHECK_MS, signal)))) ?? [];
   const members = (await attempt(() => store.members.listLive(within(CHECK_MS, signal)))) ?? [];
@@ -58,7 +82,7 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
   const api: ClusterToExamine = {
     name: `API cluster ${deps.apiCluster.cluster}`,
     part: "api",
-    rights: apiClusterRights,
+    rights: (roles) => apiClusterRights(roles, deps),
     holders,
     client: async () => deps.apiCluster,
   };
@@ -73,13 +97,35 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
     }),
   );
   const clusters = await Promise.all([api, ...engines].map((cluster) => examineCluster(cluster, within(CHECK_MS, signal))));
-  const declared = spec === undefined ? [] : [...judgePools(spec, instances), await examineServers(deps, spec, within(CHECK_MS, signal))];
+  const declared =
+    spec === undefined
+      ? []
+      : [
+          ...judgePools(spec, instances),
+          await examineServers(deps, spec, within(CHECK_MS, signal)),
+          await examineTokens(deps, spec, within(CHECK_MS, signal)),
+          await examinePolicies(deps, spec, instances, within(CHECK_MS, signal)),
+        ];
+  const encryption = await examineEncryption(deps, spec, within(CHECK_MS, signal));
+  const kinds = await attempt(() => store.operations.listDeployedKinds(within(CHECK_MS, signal)));
+  const policy = spec === undefined ? [] : [judgeControllerMemory(spec), judgeWorkspaces(spec), judgeKinds(spec, kinds ?? [])];
   const open = await attempt(() => readOpenFindings(store, within(CHECK_MS, signal)));
   const ownership = open === undefined ? [] : [judgeOwnershipFindings(open)];
   const verdicts = await attempt(() => store.health.listVerdicts(within(CHECK_MS, signal)));
   const health = verdicts === undefined ? [] : [judgeHealthReports(verdicts, instances, deps.clock.now())];
-  const fleet = database.ok ? [judgeFleet(spec), ...declared, ...health, ...ownership] : [];
-  return [database, ...sessions, ...clusters.flat(), ...fleet, ...judgeInstances(instances, spec?.versions.floor, deps.clock.now())];
+  const fleet = database.ok ? [judgeFleet(spec, deps.approvals), ...declared, ...policy, ...health, ...ownership] : [];
+  const tokens = await attempt(() => store.tokens.list(within(CHECK_MS, signal)));
+  const access = [judgePlainHttp(deps.plainHttpAt), ...(tokens === undefined ? [] : [judgeTokens(tokens, deps.clock.now())])];
+  return [
+    database,
+    ...sessions,
+    ...logins,
+    ...access,
+    ...clusters.flat(),
+    encryption,
+    ...fleet,
+    ...judgeInstances(instances, spec?.versions.floor, deps.clock.now()),
+  ];
 }
 
 interface ClusterToExamine {
@@ -138,6 +184,34 @@ async function examineServers(deps: DoctorDeps, spec: FleetSpec, signal: AbortSi
     addresses: (await attempt(() => insideAddressesOf(server, signal))) ?? [],
   }));
   return judgeApiServers(spec, await Promise.all(observed));
+}
+
+/** A cluster that is away is left out: its own check says so. */
+async function examineTokens({ engineCluster, clock }: DoctorDeps, spec: FleetSpec, signal: AbortSignal): Promise<Check> {
+  const found = spec.engineClusters.map(
+    async ({ name }) => (await attempt(async () => listTokens(await engineCluster(name, signal), signal))) ?? [],
+  );
+  return judgeInstanceTokens((await Promise.all(found)).flat(), clock.now());
+}
+
+/** Where nothing is hosted yet there is nothing to try. */
+async function examinePolicies(
+  { observePolicies }: DoctorDeps,
+  { engineClusters }: FleetSpec,
+  instances: readonly Instance[],
+  signal: AbortSignal,
+): Promise<Check> {
+  return judgeNetworkPolicies(await Promise.all(engineClusters.map((cluster) => observePolicies(cluster, instances, signal))));
+}
+
+/** The cluster that Argosy runs in is asked once, whatever parts it plays. */
+async function examineEncryption(deps: DoctorDeps, spec: FleetSpec | undefined, signal: AbortSignal): Promise<Check> {
+  const others = (spec?.engineClusters ?? []).filter(({ access }) => !(access.kind === "inCluster" && deps.isInApiCluster));
+  const engines = others.map(async ({ name }) => {
+    const client = await attempt(() => deps.engineCluster(name, signal));
+    return client === undefined ? { cluster: name, unseen: "it does not answer" } : readEncryption(client, signal);
+  });
+  return judgeEncryption(await Promise.all([readEncryption(deps.apiCluster, signal), ...engines]));
 }
 
 function within(ms: number, signal: AbortSignal): AbortSignal {

@@ -71,13 +71,13 @@ export const API_CLUSTER_RULES: readonly RoleRule[] = [
     verbs: ["bind"],
     resourceNames: [DEPLOYER_ROLE, READER_ROLE],
   },
-  // Keeps the role in step with the kinds that the cluster serves.
+  // Keeps the roles in step with the kinds that the cluster serves.
   {
     roles: ["reconciler"],
     apiGroups: [RBAC],
     resources: ["clusterroles"],
     verbs: ["get", "patch", "escalate"],
-    resourceNames: [DEPLOYER_ROLE],
+    resourceNames: [DEPLOYER_ROLE, READER_ROLE],
   },
 ];
 
@@ -85,7 +85,11 @@ export const API_CLUSTER_RULES: readonly RoleRule[] = [
 export const ACCOUNTS_RULES: readonly RoleRule[] = [
   // At its start every process asks for the newest epoch that stands there: none serves on a database that is older (ADR 0024).
   { roles: ROLES, apiGroups: [""], resources: ["serviceaccounts"], verbs: ["list"] },
-  { roles: ["reconciler"], apiGroups: [""], resources: ["serviceaccounts", "secrets"], verbs: [...READ_VERBS, ...OWN_WRITES] },
+  { roles: ["reconciler"], apiGroups: [""], resources: ["serviceaccounts"], verbs: [...READ_VERBS, ...OWN_WRITES] },
+  // Instances enter this cluster by tokens of their accounts.
+  { roles: ["reconciler"], apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] },
+  // Earlier versions kept tokens without an end in Secrets, which are removed.
+  { roles: ["reconciler"], apiGroups: [""], resources: ["secrets"], verbs: ["delete"] },
   // It tries whether an owner may still write, searches as an owner, and can let instances act only as whom it may act itself.
   { roles: ["reconciler"], apiGroups: [""], resources: ["serviceaccounts"], verbs: ["impersonate"] },
   { roles: ["reconciler"], apiGroups: [RBAC], resources: ["roles"], verbs: [...READ_VERBS, ...OWN_WRITES] },
@@ -95,6 +99,11 @@ export const ACCOUNTS_RULES: readonly RoleRule[] = [
 export const SYSTEM_RULES: readonly RoleRule[] = [
   // The workspace role connects to none of these clusters, but has to know their addresses: no user may deploy there.
   { roles: ["workspace", ...ON_ENGINE_CLUSTERS], apiGroups: [""], resources: ["secrets"], verbs: ["get"] },
+];
+
+/** The same on the API cluster where its users' tokens are accepted (`authentication.kubernetes`), and nowhere else. */
+export const TOKEN_REVIEW_RULES: readonly RoleRule[] = [
+  { roles: ["api"], apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"] },
 ];
 
 /**
@@ -155,10 +164,10 @@ export function rulesFor(rules: readonly RoleRule[], roles: readonly Role[]): re
   return rules.filter((rule) => rule.roles.some((role) => roles.includes(role))).map(({ roles: _needing, ...rule }) => rule);
 }
 
-/** Every right that processes of these roles need on the cluster with the users' resources. */
-export function apiClusterRights(roles: readonly Role[] = ROLES): readonly NeededRight[] {
+/** Every right that processes of these roles need on the cluster with the users' resources; `reviewsTokens`: its users' tokens are accepted. */
+export function apiClusterRights(roles: readonly Role[] = ROLES, { reviewsTokens = false } = {}): readonly NeededRight[] {
   return distinct([
-    ...rightsOf(rulesFor(API_CLUSTER_RULES, roles)),
+    ...rightsOf(rulesFor([...API_CLUSTER_RULES, ...(reviewsTokens ? TOKEN_REVIEW_RULES : [])], roles)),
     ...rightsOf(rulesFor(ACCOUNTS_RULES, roles)).map((right) => ({ ...right, namespace: ACCOUNTS_NAMESPACE })),
     ...rightsOf(rulesFor(SYSTEM_RULES, roles)).map((right) => ({ ...right, namespace: SYSTEM_NAMESPACE })),
   ]);

@@ -3,6 +3,7 @@ import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { millis } from "../../domain/clock.ts";
 import { RefusedError } from "../../domain/errors.ts";
+import { REFUSED_GROUPS } from "../../domain/fleet.ts";
 import type { ApiDeps } from "../port.ts";
 
 /** Whoever was to have a name and was not recorded for so long was given back, or is gone: it waits half a minute to be. */
@@ -12,6 +13,9 @@ const deadline = () => AbortSignal.timeout(30_000);
 
 const rulesView = z.object({
   selector: z.record(z.string(), z.string()).describe("labels of namespaces that are workspaces"),
+  everyNamespace: z.boolean().describe("whether namespaces are workspaces without any label"),
+  allowedGroups: z.array(z.string()).describe("what may be deployed beside the kinds of Kubernetes that always may"),
+  refusedGroups: z.array(z.string()).describe("what may not, whatever is allowed"),
   instanceNamespaces: z.array(z.string()),
   clusterUid: z.string().describe("uid of the namespace kube-system of the cluster users' resources are on"),
 });
@@ -39,6 +43,9 @@ export function addAdoptionRules(server: FastifyInstance, { store, apiClusterUid
       const instances = await store.fleet.listInstances(deadline());
       return {
         selector: { ...fleet?.spec.workspaces.selector },
+        everyNamespace: fleet?.spec.workspaces.everyNamespace === true,
+        allowedGroups: [...(fleet?.spec.deployments.allowedGroups ?? [])],
+        refusedGroups: [...(fleet?.spec.deployments.refusedGroups ?? REFUSED_GROUPS)],
         instanceNamespaces: instances.map(({ namespace }) => namespace).sort(),
         clusterUid: await apiClusterUid(deadline()),
       };

@@ -6,6 +6,7 @@ import { millis, rfc3339 } from "../../domain/clock.ts";
 import { RefusedError } from "../../domain/errors.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { toDocumentLoad } from "../../domain/load.ts";
+import { againWhenStale } from "../again-when-stale.ts";
 import { findInstance } from "../find.ts";
 import type { ApiDeps } from "../port.ts";
 import { loadView } from "../schema.ts";
@@ -81,11 +82,14 @@ export function addCalibrationRoute(server: FastifyInstance, deps: ApiDeps): voi
     async ({ params, actor }) => {
       const instance = await findInstance(deps, params.instance, deadline());
       const learnt = await calibrate(deps, instance);
-      const spec = (await deps.store.fleet.readFleet(deadline()))?.spec;
-      const why = whyNotCalibrate(instance, learnt, spec);
-      if (why !== undefined || learnt.fitted === undefined || spec === undefined)
-        throw new RefusedError(why ?? "", { code: "api.calibration" });
-      await deps.store.fleet.applyFleet(withCapacity(spec, instance.pool, learnt.fitted), actor, deadline());
+      await againWhenStale(async () => {
+        const fleet = await deps.store.fleet.readFleet(deadline());
+        const why = whyNotCalibrate(instance, learnt, fleet?.spec);
+        if (why !== undefined || learnt.fitted === undefined || fleet === undefined)
+          throw new RefusedError(why ?? "", { code: "api.calibration" });
+        const spec = withCapacity(fleet.spec, instance.pool, learnt.fitted);
+        await deps.store.fleet.changeFleet({ spec, actor, revision: fleet.revision }, deadline());
+      });
       return viewOf(instance, learnt, true);
     },
   );

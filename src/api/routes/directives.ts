@@ -7,6 +7,7 @@ import { type Freeze, freezeSubject, type Hold, type Pin } from "../../domain/di
 import { GoneError, InputError, RefusedError } from "../../domain/errors.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { findInstance, findWorkspace } from "../find.ts";
+import type { Scopes } from "../identity/scope.ts";
 import type { ApiDeps } from "../port.ts";
 import { directiveViewSchema, freezeViewSchema } from "../schema.ts";
 import * as views from "../views.ts";
@@ -116,8 +117,16 @@ export function addFreezeList(server: FastifyInstance, deps: ApiDeps): void {
         response: { 200: z.object({ items: z.array(freezeViewSchema) }) },
       },
     },
-    async () => ({ items: (await deps.store.directives.listFreezes(deadline())).map(views.freezeView) }),
+    async ({ scopes }) => {
+      const freezes = await deps.store.directives.listFreezes(deadline());
+      return { items: seesFreezes(scopes) ? freezes.map(views.freezeView) : [] };
+    },
   );
+}
+
+/** They hold up whole classes. Their reasons may name anybody, and are for who sees everybody of a class. */
+function seesFreezes(scopes: Scopes): boolean {
+  return scopes === undefined || scopes.some(({ classes, workspaces }) => classes !== undefined && workspaces === undefined);
 }
 
 interface Order {

@@ -15,6 +15,7 @@ import {
 import type { Instance } from "../../domain/instance.ts";
 import { failingSyncs } from "../failing-syncs.ts";
 import { findInstance } from "../find.ts";
+import { isWithin, type Scopes } from "../identity/scope.ts";
 import { readOpenFindings } from "../open-findings.ts";
 import type { ApiDeps } from "../port.ts";
 import { decisionViewSchema, failingSyncView } from "../schema.ts";
@@ -73,9 +74,9 @@ export function addHealthRoutes(server: FastifyInstance, deps: ApiDeps): void {
         response: { 200: z.object({ items: z.array(verdict), failingSyncs: z.array(failingSyncView).describe(FAILING) }) },
       },
     },
-    async () => {
+    async ({ scopes }) => {
       const names = views.namesOf(await deps.store.fleet.listInstances(deadline()));
-      return { items: await listHealth(deps), failingSyncs: await failingSyncs(deps.store, {}, names) };
+      return { items: await listHealth(deps, scopes), failingSyncs: await failingSyncs(deps.store, { scopes }, names) };
     },
   );
   app.get(
@@ -103,9 +104,10 @@ const WORST: Readonly<Record<InstanceVerdict["state"], number>> = {
   healthy: 5,
 };
 
-async function listHealth({ store, clock }: ApiDeps): Promise<HealthVerdictView[]> {
+async function listHealth({ store, clock }: ApiDeps, scopes: Scopes): Promise<HealthVerdictView[]> {
   const known = new Map((await store.health.listVerdicts(deadline())).map((each) => [each.instanceId, each]));
-  const instances = (await store.fleet.listInstances(deadline())).filter(({ state }) => !GONE.includes(state));
+  const all = (await store.fleet.listInstances(deadline())).filter(({ state }) => !GONE.includes(state));
+  const instances = all.filter((instance) => isWithin(scopes, { kind: "class", class: instance.class }));
   const views = instances.map((instance) => ({ id: instance.id, view: verdictView(instance, known.get(instance.id), clock.now()) }));
   return (await withWatchdog(store, views)).sort((a, b) => WORST[a.state] - WORST[b.state] || (a.instance < b.instance ? -1 : 1));
 }

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { RefusedError } from "../../domain/errors.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { InstanceChange } from "../../store/fleet/port.ts";
+import { againWhenStale } from "../again-when-stale.ts";
 import { findInstance } from "../find.ts";
 import { type InstanceOrder, planCreation, planDeletion } from "../instance-orders.ts";
 import type { ApiDeps } from "../port.ts";
@@ -46,7 +47,7 @@ export function addInstanceOrders(server: FastifyInstance, deps: ApiDeps): void 
         response: { 200: answer },
       },
     },
-    async ({ body, actor }) => create(deps, body.name, { actor, ...body }),
+    async ({ body, actor }) => againWhenStale(() => create(deps, body.name, { actor, ...body })),
   );
   app.post(
     "/v1/instances/:instance/retire",
@@ -76,7 +77,8 @@ async function create(deps: ApiDeps, name: string, { actor, dryRun }: Omit<Order
   const facts = await readPools(deps, deadline());
   if (facts === undefined) refuse("no fleet is declared: `argosy apply -f fleet.yaml` declares one");
   const order = planCreation(name, facts, facts.planned);
-  if (order.kind === "carry-out" && order.spec !== undefined && !dryRun) await deps.store.fleet.applyFleet(order.spec, actor, deadline());
+  if (order.kind === "carry-out" && order.spec !== undefined && !dryRun)
+    await deps.store.fleet.changeFleet({ spec: order.spec, actor, revision: facts.revision }, deadline());
   return viewOf(name, order, { change: "created", dryRun });
 }
 

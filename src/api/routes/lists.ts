@@ -3,6 +3,8 @@ import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import type { ApplicationId, InstanceId, WorkspaceId } from "../../domain/ids.ts";
 import { OPERATION_STATES, type OperationState } from "../../domain/operation.ts";
+import type { ApplicationSummary, Page, WorkspaceSummary } from "../../store/operation/port.ts";
+import { isWithin, type Scopes, type Subject, workspaceSubject } from "../identity/scope.ts";
 import type { ApiDeps, InstanceUsage } from "../port.ts";
 import {
   applicationViewSchema,
@@ -33,7 +35,7 @@ export function addListRoutes(server: FastifyInstance, deps: ApiDeps): void {
         response: { 200: z.object({ items: z.array(instanceViewSchema) }) },
       },
     },
-    async ({ query }) => ({ items: await readInstances(deps, query.usage === "true") }),
+    async ({ query, scopes }) => ({ items: await readInstances(deps, { withUsage: query.usage === "true", scopes }) }),
   );
   app.get(
     "/v1/workspaces",
@@ -46,15 +48,14 @@ export function addListRoutes(server: FastifyInstance, deps: ApiDeps): void {
         response: { 200: pageOf(workspaceViewSchema) },
       },
     },
-    async ({ query: { limit, after, namespace } }) => {
-      const found = await deps.store.operations.listWorkspaces(namespace === undefined ? {} : { namespace }, { limit, after }, deadline());
-      const known = await names();
-      return page(
-        found,
-        limit,
-        (entry) => entry.workspace.id,
-        (entry) => views.workspaceView(entry, known),
+    async ({ query: { limit, after, namespace }, scopes }) => {
+      const filter = namespace === undefined ? {} : { namespace };
+      const key = (entry: WorkspaceSummary): string => entry.workspace.id;
+      const found = await rowsWithin(scopes, { limit, after, key, subject: workspaceSubject }, (from) =>
+        deps.store.operations.listWorkspaces(filter, from, deadline()),
       );
+      const known = await names();
+      return page(found, limit, key, (entry) => views.workspaceView(entry, known));
     },
   );
   app.get(
@@ -68,16 +69,15 @@ export function addListRoutes(server: FastifyInstance, deps: ApiDeps): void {
         response: { 200: pageOf(applicationViewSchema) },
       },
     },
-    async ({ query: { limit, after, namespace, name } }) => {
+    async ({ query: { limit, after, namespace, name }, scopes }) => {
       const filter = { ...(namespace === undefined ? {} : { namespace }), ...(name === undefined ? {} : { name }) };
-      const found = await deps.store.operations.listApplications(filter, { limit, after }, deadline());
-      const known = await names();
-      return page(
-        found,
-        limit,
-        (entry) => entry.application.id,
-        (entry) => views.applicationView(entry, known),
+      const key = (entry: ApplicationSummary): string => entry.application.id;
+      const subject = ({ workspace, unit }: ApplicationSummary): Subject => workspaceSubject({ workspace, units: [unit] });
+      const found = await rowsWithin(scopes, { limit, after, key, subject }, (from) =>
+        deps.store.operations.listApplications(filter, from, deadline()),
       );
+      const known = await names();
+      return page(found, limit, key, (entry) => views.applicationView(entry, known));
     },
   );
   app.get(
@@ -106,6 +106,31 @@ function page<Row, View>(
 ): { items: View[]; next: string } {
   const last = rows.length < limit ? undefined : rows.at(-1);
   return { items: rows.map(view), next: last === undefined ? "" : key(last) };
+}
+
+interface PageWithin<Row> extends Page {
+  readonly key: (row: Row) => string;
+  readonly subject: (row: Row) => Subject;
+}
+
+/** Rows that are read at once for a role that may see few of them. */
+const SEARCHED = 1_000;
+
+/** A page of the rows that may be shown: it is full unless there are no more of them, so that its end does not tell of the others. */
+async function rowsWithin<Row>(
+  scopes: Scopes,
+  { limit, after, key, subject }: PageWithin<Row>,
+  read: (from: Page) => Promise<readonly Row[]>,
+): Promise<readonly Row[]> {
+  if (scopes === undefined) return read({ limit, after });
+  const shown: Row[] = [];
+  for (let from = after; ; ) {
+    const rows = await read({ limit: SEARCHED, after: from });
+    shown.push(...rows.filter((row) => isWithin(scopes, subject(row))));
+    const last = rows.at(-1);
+    if (shown.length >= limit || last === undefined || rows.length < SEARCHED) return shown.slice(0, limit);
+    from = key(last);
+  }
 }
 
 interface OperationsQuery {
@@ -181,9 +206,13 @@ async function workspacesCalled(deps: ApiDeps, namespace: string): Promise<reado
   return found.map(({ workspace }) => workspace.id);
 }
 
-async function readInstances(deps: ApiDeps, withUsage: boolean): Promise<ReturnType<typeof views.instanceView>[]> {
-  const classes = new Set((await deps.store.fleet.listInstances(deadline())).map((instance) => instance.class));
-  const fleets = await Promise.all([...classes].sort().map((name) => deps.store.placements.readFleet(name, deadline())));
+async function readInstances(
+  deps: ApiDeps,
+  { withUsage, scopes }: { readonly withUsage: boolean; readonly scopes: Scopes },
+): Promise<ReturnType<typeof views.instanceView>[]> {
+  const all = new Set((await deps.store.fleet.listInstances(deadline())).map((instance) => instance.class));
+  const classes = [...all].filter((name) => isWithin(scopes, { kind: "class", class: name }));
+  const fleets = await Promise.all(classes.sort().map((name) => deps.store.placements.readFleet(name, deadline())));
   const rows = fleets.flatMap((fleet) => fleet.instances);
   const usage = withUsage
     ? await deps.readUsage(

@@ -5,6 +5,7 @@ import { rfc3339 } from "../../domain/clock.ts";
 import { toDocumentLoad } from "../../domain/load.ts";
 import type { InstanceLoad } from "../../store/load/port.ts";
 import type { InstanceWithLoad } from "../../store/placement/port.ts";
+import { isWithin, type Scopes } from "../identity/scope.ts";
 import type { ApiDeps } from "../port.ts";
 import { loadView } from "../schema.ts";
 import { type InstanceNames, namesOf, utilisation } from "../views.ts";
@@ -55,7 +56,7 @@ export function addLoadRoutes(server: FastifyInstance, deps: ApiDeps): void {
         response: { 200: z.object({ items: z.array(instanceTop) }) },
       },
     },
-    async () => ({ items: await topInstances(deps) }),
+    async ({ scopes }) => ({ items: await topInstances(deps, scopes) }),
   );
   app.get(
     "/v1/top/workspaces",
@@ -68,12 +69,13 @@ export function addLoadRoutes(server: FastifyInstance, deps: ApiDeps): void {
         response: { 200: z.object({ items: z.array(workspaceTop) }) },
       },
     },
-    async ({ query }) => ({ items: await topWorkspaces(deps, query.limit) }),
+    async ({ query, scopes }) => ({ items: await topWorkspaces(deps, query.limit, scopes) }),
   );
 }
 
-async function topInstances({ store }: ApiDeps): Promise<InstanceTop[]> {
-  const classes = [...new Set((await store.fleet.listInstances(deadline())).map((instance) => instance.class))].sort();
+async function topInstances({ store }: ApiDeps, scopes: Scopes): Promise<InstanceTop[]> {
+  const all = new Set((await store.fleet.listInstances(deadline())).map((instance) => instance.class));
+  const classes = [...all].filter((name) => isWithin(scopes, { kind: "class", class: name })).sort();
   const rows = await Promise.all(
     classes.map(async (name) => {
       const loads = await store.loads.listInstanceLoads(name, deadline());
@@ -99,9 +101,18 @@ function instanceTopOf({ instance, load, units }: InstanceWithLoad, measured: In
   };
 }
 
-async function topWorkspaces({ store }: ApiDeps, limit: number): Promise<WorkspaceTop[]> {
-  const names: InstanceNames = namesOf(await store.fleet.listInstances(deadline()));
-  return (await store.loads.listHeaviest(limit, deadline())).map(({ namespace, bucket, instanceId, planning, capacity, known }) => ({
+/** More than there are. */
+const ALL_UNITS = 1_000_000;
+
+async function topWorkspaces({ store }: ApiDeps, limit: number, scopes: Scopes): Promise<WorkspaceTop[]> {
+  const instances = await store.fleet.listInstances(deadline());
+  const names: InstanceNames = namesOf(instances);
+  const classes = new Map(instances.map((instance) => [instance.id, instance.class]));
+  const heaviest = await store.loads.listHeaviest(scopes === undefined ? limit : ALL_UNITS, deadline());
+  const shown = heaviest.filter(({ namespace, instanceId }) =>
+    isWithin(scopes, { kind: "workspace", namespace, classes: [classes.get(instanceId) ?? ""] }),
+  );
+  return shown.slice(0, limit).map(({ namespace, bucket, instanceId, planning, capacity, known }) => ({
     workspace: namespace,
     part: bucket,
     instance: names.get(instanceId) ?? instanceId,

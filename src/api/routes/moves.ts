@@ -10,6 +10,7 @@ import { gapMs, tookMs } from "../../domain/move-times.ts";
 import { MOVE_REASONS } from "../../domain/plan.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
 import { findByPrefix, findInstance, findWorkspace } from "../find.ts";
+import { isWithin, type Scopes, workspaceSubject } from "../identity/scope.ts";
 import type { ApiDeps } from "../port.ts";
 
 const security = [{ token: [] }];
@@ -80,10 +81,11 @@ export function addMoveViews(server: FastifyInstance, deps: ApiDeps): void {
         response: { 200: z.object({ items: z.array(moveView) }) },
       },
     },
-    async ({ query }) => {
-      const found = await deps.store.moves.list({ isLive: query.live }, query.limit, deadline());
+    async ({ query, scopes }) => {
+      const found = await deps.store.moves.list({ isLive: query.live }, scopes === undefined ? query.limit : NEWEST_SEARCHED, deadline());
+      const shown = scopes === undefined ? found : await movesWithin(deps, found, scopes);
       const instances = await deps.store.fleet.listInstances(deadline());
-      return { items: await Promise.all(found.map((move) => viewOf(deps, move, instances))) };
+      return { items: await Promise.all(shown.slice(0, query.limit).map((move) => viewOf(deps, move, instances))) };
     },
   );
   app.get(
@@ -157,6 +159,19 @@ async function requestOf(
     throw new InputError(`${workspace} is ${units.length} units`, { code: "move.units", path: "workspace", remedy });
   }
   return { unit, target: await findInstance(deps, to, deadline()), isFailOver: failOver };
+}
+
+/** Moves among which those are searched that a limited role may see. */
+const NEWEST_SEARCHED = 1_000;
+
+async function movesWithin({ store }: ApiDeps, moves: readonly Move[], scopes: Scopes): Promise<readonly Move[]> {
+  const ids = [...new Set(moves.map(({ unitId }) => unitId))];
+  const units = await Promise.all(ids.map((id) => store.placements.readUnit(id, deadline())));
+  const within = units.filter(
+    (one) => one !== undefined && isWithin(scopes, workspaceSubject({ workspace: one.workspace, units: [one.unit] })),
+  );
+  const shown = new Set(within.map((one) => one?.unit.id));
+  return moves.filter(({ unitId }) => shown.has(unitId));
 }
 
 /** More than are kept. */

@@ -5,7 +5,14 @@ import type { ApiDeps } from "../port.ts";
 
 const health = z.object({ ok: z.boolean(), checks: z.array(z.object({ name: z.string(), ok: z.boolean(), detail: z.string() })) });
 
-/** What needs no token: health, metrics (served on loopback or behind a network policy) and the API's own description. */
+const PROBES: readonly (string | undefined)[] = ["/healthz", "/readyz"];
+
+/** Whether load balancers and probes ask at this route whether the process is there. */
+export function isProbe(route: string | undefined): boolean {
+  return PROBES.includes(route);
+}
+
+/** What needs no token: health, for what stands before the API, and the API's own description. */
 export function addOpenRoutes(server: FastifyInstance, deps: ApiDeps): void {
   const app = server.withTypeProvider<ZodTypeProvider>();
   app.get(
@@ -23,14 +30,18 @@ export function addOpenRoutes(server: FastifyInstance, deps: ApiDeps): void {
       return reply.code(readiness.ok ? 200 : 503).send({ ok: readiness.ok, checks: readiness.checks.map((check) => ({ ...check })) });
     },
   );
-  server.get("/metrics", { schema: { hide: true } }, async (_request, reply) => {
-    const { contentType, text } = await deps.metricsText();
-    return reply.type(contentType).send(text);
-  });
   server.get("/openapi.json", { schema: { hide: true } }, async (_request, reply) => reply.send(server.swagger()));
   app.get(
     "/v1/version",
     { schema: { operationId: "version", summary: "Version of the server", response: { 200: z.object({ version: z.string() }) } } },
     async () => ({ version: deps.version }),
   );
+}
+
+/** Metrics of this process, for whoever has a token. Prometheus reads them where `monitoring` serves them, without one. */
+export function addMetricsRoute(server: FastifyInstance, deps: ApiDeps): void {
+  server.get("/metrics", { schema: { hide: true } }, async (_request, reply) => {
+    const { contentType, text } = await deps.metricsText();
+    return reply.type(contentType).send(text);
+  });
 }

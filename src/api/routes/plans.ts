@@ -8,6 +8,7 @@ import type { Instance } from "../../domain/instance.ts";
 import { MOVE_REASONS, PLAN_GOALS, type PlanGoal, type PlannedMove, type StoredPlan } from "../../domain/plan.ts";
 import { includesRole } from "../auth.ts";
 import { findByPrefix, findInstance } from "../find.ts";
+import { isWithin } from "../identity/scope.ts";
 import type { ApiDeps } from "../port.ts";
 import { problem, sendProblem, tooMuch } from "../problem.ts";
 import { movesById, type ProgressView, progressText, progressView, progressViewOf } from "../step-views.ts";
@@ -78,9 +79,11 @@ export function addPlanViews(server: FastifyInstance, deps: ApiDeps): void {
         response: { 200: z.object({ items: z.array(planSummary) }) },
       },
     },
-    async ({ query }) => ({
-      items: (await deps.store.plans.list({}, query.limit, deadline())).map((stored) => summaryOf(deps, stored)),
-    }),
+    async ({ query, scopes }) => {
+      const found = await deps.store.plans.list({}, scopes === undefined ? query.limit : PLANS_READ, deadline());
+      const shown = found.filter((stored) => isWithin(scopes, { kind: "class", class: stored.class }));
+      return { items: shown.slice(0, query.limit).map((stored) => summaryOf(deps, stored)) };
+    },
   );
   app.get(
     "/v1/plans/:plan",

@@ -7,6 +7,8 @@ import { ROLLOUT_MODES, type Rollout } from "../../domain/rollout.ts";
 import type { Store } from "../../store/port.ts";
 import { includesRole } from "../auth.ts";
 import { findByPrefix } from "../find.ts";
+import { classesOfPool } from "../identity/route-subjects.ts";
+import { isWithin, type Scopes } from "../identity/scope.ts";
 import type { ApiDeps } from "../port.ts";
 import { problem, sendProblem } from "../problem.ts";
 import { rolloutDraftView, rolloutView, viewOfDraft, viewOfRollout } from "../rollout-views.ts";
@@ -85,7 +87,7 @@ export function addRolloutViews(server: FastifyInstance, { store }: ApiDeps): vo
         response: { 200: z.object({ items: z.array(rolloutView) }) },
       },
     },
-    async () => ({ items: (await store.rollouts.list(ROLLOUTS_READ, deadline())).map(viewOfRollout) }),
+    async ({ scopes }) => ({ items: (await rolloutsWithin(store, scopes)).map(viewOfRollout) }),
   );
   app.get(
     "/v1/rollouts/:rollout",
@@ -156,6 +158,17 @@ export function addRolloutRoutes(server: FastifyInstance, deps: ApiDeps): void {
       return { version };
     },
   );
+}
+
+/** One of all pools is seen by who may see all of them. */
+async function rolloutsWithin(store: Store, scopes: Scopes): Promise<readonly Rollout[]> {
+  const found = await store.rollouts.list(ROLLOUTS_READ, deadline());
+  if (scopes === undefined) return found;
+  const [instances, declared] = [await store.fleet.listInstances(deadline()), await store.fleet.readFleet(deadline())];
+  return found.filter(({ pool }) => {
+    const classes = pool === undefined ? [] : classesOfPool(pool, { instances, pools: declared?.spec.pools ?? [] });
+    return classes.length > 0 && classes.every((one) => isWithin(scopes, { kind: "class", class: one }));
+  });
 }
 
 async function readRollout({ rollouts }: Pick<Store, "rollouts">, id: string): Promise<Rollout> {

@@ -1,9 +1,10 @@
 import { createRolloutRequests } from "../../rollout/request-rollouts.ts";
 import { systemClock } from "../../runtime/clock.ts";
-import { createCountingIds } from "../../runtime/ids.ts";
+import { createCountingIds, createUuidIds } from "../../runtime/ids.ts";
 import { calibrate } from "../../scheduler/calibration/calibrate.ts";
 import { exportWorkspace } from "../../shard/export-workspace.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
+import { aToken } from "../../store/testing/builders.ts";
 import type { TokenRole } from "../../store/token/port.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
@@ -30,7 +31,10 @@ export interface Served {
 /** What the API asks of other modules, answering that there is nothing. */
 export function idleDeps(store: MemoryStore): ApiDeps {
   return {
-    ...{ store, log: silentLog, metrics: noMetrics, clock: systemClock, version: "1.2.3" },
+    ...{ store, log: silentLog, metrics: noMetrics, clock: systemClock, ids: createUuidIds(systemClock), version: "1.2.3" },
+    approvals: { fleet: "two-people" },
+    requestRates: { reads: 1_000, writes: 1_000, unknown: 1_000 },
+    identities: { recognise: async () => ({ kind: "other" }) },
     parseFleet: () => ({ ok: false, complaints: [] }),
     renderFleet: () => ({}),
     planFleet: () => [],
@@ -75,7 +79,7 @@ export async function serveApi(depsOf: (store: MemoryStore) => ApiDeps = idleDep
   const store = createMemoryStore({ clock: systemClock });
   const signal = AbortSignal.timeout(60_000);
   for (const [name, role] of [["vera", "viewer"] as const, ["otto", "operator"] as const, ["anna", "approver"] as const])
-    await store.tokens.put({ name, role }, tokenHash(tokenOf(role)), signal);
+    await store.tokens.put(aToken({ name, role, hash: tokenHash(tokenOf(role)) }), undefined, signal);
   const api = await createApi(depsOf(store));
   const url = await api.listen({ host: "127.0.0.1", port: 0 });
   return {

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { errorText } from "../error-text.ts";
 import { exitCodeOf } from "../exit-code.ts";
 import { createProgram } from "../program.ts";
@@ -8,6 +9,9 @@ export interface Seen {
   readonly code: number;
 }
 
+/** A directory that is not there: what a running `npm run up` left in the working directory is nothing to a test. */
+const NO_STATE = join(import.meta.dirname, "no-state");
+
 /** Runs a command as the entry does and returns what a person and a script would see. */
 export async function runCommand(
   args: readonly string[],
@@ -16,7 +20,7 @@ export async function runCommand(
 ): Promise<Seen> {
   const seen = { out: "", err: "", code: 0 };
   const program = createProgram({
-    ...{ env, version: "0.9.0" },
+    ...{ env: { ARGOSY_STATE: NO_STATE, ...env }, version: "0.9.0" },
     write: (text) => (seen.out += `${seen.out === "" ? "" : "\n"}${text}`),
     note: (text) => (seen.err += text),
     setExitCode: (code) => (seen.code = code),

@@ -36,7 +36,7 @@ export interface KubeClientOptions {
   readonly writeConnections?: number;
   /** Average rate of writes, with one second's worth at once; unlimited if undefined. */
   readonly writesPerSecond?: number;
-  /** Longest body of a successful answer that is read, in bytes; for servers of strangers, which might never end one. */
+  /** Longest body of a successful answer that is read, in bytes; for servers of strangers, which might never end one; unless the request says otherwise. */
   readonly longestBody?: number;
 }
 
@@ -96,7 +96,7 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
 }
 
 function bounded(request: KubeRequest, { longestBody }: Pick<KubeClientOptions, "longestBody">): KubeRequest {
-  return longestBody === undefined ? request : { ...request, longestBody };
+  return longestBody === undefined ? request : { longestBody, ...request };
 }
 
 interface Transport {

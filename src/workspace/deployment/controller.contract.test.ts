@@ -161,7 +161,7 @@ describe("a request", () => {
   });
 
   it("beyond the quota says so, and is taken when another goes", async () => {
-    await world.applyFleet({ workspaces: { selector: {}, quota: { deployments: 2, syncsPerMinute: 1 } } });
+    await world.applyFleet({ workspaces: { selector: {}, everyNamespace: true, quota: { deployments: 2, syncsPerMinute: 1 } } });
     world.startController();
     for (const name of ["a", "b"]) {
       await world.apply(name);
@@ -178,7 +178,7 @@ describe("a request", () => {
   });
 
   it("in numbers at once is taken up to the quota", async () => {
-    await world.applyFleet({ workspaces: { selector: {}, quota: { deployments: 7, syncsPerMinute: 1 } } });
+    await world.applyFleet({ workspaces: { selector: {}, everyNamespace: true, quota: { deployments: 7, syncsPerMinute: 1 } } });
     world.startController();
     await Promise.all(Array.from({ length: 40 }, (_, index) => world.apply(`app-${index}`)));
     const all = await world.hands.listPage<{ readonly metadata: { readonly name: string } }>(USER_DEPLOYMENTS, {}, world.signal);

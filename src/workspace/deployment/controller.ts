@@ -27,6 +27,8 @@ export interface DeploymentControllerDeps {
   readonly resources: UserResources;
   /** Name of the cluster the resources are of. */
   readonly apiCluster: string;
+  /** Whether somebody probes what deployments name: then nothing is deployed before that has shown that it can be read. */
+  readonly provesAccess: boolean;
   /** This process's share of the namespaces. */
   readonly partition: Partition;
   readonly clock: Clock;

@@ -40,13 +40,9 @@ describe("reading a GitOpsDeployment", () => {
     });
   });
 
-  it("turns a poke into something that differs for each poke and says nothing else", () => {
-    const pokes = ["", "now", "later", "<script>"]
-      .map((at) => parse(aSpec(), at))
-      .map((parsed) => (parsed.ok ? parsed.spec.refresh : "refused"));
-    expect(pokes[0]).toBeUndefined();
-    expect(new Set(pokes).size).toBe(4);
-    for (const poke of pokes.slice(1)) expect(poke).toMatch(/^[0-9a-f]{16}$/);
+  it("passes on a poke, and none where there is none", () => {
+    const pokes = ["", "0123456789abcdef"].map((at) => parse(aSpec(), at)).map((parsed) => (parsed.ok ? parsed.spec.refresh : "refused"));
+    expect(pokes).toEqual([undefined, "0123456789abcdef"]);
   });
 
   it.each([

@@ -1,5 +1,4 @@
 import type { EgressSpec } from "../../domain/fleet.ts";
-import { sha256 } from "../../domain/hash.ts";
 import type { ObservedDeployment } from "../../domain/user-resource.ts";
 import type { ApplicationSpec } from "../../domain/workspace.ts";
 import * as say from "../api/messages.ts";
@@ -34,8 +33,7 @@ export function parseDeployment(observed: Pick<ObservedDeployment, "spec" | "ref
       destination: destinationOf(destination),
       type: type === "automated" ? "automated" : "manual",
       createNamespace: syncPolicy?.syncOptions?.includes("CreateNamespace=true") ?? false,
-      // Users may write anything there; only whether it changed matters.
-      ...(observed.refreshedAt === "" ? {} : { refresh: sha256(observed.refreshedAt).slice(0, 16) }),
+      ...(observed.refreshedAt === "" ? {} : { refresh: observed.refreshedAt }),
     },
   };
 }

@@ -75,6 +75,15 @@ describe("what is done about a name", () => {
     ).toBeDefined();
   });
 
+  it("leaves what is deployed where a namespace lost the selector's labels, and still lets its user delete", () => {
+    const policy = aPolicy({ selector: { tier: "gitops" } });
+    expect(plan({ policy, knownUids: ["uid-1"] })).toEqual(nothing);
+    expect(plan({ policy, knownUids: ["uid-1"], resource: aResource({ isDeleting: true, isHeld: true }) })).toMatchObject({
+      deletions: [{ uid: "uid-1", deletion: "cascade" }],
+      release: "when-row-is-gone",
+    });
+  });
+
   it("deletes with what was deployed when a resource is gone", () => {
     expect(plan({ resource: undefined, knownUids: ["uid-1"] })).toEqual({ ...nothing, deletions: [{ uid: "uid-1", deletion: "cascade" }] });
   });

@@ -16,6 +16,7 @@ export interface IntentWorkDeps {
   readonly policy: () => WorkspacePolicy;
   /** Queues the status of the user's resource: `now`, or `soon`, when its instance has had time to answer. */
   readonly tell: (key: string, when: "now" | "soon") => void;
+  readonly provesAccess: boolean;
   readonly ids: Ids;
 }
 
@@ -90,7 +91,10 @@ export function createIntentWork(deps: IntentWorkDeps): (key: string, signal: Ab
     const place = { workspaceId: ids.next<never>(), unitId: ids.next<never>() };
     const newIds = { ...place, applicationId: ids.next<ApplicationId>(), operationId: ids.next<never>() };
     const apiCluster = parseKey(key).cluster;
-    const outcome = await record.add({ ...request, workspace: { ...workspace, plane: "kubernetes", apiCluster }, newIds }, signal);
+    const outcome = await record.add(
+      { ...request, workspace: { ...workspace, plane: "kubernetes", apiCluster }, newIds, provesAccess: deps.provesAccess },
+      signal,
+    );
     describeSpan({ "argosy.application.uid": request.uid, "argosy.application.id": outcome.applicationId });
     rows.recorded(key, { uid: request.uid, applicationId: outcome.applicationId, request: stamp });
   }

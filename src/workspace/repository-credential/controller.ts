@@ -1,8 +1,9 @@
 import type { Change } from "../../domain/change.ts";
-import type { Clock } from "../../domain/clock.ts";
+import { type Clock, millis } from "../../domain/clock.ts";
 import type { Ids } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { Rng } from "../../domain/rng.ts";
+import { createKeyedQueue } from "../../runtime/keyed-queue.ts";
 import { createPartitionedQueue } from "../../runtime/resource-controller/partitioned-queue.ts";
 import { createResourceController, type ResourceController } from "../../runtime/resource-controller/resource-controller.ts";
 import { createSweeps } from "../../runtime/resource-controller/sweeps.ts";
@@ -12,6 +13,8 @@ import type { Metrics } from "../../telemetry/metrics.ts";
 import { namespaceOf, resourceKey } from "../keys.ts";
 import type { ResourceAt, UserResources, UserSecrets, WatchedResources } from "../port.ts";
 import { createPolicySource } from "../read-policy.ts";
+import { PROVE_AGAIN_MS } from "../repository-access/next-access.ts";
+import { createAccessWork, isAccessProbe } from "../repository-access/observe-access.ts";
 import { isAboutFleet } from "../workspace-policy.ts";
 import { credentialSecretNameOf } from "./plan-review.ts";
 import type { RepositoryObserver } from "./port.ts";
@@ -19,7 +22,7 @@ import { createCredentialWork } from "./reconcile-credential.ts";
 import { createRepositoryProbes } from "./try-repositories.ts";
 
 export interface RepositoryCredentialControllerDeps {
-  readonly store: Pick<Store, "repositoryCredentials" | "fleet" | "changes">;
+  readonly store: Pick<Store, "repositoryCredentials" | "repositoryAccess" | "credentials" | "fleet" | "changes">;
   /** The users' GitOpsDeploymentRepositoryCredentials. */
   readonly resources: WatchedResources;
   readonly secrets: UserSecrets;
@@ -40,11 +43,19 @@ export interface RepositoryCredentialControllerDeps {
 
 /** Keys under way at once: each waits for a statement, a Secret and a status. */
 const CONCURRENCY = 16;
+/** Workspaces whose access is looked after at once: each waits for a statement or two. */
+const WORKSPACES_AT_ONCE = 8;
+/**
+ * Workspaces that a sweep takes up: after an upgrade, or a restart, all of a fleet are due, and what somebody has just made must not wait behind them. From
+ * some place on, so that those who never succeed do not stand in front of others; whoever was taken up comes back by itself.
+ */
+const WORKSPACES_A_SWEEP = 200;
 const SWEEP_EVERY_MS = 60_000;
 
 /**
  * The controller of GitOpsDeploymentRepositoryCredentials: probes whether they work, records those that do, and tells their users.
- * Key: `cluster|namespace|name`.
+ * Key: `cluster|namespace|name`. Beside them it probes whether workspaces can read what their deployments name, with a credential or without. Key: the
+ * workspace's id.
  */
 export function createRepositoryCredentialController(deps: RepositoryCredentialControllerDeps): ResourceController {
   const { resources, secrets, namespaces, apiCluster, partition } = deps;
@@ -59,9 +70,21 @@ export function createRepositoryCredentialController(deps: RepositoryCredentialC
     ...{ ...deps, name: "workspace-repository-credentials", concurrency: CONCURRENCY, groupOf: namespaceOf },
     work: createCredentialWork({ ...deps, store, probes, policy: policy.current, onChanged: reviewNamespace }),
   });
+  const access = createAccessWork({
+    ...deps,
+    store: deps.store.repositoryAccess,
+    credentials: deps.store.credentials,
+    probes,
+    policy: policy.current,
+  });
+  const accesses = createKeyedQueue({ ...deps, name: "workspace-repository-access", concurrency: WORKSPACES_AT_ONCE, work: access.work });
   const sweeps = createSweeps({
-    ...{ ...deps, name: "workspace-repository-upkeep", first: ["policy"], next: ["rows"] },
-    sweeps: { policy: { everyMs: SWEEP_EVERY_MS, run: readPolicy }, rows: { everyMs: SWEEP_EVERY_MS, run: findRowsWithoutResource } },
+    ...{ ...deps, name: "workspace-repository-upkeep", first: ["policy"], next: ["rows", "access"] },
+    sweeps: {
+      access: { everyMs: SWEEP_EVERY_MS, run: findAccessDue },
+      policy: { everyMs: SWEEP_EVERY_MS, run: readPolicy },
+      rows: { everyMs: SWEEP_EVERY_MS, run: findRowsWithoutResource },
+    },
   });
 
   async function readPolicy(signal: AbortSignal): Promise<void> {
@@ -74,11 +97,25 @@ export function createRepositoryCredentialController(deps: RepositoryCredentialC
     queue.add(suspects.map(keyOf));
   }
 
+  async function findAccessDue(signal: AbortSignal): Promise<void> {
+    const before = millis(deps.clock.now() - PROVE_AGAIN_MS);
+    const due = await deps.store.repositoryAccess.listDue({ apiCluster, before }, signal);
+    const [from, to] = [Math.floor(deps.rng.next() * due.length), Math.min(due.length, WORKSPACES_A_SWEEP)];
+    for (let at = 0; at < to; at += 1) accesses.add(due[(from + at) % due.length] ?? "");
+  }
+
+  const onProbe = (key: string): void => {
+    if (!isAccessProbe(key)) return queue.add([key]);
+    const workspace = access.workspaceOf(key);
+    if (workspace !== undefined) accesses.add(workspace);
+  };
   const namersOf = ({ namespace, name }: ResourceAt) =>
     resources.list(namespace).filter(({ spec }) => credentialSecretNameOf(spec) === name);
   const isNamed = (at: ResourceAt): boolean => partition.isMine(at.namespace) && namersOf(at).length > 0;
   const onChanges = (changes: readonly Change[] | "missed"): void => {
     if (changes === "missed" || changes.some(isAboutFleet)) sweeps.add("policy");
+    if (changes === "missed") return sweeps.add("access");
+    for (const { kind, id } of changes) if (kind === "repository") accesses.add(id);
   };
 
   return createResourceController({
@@ -88,9 +125,12 @@ export function createRepositoryCredentialController(deps: RepositoryCredentialC
       secrets.subscribe((at) => queue.add(namersOf(at).map(keyOf)), isNamed),
       namespaces.subscribe((change) => change.kind === "namespace" && reviewNamespace(change.name)),
       deps.store.changes.subscribe(onChanges),
-      probes.subscribe((key) => queue.add([key])),
+      probes.subscribe(onProbe),
     ],
-    takeOver: reviewAll,
-    ...{ sweeps, loops: [queue, probes] },
+    takeOver() {
+      reviewAll();
+      sweeps.add("access");
+    },
+    ...{ sweeps, loops: [queue, accesses, probes] },
   });
 }

@@ -9,7 +9,7 @@ import type { ObservedNamespace, ObservedResource, UserSecret } from "../../doma
 import { isObjectName } from "../api/parts/schema.ts";
 import { checkCredentialSpec } from "../api/schema.ts";
 import { describeProblems } from "../problem.ts";
-import { isWithinQuota } from "../quota.ts";
+import { isWithinQuota, oneTooManyText } from "../quota.ts";
 import { isWorkspace, type WorkspacePolicy } from "../workspace-policy.ts";
 import type { CredentialFinding, InEffect } from "./findings.ts";
 import { type CredentialOutcome, isRevoking } from "./outcome.ts";
@@ -126,6 +126,7 @@ function readRequest({ resource, siblings, policy, secret, recorded }: ReviewFac
     reason,
     message,
   });
+  if (resource.isOneTooMany === true) return problem("QuotaExceeded", oneTooManyText("GitOpsDeploymentRepositoryCredentials"));
   if (!checked.ok && checked.problems.every(({ path }) => path === "spec.secret")) return problem("SecretNotSpecified", NO_SECRET);
   if (!checked.ok) return problem("InvalidRepositoryUrl", describeProblems(checked.problems, false));
   const uids = new Set(recorded.map(({ credential }) => credential.uid));

@@ -7,7 +7,8 @@ export interface RepositoryTarget {
   readonly scheme: "https" | "http" | "ssh";
   readonly host: string;
   readonly port: number;
-  readonly secret: RepositorySecret;
+  /** Absent: it is asked as anybody may. */
+  readonly secret: RepositorySecret | undefined;
   readonly egress: EgressSpec;
 }
 

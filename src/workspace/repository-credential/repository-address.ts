@@ -26,9 +26,9 @@ const addressLiteral = /^\[[0-9A-Fa-f:.]+\]$/;
  * Reads a credential's `spec.repository`: everything a deployment's URL must hold to, and no character that Argo CD would read
  * as a pattern (it adds the URLs of a project's credentials to what the project permits), no query, and for SSH a user.
  */
-export function parseRepositoryAddress(raw: string, egress: EgressSpec): ParsedRepositoryAddress {
-  const refuse = (complaint: string): ParsedRepositoryAddress => ({ ok: false, message: `spec.repository ${complaint}` });
-  const parsed = parseRepositoryUrl(raw, egress, "spec.repository");
+export function parseRepositoryAddress(raw: string, egress: EgressSpec, path = "spec.repository"): ParsedRepositoryAddress {
+  const refuse = (complaint: string): ParsedRepositoryAddress => ({ ok: false, message: `${path} ${complaint}` });
+  const parsed = parseRepositoryUrl(raw, egress, path);
   if (!parsed.ok) return { ok: false, message: parsed.problem.message };
   const { url } = parsed;
   if (/[*?!#\\{}|^`"'<>\s]/.test(url) || hasControlCharacters(url)) return refuse("must not contain any of * ? ! # \\ { } | ^ ` \" ' < >");

@@ -20,7 +20,7 @@ export interface RepositoryProbes {
    * Requests a probe of this address and secret, unless the last probe of just these is recent enough. Returns when to
    * ask again, in ms. A probe that ends meanwhile is reported to the listeners.
    */
-  ask(key: string, wanted: WantedCredential, egress: EgressSpec): number;
+  ask(key: string, wanted: WantedProbe, egress: EgressSpec): number;
   /**
    * Records that another process has probed just this and that it was readable. The time of that probe is chosen at
    * random within the last period, so that a process that has just started does not probe all repositories at once.
@@ -54,7 +54,9 @@ interface Taken extends ObservationTaken {
   readonly misses: number;
 }
 
-type Asked = WantedCredential & { readonly egress: EgressSpec };
+/** An address, what it is asked with, and a text that is equal for equal of both. */
+export type WantedProbe = Pick<WantedCredential, "address" | "stamp"> & { readonly secret: WantedCredential["secret"] | undefined };
+type Asked = WantedProbe & { readonly egress: EgressSpec };
 
 /** Creates the probes of one controller. Key: `cluster|namespace|name` of the credential; namespaces take turns. */
 export function createRepositoryProbes(deps: ProbesDeps): RepositoryProbes {

@@ -395,6 +395,7 @@ describe("what no user reads", () => {
     "rpc error: code = Unknown desc = dial tcp 10.0.3.4:8081: connect: connection refused",
     'User "system:serviceaccount:argosy-accounts:u-0123456789abcdef0123" cannot create resource',
     "application destination is not permitted in project 'ws-0123456789abcdef0123'",
+    "application destination is not permitted by project we-0123456789abcdef0123",
     "ConfigMap/settings is part of applications argocd-eu-7/team-b-secret-app and argocd-eu-7/jane-guestbook",
     "unit 0f8fad5b-d9cb-469f-a165-70867728950e is lost in argosy-system",
     "argocd-eu-7-repo-server.argocd-eu-7.svc: no such host",
@@ -423,7 +424,7 @@ describe("what no user reads", () => {
         ).status,
       );
       expect(status).not.toMatch(
-        /argocd-eu-7|standard-7|team-b|10\.0\.3\.4|fd00|argosy-|system:serviceaccount|ws-0123|u-0123|0f8fad5b|rpc error|0123456789abcdef/,
+        /argocd-eu-7|standard-7|team-b|10\.0\.3\.4|fd00|argosy-|system:serviceaccount|ws-0123|we-0123|u-0123|0f8fad5b|rpc error|0123456789abcdef/,
       );
     }
   });

@@ -14,6 +14,7 @@ import {
 } from "./conditions.ts";
 import { NOT_YOURS } from "./engine-sentences.ts";
 import { plainMessages, plainText, type TextScope } from "./engine-text.ts";
+import { inOwnSpelling } from "./own-spelling.ts";
 import { type DeploymentRecord, destinationOf, judgeStatus, type StatusFacts, type StatusVerdict } from "./verdict.ts";
 
 /** A whole status, ready to be written. */
@@ -30,7 +31,8 @@ export interface ComposedStatus {
  * What the user of a GitOpsDeployment reads. Sync and health are the engine's, as it last said them, whatever has become
  * of the resource since; `observedGeneration` only names a generation they answer.
  */
-export function composeStatus(facts: StatusFacts, now: Millis): ComposedStatus {
+export function composeStatus(seen: StatusFacts, now: Millis): ComposedStatus {
+  const facts = { ...seen, record: inOwnSpelling(seen.record) };
   const { resource, record } = facts;
   const scope = scopeOf(facts);
   const engine = record?.status === undefined ? undefined : plainEngine(record.status.status, scope);
@@ -85,7 +87,7 @@ function scopeOf({ resource, record, policy }: StatusFacts): TextScope {
     argoName: record?.application.argoName ?? "",
     name: resource.name,
     hidden: policy.hidden,
-    destination: destinationOf(resource, record),
+    destination: { ...destinationOf(resource, record), kinds: policy.kinds },
     own: `${record?.application.spec.source.repoUrl ?? ""} ${record?.environment?.apiUrl ?? ""}`,
   };
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { inUsersWords, isOurSentence, NOT_YOURS } from "./engine-sentences.ts";
 
-const OWN_NAMESPACE = { ownNamespace: "jane" };
-const PROD = { ownNamespace: "jane", environment: { name: "prod", namespaces: ["shop", "web"] } };
+const OWN_NAMESPACE = { ownNamespace: "jane", kinds: { allowedGroups: ["b.example"] } };
+const PROD = { ownNamespace: "jane", kinds: {}, environment: { name: "prod", namespaces: ["shop", "web"] } };
 const inside = "Failed to load target state: failed to generate manifest for source 1 of 1: ";
 
 describe("what is neither a user's fault nor theirs to mend", () => {
@@ -22,7 +22,7 @@ describe("what is neither a user's fault nor theirs to mend", () => {
     'configmap "argocd-cm" not found',
     "application destination server 'https://10.0.0.1' and namespace 'jane' do not match any of the allowed destinations in project 'ws-0'",
   ])("is that %s", (message) => {
-    expect(isOurSentence(message, OWN_NAMESPACE)).toBe(true);
+    expect(isOurSentence(message, {})).toBe(true);
     expect(inUsersWords(message, OWN_NAMESPACE)).toBe(NOT_YOURS);
   });
 
@@ -35,7 +35,7 @@ describe("what is neither a user's fault nor theirs to mend", () => {
     "one or more objects failed to apply, reason: secrets is forbidden: User cannot create resource",
     "pod web: signal: killed",
   ])("is not that %s", (message) => {
-    expect(isOurSentence(message, OWN_NAMESPACE)).toBe(false);
+    expect(isOurSentence(message, {})).toBe(false);
     expect(inUsersWords(message, OWN_NAMESPACE)).not.toBe(NOT_YOURS);
   });
 
@@ -45,6 +45,28 @@ describe("what is neither a user's fault nor theirs to mend", () => {
     expect([isOurSentence(refused("shop"), PROD), isOurSentence(refused("other"), PROD)]).toEqual([true, false]);
     expect(isOurSentence(refused("other"), { ...PROD, environment: { name: "prod", namespaces: [] } })).toBe(true);
     expect(isOurSentence('Failed to load live state: failed to get cluster info for "https://x": no route to host', PROD)).toBe(false);
+  });
+});
+
+describe("what an API server refuses", () => {
+  const said = (resource: string, group: string, at = ' in the namespace "jane"') =>
+    `one or more objects failed to apply, reason: ${resource}.${group} "mine" is forbidden: User "system:serviceaccount:argosy-accounts:u-0123456789abcdef0123" cannot patch resource "${resource}" in API group "${group}"${at} (retried 2 times).`;
+
+  it("is a kind that the administrator has not allowed, in these words", () => {
+    expect(inUsersWords(said("widgets", "a.example"), OWN_NAMESPACE)).toBe(
+      'one or more objects failed to apply, reason: widgets.a.example "mine" is not permitted in this namespace, jane: your administrator has not allowed this kind; ask for it, or take it out of Git (retried 2 times).',
+    );
+    expect(inUsersWords(said("roles", "rbac.authorization.k8s.io"), OWN_NAMESPACE)).toContain("no deployment may have this kind");
+    expect(inUsersWords(said("namespaces", "", " at the cluster scope"), OWN_NAMESPACE)).toContain("deployed to environments only");
+  });
+
+  it("is left as it was said where the kind is allowed, and in a user's own cluster", () => {
+    for (const [message, destination] of [
+      [said("widgets", "b.example"), OWN_NAMESPACE],
+      [said("deployments", "apps"), OWN_NAMESPACE],
+      [said("widgets", "a.example"), PROD],
+    ] as const)
+      expect(inUsersWords(message, destination)).toBe(message);
   });
 });
 
@@ -100,6 +122,18 @@ describe("what Argo CD says in words of what a user knows", () => {
       "resource rbac.authorization.k8s.io:ClusterRole is not permitted in project ws-0.",
       PROD,
       "kind ClusterRole of rbac.authorization.k8s.io is not permitted in environment prod: take it out of Git, or set spec.clusterResources of the environment if it is outside namespaces",
+    ],
+    [
+      "a kind that nobody deploys, before any project is asked",
+      'Failed to load live state: failed to get managed objects: unexpected error getting managed object: roles.rbac.authorization.k8s.io "x" is forbidden: User "system:serviceaccount:argosy-accounts:read-0123456789abcdef0123" cannot get resource "roles" in API group "rbac.authorization.k8s.io" in the namespace "jane"',
+      OWN_NAMESPACE,
+      "roles of rbac.authorization.k8s.io are not permitted in this namespace, jane: no deployment may have this kind; take them out of Git",
+    ],
+    [
+      "the same of one beyond namespaces",
+      'Failed to load live state: failed to get managed objects: unexpected error getting managed object: namespaces "x" is forbidden: User "system:serviceaccount:argosy-accounts:read-0123456789abcdef0123" cannot get resource "namespaces" in API group "" in the namespace "x": RBAC: clusterrole "gone" not found',
+      OWN_NAMESPACE,
+      "namespaces are not permitted in this namespace, jane: no deployment may have this kind; take them out of Git",
     ],
     [
       "no wrapping, no name server",

@@ -1,9 +1,13 @@
+import { type DeclaredGroups, isForbidden, mayBeDeployed } from "../../domain/deployable-kinds.ts";
+
 /** Where a deployment goes, as its user says it. */
 export interface ReportedDestination {
   /** The workspace's own namespace. */
   readonly ownNamespace: string;
   /** Absent where it is deployed into its own namespace. */
   readonly environment?: { readonly name: string; readonly namespaces: readonly string[] } | undefined;
+  /** What may be deployed into the own namespace. */
+  readonly kinds: DeclaredGroups;
 }
 
 /** Says what users need to know of something that is wrong and that none of them caused. */
@@ -32,10 +36,16 @@ const OURS: readonly RegExp[] = [
 
 const destinationRefused =
   /\bapplication destination server '[^']*' and namespace '([^']*)' do not match any of the allowed destinations in project\b/;
+/**
+ * An instance's own account may not read it, because nobody deploys that kind: Argo CD asks for the object before it asks the project. The rest of
+ * the sentence says which object, which the user knows, and who asked, which is none of theirs.
+ */
+const unreadable =
+  /\bFailed to load live state: .*User "system:serviceaccount:argosy-accounts:(?:read|u)-[^"]*" cannot get resource "([a-z0-9]+)" in API group "([a-z0-9.-]*)".*/s;
 const liveState = /\bFailed to load live state: |\bfailed to get cluster (?:info|version) for\b|\berror synchronizing cache state\b/;
 
 /** Whether what an engine complains of is neither the user's fault nor theirs to mend, and passes by itself. */
-export function isOurSentence(message: string, { environment }: ReportedDestination): boolean {
+export function isOurSentence(message: string, { environment }: Pick<ReportedDestination, "environment">): boolean {
   if (OURS.some((each) => each.test(message))) return true;
   const refused = destinationRefused.exec(message);
   if (refused !== null) return environment === undefined || isListed(refused[1] ?? "", environment.namespaces);
@@ -72,9 +82,37 @@ const RENDERING: readonly (readonly [RegExp, string])[] = [
  */
 export function inUsersWords(message: string, destination: ReportedDestination): string {
   if (isOurSentence(message, destination)) return NOT_YOURS;
-  const bare = WRAPPING.reduce((text, wrapping) => text.replace(wrapping, ""), message);
+  const readable = withoutUnreadable(message, destination);
+  const bare = WRAPPING.reduce((text, wrapping) => text.replace(wrapping, ""), readable);
   const rendered = RENDERING.reduce((text, [place, word]) => text.replace(place, word), bare);
-  return withAdvice(withoutEnd(inUsersNames(rendered, destination)));
+  return withAdvice(withoutEnd(inUsersNames(withoutForbidden(rendered, destination), destination)));
+}
+
+function withoutUnreadable(message: string, { ownNamespace, kinds }: ReportedDestination): string {
+  return message.replace(unreadable, (_all, resource: string, group: string) => {
+    const what = `${resource}${group === "" ? "" : ` of ${group}`} are not permitted in this namespace, ${ownNamespace}`;
+    // A kind that somebody allows is waited for: instances read it a minute or two later.
+    if (mayBeDeployed({ group, resource }, kinds)) return `${what}, yet: try again in some minutes`;
+    return `${what}: ${isForbidden({ group, resource }) ? "no deployment may have this kind; take them out of Git" : "take them out of Git, or ask your administrator to allow this kind"}`;
+  });
+}
+
+/** What an API server says where the account that deploys has no right to a kind. */
+const FORBIDDEN =
+  / is forbidden: User "[^"]{0,300}" cannot \w{1,30} resource "([^"/]{1,300})[^"]{0,300}" in API group "([^"]{0,300})"(?: in the namespace "[^"]{0,300}"| at the cluster scope)?/g;
+
+/** A kind that nobody deploys here is not one that cannot be deployed just now, as while a deployment is handed over. */
+function withoutForbidden(message: string, { ownNamespace, environment, kinds }: ReportedDestination): string {
+  if (environment !== undefined) return message;
+  return message.replace(FORBIDDEN, (said: string, resource: string, group: string) => {
+    if (mayBeDeployed({ group, resource }, kinds)) return said;
+    const why = said.endsWith("at the cluster scope")
+      ? "what stands outside namespaces is deployed to environments only; take it out of Git"
+      : isForbidden({ group, resource })
+        ? "no deployment may have this kind; take it out of Git"
+        : "your administrator has not allowed this kind; ask for it, or take it out of Git";
+    return ` is not permitted in this namespace, ${ownNamespace}: ${why}`;
+  });
 }
 
 function inUsersNames(message: string, { ownNamespace, environment }: ReportedDestination): string {

@@ -23,7 +23,7 @@ const uuid = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g
 const account = /system:serviceaccount:argosy-[^\s"',;)]*/g;
 const ownNamespace = /(?<![A-Za-z0-9-])argosy-(accounts|system)(?![A-Za-z0-9-])/g;
 /** Projects, accounts and cluster entries are called by a digest. */
-const digestName = /(?<![A-Za-z0-9])(?:argosy-)?(?:ws|u|read|cluster|env)-[0-9a-f]{20}(?![A-Za-z0-9])/g;
+const digestName = /(?<![A-Za-z0-9])(?:argosy-)?(?:ws|we|u|read|cluster|env)-[0-9a-f]{20}(?![A-Za-z0-9])/g;
 /** What is put behind the URL of an environment's cluster on its instance. */
 const environmentQuery = /\?managedEnvironment=[\w-]+/g;
 const address = /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?![\d.])|\[[0-9a-f:]*:[0-9a-f:]*\](?::\d+)?/gi;

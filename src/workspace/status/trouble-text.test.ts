@@ -9,6 +9,7 @@ const all: Readonly<Record<keyof typeof waits, string>> = {
   going: waits.going("an owner binding"),
   environmentEntry: waits.environmentEntry("prod"),
   environment: waits.environment("prod"),
+  repository: waits.repository("https://git.example/x"),
   credential: waits.credential(missingPrerequisite),
 };
 const INSIDE = /owner binding|account|project|entry|instance|cluster|lost|eu-1/;

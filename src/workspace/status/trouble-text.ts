@@ -6,6 +6,7 @@ const REPORTED: readonly (readonly [RegExp, (found: RegExpExecArray) => string])
     ([, url]) =>
       `The credential of ${url} cannot be used at the moment. It is tried again; if it lasts, give its Secret anew, or tell your administrator`,
   ],
+  [/^Waiting: for repository \S+, which the workspace/, () => "It waits until its repository was seen to be readable"],
   [/^Waiting: for other applications of the workspace/, () => "Other deployments of this namespace go first, and it follows by itself"],
   [/^Waiting: for the sync under way/, () => "The sync under way is stopped first, and it follows by itself"],
   [/^Refused: /, () => "It was not accepted where it is to run, and that does not pass by itself: tell your administrator"],

@@ -1,15 +1,18 @@
 import { BLOCKED_AFTER_MS, type Blockage, heldText } from "../../domain/blockage.ts";
 import type { Millis } from "../../domain/clock.ts";
 import type { Environment } from "../../domain/environment.ts";
+import { type RepositoryAccess, SPELLINGS_AT_MOST } from "../../domain/repository-access.ts";
 import type { EngineStatus } from "../../domain/status.ts";
 import { withCulprits } from "../../domain/sync-failure.ts";
 import type { ObservedDeployment } from "../../domain/user-resource.ts";
+import { isWithheld, weightText } from "../../domain/withholding.ts";
 import type { Application, PlacementUnit } from "../../domain/workspace.ts";
 import * as say from "../api/messages.ts";
 import type { ReasonOf } from "../api/reasons.ts";
 import { parseDeployment } from "../deployment/parse-deployment.ts";
 import { describeProblems } from "../problem.ts";
-import { isWithinQuota } from "../quota.ts";
+import { isWithinQuota, oneTooManyText } from "../quota.ts";
+import { parseRepositoryAddress } from "../repository-credential/repository-address.ts";
 import type { WorkspacePolicy } from "../workspace-policy.ts";
 import { isOurSentence, NOT_YOURS, type ReportedDestination } from "./engine-sentences.ts";
 import { troubleText } from "./trouble-text.ts";
@@ -25,8 +28,10 @@ export interface DeploymentRecord {
   /** Why what is wanted is not on its instance yet, as that says, for SREs. */
   readonly trouble?: string | undefined;
   /** What its destination names, as far as it is known. */
-  readonly environment: Pick<Environment, "id" | "name" | "state" | "apiUrl" | "namespaces"> | undefined;
+  readonly environment: Pick<Environment, "id" | "name" | "state" | "apiUrl" | "namespaces" | "withheld"> | undefined;
   readonly status: { readonly status: EngineStatus } | undefined;
+  /** Whether its repository can be read; absent: that counts as known. */
+  readonly access?: RepositoryAccess | undefined;
 }
 
 export interface StatusFacts {
@@ -78,6 +83,10 @@ function judgeResource(facts: StatusFacts): Said | undefined {
       generation: record?.application.generation,
     };
   }
+  if (resource.isOneTooMany === true) {
+    const error = oneTooManyText("GitOpsDeployments");
+    return { kind: "stuck", reason: "QuotaExceeded", message: error, error };
+  }
   const parsed = parseDeployment(resource, policy.egress);
   if (!parsed.ok) {
     const error = describeProblems(parsed.problems, record !== undefined);
@@ -114,9 +123,14 @@ function judgeDeletion(resource: ObservedDeployment, record: DeploymentRecord | 
   };
 }
 
-/** The original's words: one sentence for what never was deployed, another for what was. */
+/** The original's words: one sentence for what never was deployed, another for what was. What was measured, where that is why. */
 function judgeEnvironment(record: DeploymentRecord | undefined): Said | undefined {
   if (record?.application.spec.destination.environment === undefined || record.environment?.state === "connected") return undefined;
+  const { withheld } = record.environment ?? {};
+  if (record.environment !== undefined && isWithheld(withheld)) {
+    const message = `Environment ${record.environment.name} is not used at the moment: ${weightText(withheld)}. What is deployed stays as it is; the conditions of the GitOpsDeploymentManagedEnvironment say what to do`;
+    return { kind: "stuck", reason: "EnvironmentUnavailable", message, error: message };
+  }
   const error = record.status === undefined ? say.ENVIRONMENT_UNKNOWN : say.ENVIRONMENT_UNKNOWN_ON_UPDATE;
   return { kind: "stuck", reason: "EnvironmentUnavailable", message: error, error };
 }
@@ -124,6 +138,8 @@ function judgeEnvironment(record: DeploymentRecord | undefined): Said | undefine
 function judgeRecord({ resource, record, policy }: StatusFacts): Said {
   const unavailable = judgeEnvironment(record);
   if (unavailable !== undefined) return unavailable;
+  const unread = record === undefined ? undefined : judgeAccess(record, policy);
+  if (unread !== undefined) return unread;
   const isHomeless = record === undefined ? policy.newUnit === undefined : record.unit.owner === undefined && record.isUnplaceable;
   if (isHomeless)
     return {
@@ -171,7 +187,10 @@ function isAbout({ comparedTo }: EngineStatus, { application: { spec }, environm
 }
 
 /** What the destination of a deployment is called by its user. */
-export function destinationOf({ namespace: ownNamespace }: ObservedDeployment, record: DeploymentRecord | undefined): ReportedDestination {
+export function destinationOf(
+  { namespace: ownNamespace }: ObservedDeployment,
+  record: DeploymentRecord | undefined,
+): Omit<ReportedDestination, "kinds"> {
   const name = record?.application.spec.destination.environment;
   return name === undefined ? { ownNamespace } : { ownNamespace, environment: { name, namespaces: record?.environment?.namespaces ?? [] } };
 }
@@ -246,4 +265,63 @@ function judgeHealth(status: EngineStatus): Said {
       return { kind: "moving", reason: health.status, message: worst === undefined ? waiting : `${waiting}: ${worst}` };
     }
   }
+}
+
+/** What a deployment waits for whose repository was not seen to be readable, or is no more; `undefined`: it waits for nothing of that. */
+function judgeAccess({ application, access }: DeploymentRecord, policy: WorkspacePolicy): Said | undefined {
+  if (access === undefined || access.state === "proven") return undefined;
+  const said = outcomeSaid(application.spec.source.repoUrl, access, policy);
+  if (said.kind === "moving" || access.state === "unproven") return said;
+  const message = `${said.message}. What is deployed stays; nothing more is deployed until it can be read again`;
+  return { ...said, message, error: message };
+}
+
+function outcomeSaid(url: string, { outcome, credential }: RepositoryAccess, { egress }: WorkspacePolicy): Said {
+  switch (outcome) {
+    case undefined:
+    case "readable":
+      return { kind: "moving", reason: "ValidationPending", message: "Whether the repository can be read is being found out" };
+    case "denied":
+      return stuck(
+        "InvalidCredentials",
+        credential === ""
+          ? `Repository ${url} cannot be read: authentication required; create a GitOpsDeploymentRepositoryCredential for it`
+          : `Repository ${url} cannot be read: authentication required, and the GitOpsDeploymentRepositoryCredential for it was refused`,
+      );
+    case "not-found":
+      return stuck("InvalidRepositoryUrl", `Repository does not exist: ${url}, or it is not shown without a credential for it`);
+    case "moved":
+      return stuck("InvalidRepositoryUrl", `Repository does not exist: ${url} leads elsewhere; name the address that it leads to`);
+    case "not-allowed":
+      return stuck(
+        "InvalidRepositoryUrl",
+        `The host of ${url} has no address that may be reached from here; ask your administrator if it should`,
+      );
+    case "not-probed": {
+      const parsed = parseRepositoryAddress(url, egress, "spec.source.repoURL");
+      return stuck("InvalidRepositoryUrl", parsed.ok ? `${url} is probed again` : parsed.message);
+    }
+    case "too-many":
+      return stuck(
+        "InvalidRepositoryUrl",
+        `This namespace writes the repository in more than ${SPELLINGS_AT_MOST} ways: write ${url} as another deployment does`,
+      );
+    case "unknown-identity":
+      return moving(
+        "RepositoryIdentityUnknown",
+        `The host of ${url} cannot show to be itself: its certificate or host key is not known here; ask your administrator to add it`,
+      );
+    case "unreachable":
+      return moving("RepositoryUnreachable", `The host of ${url} does not answer as a Git host does; it is tried again`);
+    case "failed":
+      return moving("ValidationFailed", `It could not be found out whether ${url} can be read; it is tried again`);
+  }
+}
+
+function stuck(reason: Said["reason"], message: string): Said {
+  return { kind: "stuck", reason, message, error: message };
+}
+
+function moving(reason: Said["reason"], message: string): Said {
+  return { kind: "moving", reason, message };
 }

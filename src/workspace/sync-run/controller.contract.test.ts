@@ -193,7 +193,7 @@ describe("the controller for sync runs", () => {
 
   it("begins no more syncs a minute than the quota says, tells the others that they wait, and loses none", async () => {
     const quota = (syncsPerMinute: number) =>
-      world.applyFleet({ workspaces: { selector: {}, quota: { deployments: 10, syncsPerMinute } } });
+      world.applyFleet({ workspaces: { selector: {}, everyNamespace: true, quota: { deployments: 10, syncsPerMinute } } });
     await quota(2);
     open();
     await world.namespace("bob");

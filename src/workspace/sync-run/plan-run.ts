@@ -10,7 +10,7 @@ export interface RunFacts {
   readonly namespace: ObservedNamespace | undefined;
   /** Uids this name is known to have had; every one but the present one's is gone for certain. */
   readonly knownUids: readonly string[];
-  readonly policy: Pick<WorkspacePolicy, "selector" | "instanceNamespaces">;
+  readonly policy: Pick<WorkspacePolicy, "selector" | "everyNamespace" | "instanceNamespaces">;
 }
 
 export interface RunPlan {

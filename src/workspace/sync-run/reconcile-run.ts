@@ -91,8 +91,8 @@ export function createRunWork(deps: RunWorkDeps): (key: string, signal: AbortSig
   }
 
   async function publish(resource: ObservedResource, { view, dueInMs }: Standing, signal: AbortSignal): Promise<void> {
-    const { hidden, syncsPerMinute } = deps.policy();
-    const facts = { resource, record: view, hasDeployment: deploymentOf(resource) !== undefined, hidden };
+    const { hidden, kinds, syncsPerMinute } = deps.policy();
+    const facts = { resource, record: view, hasDeployment: deploymentOf(resource) !== undefined, hidden, kinds };
     const composed = composeRun({ ...facts, quota: dueInMs === 0 ? undefined : syncsPerMinute }, clock.now());
     const isShown = isRunShown(resource, composed) && (view === undefined || view.publishedHash === composed.hash);
     if (!isShown) await runs.patchStatus(resource, composed.status, signal);

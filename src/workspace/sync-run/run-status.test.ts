@@ -13,6 +13,7 @@ const compose = (over: Partial<RunStatusFacts> = {}, now = NOW) =>
       hasDeployment: true,
       quota: undefined,
       hidden: ["argocd-eu-7", "standard-7"],
+      kinds: {},
       ...over,
     },
     now,

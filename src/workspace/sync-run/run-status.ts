@@ -1,4 +1,5 @@
 import { type Millis, rfc3339 } from "../../domain/clock.ts";
+import type { DeclaredGroups } from "../../domain/deployable-kinds.ts";
 import { contentHash } from "../../domain/hash.ts";
 import { type HookResult, isFinished, NOT_BEGUN, type SyncRun } from "../../domain/sync-run.ts";
 import type { Condition, ObservedResource } from "../../domain/user-resource.ts";
@@ -30,6 +31,7 @@ export interface RunStatusFacts {
   readonly hasDeployment: boolean;
   /** Names that no user may ever read, longest first. */
   readonly hidden: readonly string[];
+  readonly kinds: DeclaredGroups;
   /** Syncs a workspace may begin in a minute, where the run waits for its turn because of that. */
   readonly quota: number | undefined;
 }
@@ -151,7 +153,7 @@ function errorStatements({ kind, reason, message, error }: Said): readonly Condi
   return kind === "ready" ? [{ type, status: "False", reason: "", message: "" }] : [];
 }
 
-function scopeOf({ resource, record, hidden }: RunStatusFacts): TextScope {
+function scopeOf({ resource, record, hidden, kinds }: RunStatusFacts): TextScope {
   const application = record?.application;
   const environment = application?.spec.destination.environment;
   return {
@@ -161,6 +163,7 @@ function scopeOf({ resource, record, hidden }: RunStatusFacts): TextScope {
     own: application?.spec.source.repoUrl ?? "",
     destination: {
       ownNamespace: resource.namespace,
+      kinds,
       ...(environment === undefined ? {} : { environment: { name: environment, namespaces: [] } }),
     },
   };

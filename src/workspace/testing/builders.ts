@@ -37,9 +37,12 @@ export function aPolicy(over: Partial<WorkspacePolicy> = {}): WorkspacePolicy {
     newUnit: { class: "eu/shared/public", trustClass: "public" },
     egress: { allow: [], http: [] },
     selector: {},
+    everyNamespace: true,
     deployments: 100,
+    environments: 50,
     syncsPerMinute: 100,
     instanceNamespaces: new Set(["argocd-eu-7"]),
+    kinds: {},
     hidden: ["argocd-eu-7", "standard-7"],
     ...over,
   };

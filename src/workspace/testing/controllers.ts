@@ -54,7 +54,7 @@ export async function startControllers(
   const observer: RepositoryObserver = { observe: async () => "readable" };
   const { deployments: namespaces, secrets } = kinds;
   const controllers = [
-    createDeploymentController({ ...deps, resources: kinds.deployments }),
+    createDeploymentController({ ...deps, resources: kinds.deployments, provesAccess: true }),
     createSyncRunController({ ...deps, runs: kinds.runs, resources: kinds.deployments }),
     createRepositoryCredentialController({
       ...deps,
@@ -70,6 +70,7 @@ export async function startControllers(
       secrets,
       probe,
       accounts: probe,
+      tokenLife: { lifeMs: 43_200_000, renewAfterMs: 28_800_000 },
       resources: telling(USER_KINDS.environment, createWatchedKind({ ...common, kind: USER_KINDS.environment })),
     }),
   ];

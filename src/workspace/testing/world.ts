@@ -55,7 +55,8 @@ export const FLEET: FleetSpec = {
   engineClusters: [{ name: "eu-1", region: "eu", access: { kind: "inCluster" } }],
   versions: { default: "3.5.7", floor: "3.5.1", catalogue: [] },
   pools: [POOL],
-  workspaces: { selector: {}, quota: { deployments: 1000, syncsPerMinute: 20 } },
+  workspaces: { selector: {}, everyNamespace: true, quota: { deployments: 1000, syncsPerMinute: 20 } },
+  deployments: { allowedGroups: [] },
   egress: { allow: [], http: [] },
 };
 
@@ -78,6 +79,7 @@ const INSTANCE: Instance = {
   cause: undefined,
   halt: "none",
   failsOver: false,
+  entries: "shared",
   revision: 1,
 };
 const aDecision = (subject: string): Decision => ({
@@ -165,6 +167,7 @@ export async function startWorld(): Promise<World> {
         store: { ...store, changes },
         resources,
         apiCluster: CLUSTER,
+        provesAccess: false,
         partition,
         ids,
       });

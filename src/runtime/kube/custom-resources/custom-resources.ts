@@ -3,12 +3,15 @@ import type { KubeClient } from "../client.ts";
 import { createReflector, type Reflector, type ReflectorChange, type ReflectorOptions } from "../reflector.ts";
 import { apiVersionOf, type KubeObject, type ObjectName, type ResourceType } from "../resource.ts";
 import { createByNamespace } from "./by-namespace.ts";
+import { createNamespaceShare, type NamespaceBound } from "./namespace-share.ts";
 import { createWrittenStatuses, type Versioned } from "./written-statuses.ts";
 
 export interface CustomResourcesOptions<T extends Versioned>
   extends Pick<ReflectorOptions<T>, "client" | "type" | "project" | "clock" | "rng" | "log" | "metrics"> {
   /** The order of a namespace's resources in lists. */
   readonly order: (a: T, b: T) => number;
+  /** How many of a namespace are kept whole, and what is kept of others; absent: all are. */
+  readonly bound?: NamespaceBound<T> | undefined;
   /** Whether listeners hear of a change; a status that was written here is none. `before` is absent for a new resource. */
   readonly isChange: (before: T | undefined, now: T) => boolean;
   /** Field manager of the statuses that are written here. */
@@ -45,14 +48,17 @@ export interface CustomResources<T extends Versioned> extends Pick<Reflector<T>,
 
 /** Watches all resources of one kind on the cluster that `client` speaks to. */
 export function createCustomResources<T extends Versioned>(options: CustomResourcesOptions<T>): CustomResources<T> {
-  const { client, type, project, isChange, statusManager } = options;
+  const { client, type, isChange, statusManager } = options;
   const listeners = new Set<(at: ObjectName, uids: readonly string[]) => void>();
   const tell = (at: ObjectName, uids: readonly string[]) => listeners.forEach((listener) => listener(at, uids));
   const index = createByNamespace<T>(options.order);
   const written = createWrittenStatuses(options.withStatus);
 
+  const share = createNamespaceShare(index, options.bound);
+
   const onChange = (change: ReflectorChange<T>): void => {
     if (change.kind === "delete") {
+      share.forget(change.at);
       index.remove(change.at);
       written.forget(change.at);
       return tell(change.at, [change.before.uid]);
@@ -61,7 +67,7 @@ export function createCustomResources<T extends Versioned>(options: CustomResour
     written.seen(change.now);
     if (isChange(change.before, change.now)) tell(change.at, [...new Set([change.before?.uid ?? change.now.uid, change.now.uid])]);
   };
-  const reflector = createReflector<T>({ ...options, onChange });
+  const reflector = createReflector<T>({ ...options, project: (object) => share.fit(options.project(object)), onChange });
 
   return {
     start: reflector.start,
@@ -82,7 +88,7 @@ export function createCustomResources<T extends Versioned>(options: CustomResour
           code: "kube.conflict",
           context: { namespace: resource.namespace, name: resource.name },
         });
-      const answer = project(await applyStatus({ client, type, seen, status, statusManager }, signal));
+      const answer = options.project(await applyStatus({ client, type, seen, status, statusManager }, signal));
       if (answer !== undefined) written.wrote(answer, index.get(answer));
     },
     removeFinalizer: (resource, finalizer, signal) => removeFinalizer({ client, type, resource, finalizer }, signal),

@@ -11,7 +11,7 @@ import { StatusAnswer } from "./answers.ts";
 import type { Faults } from "./faults.ts";
 import { createFaultQueue } from "./faults.ts";
 import type { Json } from "./json.ts";
-import { createObjectStore } from "./object-store.ts";
+import { createObjectStore, type StoredChange } from "./object-store.ts";
 import type { Answer } from "./resource-api.ts";
 import { createResourceApi } from "./resource-api.ts";
 import { createWatchHub } from "./watch-hub.ts";
@@ -36,6 +36,8 @@ export interface FakeApiServer {
   readonly faults: Faults;
   /** Creates objects as POST would, without the way over HTTP. */
   load(type: ResourceType, objects: readonly KubeObject[]): void;
+  /** Calls `listener` with each change, in the order of all kinds together, before whoever asked for it has an answer. */
+  onChange(listener: (change: StoredChange) => void): void;
   /** Requests so far, in order of arrival. */
   requests(): readonly SeenRequest[];
   /** Connections accepted so far, whether or not they are still open. */
@@ -50,14 +52,19 @@ export interface FakeApiServer {
  * those of kube-apiserver 1.35.
  *
  * It does not have: authentication, admission, schemas and defaults, `managedFields`, garbage collection and propagation policies, the
- * existence of namespaces, discovery, lists merged by key under server-side apply, subresources other than `status`.
+ * existence of namespaces, discovery, lists merged by key under server-side apply, subresources other than `status` and the tokens of
+ * ServiceAccounts, which are no more than texts.
  */
 export async function startFakeApiServer(options: FakeApiServerOptions = {}): Promise<FakeApiServer> {
   const seen: SeenRequest[] = [];
   const clients: KubeClient[] = [];
   const sockets = new Set<Socket>();
   const queue = createFaultQueue();
-  const store = createObjectStore((change) => hub.publish(change));
+  const listeners: ((change: StoredChange) => void)[] = [];
+  const store = createObjectStore((change) => {
+    hub.publish(change);
+    for (const listener of listeners) listener(change);
+  });
   const hub = createWatchHub(store.revision);
   const api = createResourceApi({ store, hub, types: options.types });
   let accepted = 0;
@@ -112,6 +119,7 @@ export async function startFakeApiServer(options: FakeApiServerOptions = {}): Pr
     load(type, objects) {
       for (const object of objects) store.create(type, object.metadata.namespace ?? "", { sent: object as unknown as Json, dryRun: false });
     },
+    onChange: (listener) => void listeners.push(listener),
     requests: () => seen,
     connections: () => accepted,
     openWatches: hub.count,

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../../domain/clock.ts";
-import { rfc3339 } from "../../../domain/clock.ts";
+import { millis, rfc3339 } from "../../../domain/clock.ts";
 import { systemClock } from "../../clock.ts";
 import type { JsonPatchOperation } from "../client.ts";
 import type { ObjectName, ResourceType } from "../resource.ts";
@@ -64,6 +64,7 @@ export function createObjectStore(onChange: (change: StoredChange) => void, { no
   const keysOf = new Map<string, Set<string>>();
   // Above small numbers, so that nobody mistakes it for something to count with.
   let revision = 1_000;
+  let tokens = 0;
 
   const kindOf = (type: ResourceType) => `${type.group}/${type.plural}`;
   const prefixOf = (type: ResourceType, namespace: string) => `${kindOf(type)}|${namespace}${namespace === "" ? "" : "|"}`;
@@ -195,6 +196,18 @@ export function createObjectStore(onChange: (change: StoredChange) => void, { no
         object: update(type, at, { ...options, sent: { ...applied.object, metadata: claimed }, owners: applied.owners }),
         isNew: false,
       };
+    },
+    /** Answers a TokenRequest for an account; no two tokens are the same. */
+    issueToken(type: ResourceType, at: ObjectName, sent: Json): JsonMap {
+      const { uid = "" } = metadataOf(need(type, at).object);
+      const spec = isMap(sent) ? mapAt(sent, "spec") : {};
+      const lifeMs = Number(spec["expirationSeconds"] ?? 3_600) * 1_000;
+      const status = {
+        token: `token-of-${at.name}-${String(uid)}-${++tokens}`,
+        expirationTimestamp: rfc3339(millis(now() + lifeMs)),
+      };
+      const metadata = { name: at.name, namespace: at.namespace, creationTimestamp: timestamp() };
+      return { kind: "TokenRequest", apiVersion: "authentication.k8s.io/v1", metadata, spec, status };
     },
     /** Removes the object, or marks it for removal while it has finalizers; then the marked object is returned. */
     delete(type: ResourceType, at: ObjectName, options: { readonly body: Json; readonly dryRun: boolean }): JsonMap | undefined {

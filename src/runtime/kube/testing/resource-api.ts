@@ -42,7 +42,8 @@ export function createResourceApi(parts: {
     if (/^\/(readyz|livez|healthz)$/.test(request.url.pathname)) return { kind: "text", status: 200, body: "ok" };
     const target = parseApiPath(request.url.pathname, types);
     const isKnown =
-      target !== undefined && (target.subresource === "" || (target.subresource === "status" && hasStatusSubresource(target.type)));
+      target !== undefined &&
+      (target.subresource === "" || isTokenRequest(target) || (target.subresource === "status" && hasStatusSubresource(target.type)));
     if (!isKnown) return { kind: "text", status: 404, body: "404 page not found\n" };
     try {
       return target.name === "" ? answerCollection(request, target) : answerObject(request, target);
@@ -72,6 +73,8 @@ export function createResourceApi(parts: {
   function answerObject(request: ApiRequest, target: ApiTarget): Answer {
     const { method, url, body } = request;
     const options = { isStatus: target.subresource === "status", dryRun: isDryRun(url) };
+    if (isTokenRequest(target) && method === "POST")
+      return { kind: "json", status: 201, body: store.issueToken(target.type, target, decode(body)) };
     switch (method) {
       case "GET":
         return { kind: "json", status: 200, body: store.get(target.type, target) };
@@ -236,6 +239,10 @@ function decodePatch(body: string): readonly JsonPatchOperation[] {
   const patch: unknown = decode(body);
   if (!Array.isArray(patch)) throw badRequest("error decoding patch");
   return patch as readonly JsonPatchOperation[];
+}
+
+function isTokenRequest({ type, name, subresource }: ApiTarget): boolean {
+  return type.group === "" && type.plural === "serviceaccounts" && name !== "" && subresource === "token";
 }
 
 function isDryRun(url: URL): boolean {

@@ -75,10 +75,10 @@ function httpSettings({ host, port, secret, egress }: RepositoryTarget, addresse
       // An address needs no resolving.
       ...(isIP(host) === 0 ? [["http.curloptResolve", `${host}:${port}:${targets}`] as const] : []),
       ...(authorities === undefined ? [] : [["http.sslCAInfo", join(directory, "authorities.pem")] as const]),
-      ...(secret.kind === "basic"
+      ...(secret?.kind === "basic"
         ? [["http.extraHeader", `Authorization: Basic ${base64(`${secret.username}:${secret.password}`)}`] as const]
         : []),
-      ...(secret.kind === "bearer" ? [["http.extraHeader", `Authorization: Bearer ${secret.token}`] as const] : []),
+      ...(secret?.kind === "bearer" ? [["http.extraHeader", `Authorization: Bearer ${secret.token}`] as const] : []),
     ],
   };
 }
@@ -101,7 +101,7 @@ function sshSettings({ host, port, secret, egress }: RepositoryTarget, address: 
   const words = Object.entries(options).flatMap(([name, value]) => ["-o", `${name}=${value}`]);
   return {
     env: { GIT_SSH_COMMAND: ["ssh", "-F", "none", ...words].map(quoted).join(" "), GIT_SSH_VARIANT: "ssh" },
-    files: { key: secret.kind === "ssh" ? secret.privateKey : "", known_hosts: knownHosts(egress.sshKnownHosts) },
+    files: { key: secret?.kind === "ssh" ? secret.privateKey : "", known_hosts: knownHosts(egress.sshKnownHosts) },
     settings: [],
   };
 }

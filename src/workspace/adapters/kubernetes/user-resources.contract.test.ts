@@ -111,7 +111,7 @@ const suite = (_: string, start: () => Promise<Subject>): void => {
       generation: 1,
       spec: aSpec(),
       isPaused: true,
-      refreshedAt: "now",
+      refreshedAt: expect.stringMatching(/^[0-9a-f]{16}$/),
       isDeleting: false,
       isHeld: true,
       conditions: [],

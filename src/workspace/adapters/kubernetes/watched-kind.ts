@@ -6,8 +6,8 @@ import { type CustomResources, createCustomResources } from "../../../runtime/ku
 import type { KubeObject, ResourceType } from "../../../runtime/kube/resource.ts";
 import type { Log } from "../../../telemetry/log.ts";
 import type { Metrics } from "../../../telemetry/metrics.ts";
-import { API_GROUP, API_VERSION, STATUS_MANAGER, type UserKind } from "../../api/names.ts";
-import { parseResource, resourceDiffersInRequest } from "../../parse-resource.ts";
+import { API_GROUP, API_VERSION, STATUS_MANAGER, USER_KINDS, type UserKind } from "../../api/names.ts";
+import { parseResource, resourceDiffersInRequest, withoutContent } from "../../parse-resource.ts";
 import { byAge } from "../../quota.ts";
 
 export interface WatchedKindOptions {
@@ -18,6 +18,12 @@ export interface WatchedKindOptions {
   readonly metrics: Metrics;
   readonly kind: UserKind;
 }
+
+/**
+ * How many resources of one kind are kept whole of one namespace: several times what any quota lets in. Of a kind whose resources say much (an environment
+ * up to a thousand namespaces), a namespace could otherwise fill the memory of whoever serves everybody. Runs say little, and old ones are many.
+ */
+const KEPT_WHOLE = 1_000;
 
 interface Versioned extends ObservedResource {
   readonly resourceVersion: string;
@@ -37,6 +43,7 @@ export function createWatchedKind({ kind, ...options }: WatchedKindOptions): Wat
     rng: options.rng.fork(kind.plural),
     project: parseVersioned,
     order: byAge,
+    ...(kind === USER_KINDS.syncRun ? {} : { bound: { whole: KEPT_WHOLE, reduce: withoutContent<Versioned> } }),
     isChange: resourceDiffersInRequest,
     statusManager: STATUS_MANAGER,
     withStatus: (seen, { resourceVersion, conditions, observedGeneration }) => ({

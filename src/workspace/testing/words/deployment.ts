@@ -1,12 +1,15 @@
 import { type Millis, millis } from "../../../domain/clock.ts";
 import type { EnvironmentId } from "../../../domain/ids.ts";
+import { type AccessOutcome, type RepositoryAccess, UNPROVEN } from "../../../domain/repository-access.ts";
 import type { EngineStatus } from "../../../domain/status.ts";
 import type { Condition } from "../../../domain/user-resource.ts";
+import { nextWithholding } from "../../../domain/withholding.ts";
 import * as say from "../../api/messages.ts";
+import { oneTooManyText } from "../../quota.ts";
 import { composeStatus } from "../../status/deployment-status.ts";
 import { NOT_YOURS } from "../../status/engine-sentences.ts";
 import type { StatusFacts } from "../../status/verdict.ts";
-import { anEngineStatus, aPolicy, aRecord, aResource, aSpec } from "../builders.ts";
+import { anEngineStatus, aPolicy, aRecord, aResource, aSpec, REPOSITORY } from "../builders.ts";
 import type { Unsaid, WordsCase } from "./case.ts";
 
 const NOW: Millis = millis(Date.UTC(2026, 0, 1));
@@ -28,6 +31,17 @@ const elsewhere = (isDeployed: boolean) => {
   const spec = { ...record.application.spec, destination: { environment: "prod-eu", namespace: "web" } };
   return said({ record: { ...record, application: { ...record.application, spec } } });
 };
+const withheld = () => {
+  const record = aRecord(anEngineStatus());
+  const spec = { ...record.application.spec, destination: { environment: "prod-eu", namespace: "web" } };
+  const weight = { objects: 31_000, apis: 420 };
+  const environment = {
+    ...({ id: "environment-1" as EnvironmentId, name: "prod-eu", state: "withdrawn" } as const),
+    ...{ apiUrl: "https://prod.example", namespaces: [] },
+    withheld: nextWithholding(undefined, { weight, budget: 20_480, now: millis(0) }),
+  };
+  return said({ record: { ...record, environment, application: { ...record.application, spec } } });
+};
 const manual = () => {
   const record = aRecord(anEngineStatus({ sync: { status: "OutOfSync", revision: "1" } }));
   return said({ record: { ...record, application: { ...record.application, spec: { ...record.application.spec, type: "manual" } } } });
@@ -48,6 +62,8 @@ const refusedDestination = () => {
   } as const;
   return said({ record: { ...record, environment, application: { ...record.application, spec } } });
 };
+const unread = (outcome: AccessOutcome | undefined, over: Partial<RepositoryAccess> = {}) =>
+  said({ record: { ...aRecord(undefined), access: { ...UNPROVEN, outcome, ...over } } });
 const going = (over: Partial<StatusFacts>) => said({ resource: aResource({ isDeleting: true }), ...over });
 const before = (type: string, reason: string): readonly Condition[] => [{ type, status: "True", reason, message: "was wrong" }];
 const fieldWrong = "ErrorOccurred=True/ErrorOccurred";
@@ -139,11 +155,74 @@ const rows: readonly Row[] = [
   ["Stalled=True/InvalidSpec", say.EMPTY_PATH, "new", "beside `ErrorOccurred`", asked(source({ path: "" }))],
   ["Stalled=True/EnvironmentUnavailable", say.ENVIRONMENT_UNKNOWN, "new", "beside `ErrorOccurred`", elsewhere(false)],
   [
+    "Stalled=True/EnvironmentUnavailable",
+    "Environment prod-eu is not used at the moment: an instance had to keep 31000 objects of 420 APIs of it in memory, which counts as 34360 objects, and one environment may take 20480. What is deployed stays as it is; the conditions of the GitOpsDeploymentManagedEnvironment say what to do",
+    "new",
+    "beside `ErrorOccurred`",
+    withheld(),
+  ],
+  [
     "Stalled=True/QuotaExceeded",
     "This namespace may have at most 0 deployments: delete another one, or ask your administrator for more",
     "new",
     "",
     asked({}, { policy: aPolicy({ deployments: 0 }) }),
+  ],
+  [
+    "Stalled=True/QuotaExceeded",
+    oneTooManyText("GitOpsDeployments"),
+    "new",
+    "",
+    said({ resource: aResource({ spec: undefined, isOneTooMany: true }) }),
+  ],
+  [
+    "Reconciling=True/ValidationPending",
+    "Whether the repository can be read is being found out",
+    "new",
+    "before the first probe",
+    unread(undefined),
+  ],
+  [
+    "Stalled=True/InvalidCredentials",
+    `Repository ${REPOSITORY} cannot be read: authentication required; create a GitOpsDeploymentRepositoryCredential for it`,
+    "new",
+    "beside `ErrorOccurred`; it was `ComparisonError`, once Argo CD had tried",
+    unread("denied"),
+  ],
+  [
+    "Stalled=True/InvalidCredentials",
+    `Repository ${REPOSITORY} cannot be read: authentication required, and the GitOpsDeploymentRepositoryCredential for it was refused. What is deployed stays; nothing more is deployed until it can be read again`,
+    "new",
+    "several times, for a while",
+    unread("denied", { state: "lost", credential: "some" }),
+  ],
+  [
+    "Stalled=True/InvalidRepositoryUrl",
+    `Repository does not exist: ${REPOSITORY}, or it is not shown without a credential for it`,
+    "new",
+    "as of a credential",
+    unread("not-found"),
+  ],
+  [
+    "Reconciling=True/RepositoryUnreachable",
+    `The host of ${REPOSITORY} does not answer as a Git host does; it is tried again`,
+    "new",
+    "as of a credential",
+    unread("unreachable"),
+  ],
+  [
+    "Reconciling=True/RepositoryIdentityUnknown",
+    `The host of ${REPOSITORY} cannot show to be itself: its certificate or host key is not known here; ask your administrator to add it`,
+    "new",
+    "as of a credential",
+    unread("unknown-identity"),
+  ],
+  [
+    "Reconciling=True/ValidationFailed",
+    `It could not be found out whether ${REPOSITORY} can be read; it is tried again`,
+    "new",
+    "as of a credential",
+    unread("failed"),
   ],
   ...(["ComparisonError", "InvalidSpecError", "SyncError"] as const).map(
     (type): Row => [

@@ -1,13 +1,16 @@
 import { millis } from "../../../domain/clock.ts";
 import type { UserSecret } from "../../../domain/user-resource.ts";
+import { nextWithholding } from "../../../domain/withholding.ts";
 import * as say from "../../api/messages.ts";
 import { environmentStatus, pausedEnvironmentStatus } from "../../environment/environment-status.ts";
-import { type EnvironmentFinding, notInstalled, overQuota } from "../../environment/finding.ts";
+import { type EnvironmentFinding, notInstalled, overBudget, overBudgetText, overQuota } from "../../environment/finding.ts";
+import { NO_TOKEN, WAITING } from "../../environment/grant-access.ts";
 import type { ClusterProbeResult } from "../../environment/port.ts";
 import { createExamination } from "../../environment/try-credential.ts";
 import { aPolicy, aResource } from "../builders.ts";
 import type { Unsaid, WordsCase } from "./case.ts";
 
+const WITHHELD = nextWithholding(undefined, { weight: { objects: 31_000, apis: 420 }, budget: 20_480, now: millis(0) });
 const API_URL = "https://api.prod.example:6443";
 const SPEC = { apiURL: API_URL, credentialsSecret: "prod-eu-creds", allowInsecureSkipTLSVerify: false };
 const TYPE = "managed-gitops.redhat.com/managed-environment";
@@ -150,12 +153,14 @@ const rows: readonly Row[] = [
     "",
     refused("refused"),
   ],
+  [of("False", "UnableToInstallServiceAccount"), WAITING, "new", "it goes on by itself", found(notInstalled(WAITING))],
+  [of("False", "UnableToInstallServiceAccount"), NO_TOKEN, "new", "", found(notInstalled(NO_TOKEN))],
   [
-    of("False", "UnableToInstallServiceAccount"),
-    "waiting for the token of the new service account",
-    "same",
-    "it goes on by itself",
-    found(notInstalled("waiting for the token of the new service account")),
+    of("False", "ResourceBudgetExceeded"),
+    overBudgetText(WITHHELD),
+    "new",
+    "an instance was brought down by it",
+    found(overBudget(WITHHELD)),
   ],
   [
     of("False", "QuotaExceeded"),

@@ -7,8 +7,10 @@ import type { WordsCase } from "./case.ts";
 const said =
   (over: Partial<RunStatusFacts> = {}): WordsCase["said"] =>
   () =>
-    composeRun({ resource: aRunResource(), record: aRunRecord(), hasDeployment: true, hidden: [], quota: undefined, ...over }, NOW).status
-      .conditions;
+    composeRun(
+      { resource: aRunResource(), record: aRunRecord(), hasDeployment: true, hidden: [], kinds: {}, quota: undefined, ...over },
+      NOW,
+    ).status.conditions;
 const missing = { record: aRunRecord({}, { application: undefined }), hasDeployment: false };
 const automated = { record: aRunRecord({}, { application: aRecord(undefined).application }) };
 const leaving = { record: aRunRecord({}, { application: { ...aRunRecord().application, deletedAt: 0 } as never }) };
