@@ -79,4 +79,33 @@ describe("a controller that overlooks what it was asked", () => {
     await clock.advance(10 * SOON_MS);
     expect(await requested()).toBeUndefined();
   });
+
+  test("is asked to refresh again what an outage of its parts has left, less and less often, until it has compared", async () => {
+    const deployed = await deploy();
+    await world.startReconciler(undefined, { clock });
+    await soon("it is acknowledged", () => isAcknowledged(deployed));
+    const say = (status: object) => world.hands.engine.mergePatch(APPLICATIONS, applicationAt(deployed), { status }, world.signal);
+    const message = "Failed to load target state: rpc error: code = Unavailable desc = error reading from server: EOF";
+    const requested = async () => (await readApplication(deployed))?.metadata.annotations?.[REFRESH];
+    const compareAndFail = async (reconciledAt: string): Promise<void> => {
+      const observed = { metadata: { annotations: { [REFRESH]: null } } };
+      await world.hands.engine.mergePatch(APPLICATIONS, applicationAt(deployed), observed, world.signal);
+      const conditions = [{ type: "ComparisonError", message }];
+      await say({ reconciledAt, conditions, sync: { status: "Unknown" }, health: { status: "Healthy" } });
+    };
+    const waitedMs: number[] = [];
+    for (const second of [10, 20, 30]) {
+      await compareAndFail(`2026-01-01T00:00:${second}Z`);
+      const sinceMs = clock.monotonicMs();
+      await passes({ clock, withinMs: 10 * SOON_MS }, "it is asked", async () => (await requested()) === "normal");
+      waitedMs.push(clock.monotonicMs() - sinceMs);
+    }
+    expect(waitedMs[1]).toBeGreaterThan(waitedMs[0] ?? 0);
+    expect(waitedMs[2]).toBeGreaterThan(waitedMs[1] ?? 0);
+
+    await compareAndFail("2026-01-01T00:00:40Z");
+    await say({ conditions: [], sync: { status: "Synced" } });
+    await clock.advance(10 * SOON_MS);
+    expect(await requested()).toBeUndefined();
+  });
 });

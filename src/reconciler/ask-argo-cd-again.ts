@@ -2,7 +2,17 @@ import type { Clock } from "../domain/clock.ts";
 import { GoneError, StaleError, UnavailableError } from "../domain/errors.ts";
 import type { Partition } from "../domain/partition.ts";
 import type { WorkResult } from "../runtime/keyed-queue.ts";
-import { isAwaited, isBlindAtBirth, isUnseenSync, nextNudges, planNudge, type Waiting } from "../shard/nudge.ts";
+import {
+  type AwaitedRefresh,
+  isAwaited,
+  isBlindAtBirth,
+  isLeftByOutage,
+  isUnseenSync,
+  nextNudges,
+  OUTAGES_AT_ONCE,
+  planNudge,
+  type Waiting,
+} from "../shard/nudge.ts";
 import { holderOf, type ObservedApplication } from "../shard/parse-application.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -21,6 +31,9 @@ export interface AskAgainDeps {
 /** How often what Argo CD was asked for is compared with what it has done, in ms. */
 export const COMPARE_EVERY_MS = 3_000;
 
+/** An outage is waited for less and less often however often Argo CD has compared meanwhile and said the same. */
+const UNCHANGED: AwaitedRefresh = { resourceVersion: "", annotations: {} };
+
 interface Found {
   readonly engine: EngineShard;
   readonly seen: ObservedApplication;
@@ -32,6 +45,7 @@ export function createAskArgoCdAgain({ watched, partition, clock, log, metrics }
     "cluster",
   ]);
   let waiting: ReadonlyMap<string, Waiting> = new Map();
+  let waitingForParts: ReadonlyMap<string, Waiting> = new Map();
 
   const isOurs = (seen: ObservedApplication): boolean => {
     const holder = holderOf(seen);
@@ -50,19 +64,25 @@ export function createAskArgoCdAgain({ watched, partition, clock, log, metrics }
     }
   };
 
-  return async (signal: AbortSignal): Promise<WorkResult> => {
-    const found = new Map(
+  const find = (isSuch: (seen: ObservedApplication) => boolean): ReadonlyMap<string, Found> =>
+    new Map(
       [...watched.values()].flatMap((engine) =>
         engine.applications
           .list()
-          .filter((seen) => (isAwaited(seen) || isBlindAtBirth(seen) || isUnseenSync(seen)) && isOurs(seen))
+          .filter((seen) => isSuch(seen) && isOurs(seen))
           .map((seen): [string, Found] => [statusKey(engine.cluster, seen.at), { engine, seen }]),
       ),
     );
-    const awaited = new Map([...found].map(([key, { seen }]) => [key, seen]));
-    const next = nextNudges(waiting, awaited, clock.monotonicMs());
+
+  return async (signal: AbortSignal): Promise<WorkResult> => {
+    const nowMs = clock.monotonicMs();
+    const overlooked = find((seen) => isAwaited(seen) || isBlindAtBirth(seen) || isUnseenSync(seen));
+    const left = find(isLeftByOutage);
+    const next = nextNudges(waiting, new Map([...overlooked].map(([key, { seen }]) => [key, seen])), nowMs);
+    const nextLeft = nextNudges(waitingForParts, new Map([...left.keys()].map((key) => [key, UNCHANGED])), nowMs, OUTAGES_AT_ONCE);
     waiting = next.waiting;
-    const due = next.due.flatMap((key) => found.get(key) ?? []);
+    waitingForParts = nextLeft.waiting;
+    const due = [...new Set([...next.due, ...nextLeft.due])].flatMap((key) => overlooked.get(key) ?? left.get(key) ?? []);
     await Promise.all(due.map((each) => askAgain(each, signal)));
     return { requeueAfterMs: COMPARE_EVERY_MS };
   };

@@ -5,6 +5,7 @@ import {
   FIRST_NUDGE_MS,
   isAwaited,
   isBlindAtBirth,
+  isLeftByOutage,
   isUnseenSync,
   MOST_APART_MS,
   NUDGES_AT_ONCE,
@@ -102,6 +103,42 @@ describe("isBlindAtBirth", () => {
       "/metadata/annotations/argocd.argoproj.io~1refresh",
     ]);
     expect(paths(observed(REFRESH))).toEqual(["/metadata/annotations/argosy.dev~1nudged"]);
+  });
+});
+
+describe("isLeftByOutage", () => {
+  const away =
+    'Failed to load target state: rpc error: code = Unavailable desc = connection error: desc = "transport: Error while dialing"';
+  const unreadable =
+    'Failed to load live state: failed to get cluster info for "https://10.0.0.1:443": error synchronizing cache state : timed out';
+  const said = (
+    message: string,
+    over: { readonly type?: string; readonly annotations?: Readonly<Record<string, string>>; readonly meta?: object } = {},
+  ): ObservedApplication => {
+    const raw = stored(renderApplication(anApplicationPlacement(), anApplication(), TARGET), "object-1", "100");
+    setMeta("annotations", { "argosy.dev/epoch": "3", ...over.annotations })(raw);
+    for (const [field, value] of Object.entries(over.meta ?? {})) setMeta(field, value)(raw);
+    const conditions = [{ type: over.type ?? "ComparisonError", message }];
+    Object.assign(raw as object, { status: { conditions, sync: { status: "Unknown" }, health: { status: "Healthy" } } });
+    return parseApplication(raw) as ObservedApplication;
+  };
+
+  it("is so where a part of Argo CD's was away, or the API cluster could not be read", () => {
+    for (const message of [away, unreadable, "redis: connection pool timeout"]) expect(isLeftByOutage(said(message))).toBe(true);
+    expect(isLeftByOutage(said(away, { type: "UnknownError" }))).toBe(true);
+    // Whether it is being asked already does not matter: it would begin to wait anew.
+    expect(isLeftByOutage(said(away, { annotations: REFRESH }))).toBe(true);
+  });
+
+  it("is not so of what a repository or its user's cluster says, nor where Argo CD does not compare", () => {
+    for (const message of ["authentication required", "app path does not exist"]) expect(isLeftByOutage(said(message))).toBe(false);
+    expect(isLeftByOutage(said(away, { type: "SyncError" }))).toBe(false);
+    expect(isLeftByOutage({ ...said(unreadable), entersBy: "environment-project" })).toBe(false);
+    expect(isLeftByOutage({ ...said(away), entersBy: "environment-project" })).toBe(true);
+    expect(isLeftByOutage(said(away, { annotations: { "argocd.argoproj.io/skip-reconcile": "true" } }))).toBe(false);
+    expect(isLeftByOutage(said(away, { annotations: { "argosy.dev/arriving": "copied" } }))).toBe(false);
+    expect(isLeftByOutage(said(away, { meta: { deletionTimestamp: "2026-01-01T00:00:00Z" } }))).toBe(false);
+    expect(isLeftByOutage(observed({}))).toBe(false);
   });
 });
 

@@ -1,3 +1,4 @@
+import { isOfEngine, isOfEngineCluster } from "../domain/engine-sentences.ts";
 import { escapePointer, guards, type PatchOperation } from "./diff-object.ts";
 import { ANNOTATION_ARRIVING, ANNOTATION_NUDGED, ANNOTATION_PAUSE, ANNOTATION_REFRESH } from "./names.ts";
 import { isFinalizerOfArgo, type ObservedApplication } from "./parse-application.ts";
@@ -19,6 +20,8 @@ export const FIRST_NUDGE_MS = 6_000;
 export const MOST_APART_MS = 5 * 60_000;
 /** How many Applications one check writes to. */
 export const NUDGES_AT_ONCE = 10;
+/** The same of those that an outage has left: a controller that restarts beside its repo-server leaves all of its Applications so. */
+export const OUTAGES_AT_ONCE = 50;
 
 /**
  * Whether the instance's controller is expected to refresh an Application that it was asked to refresh, or to end one that is being deleted.
@@ -64,6 +67,20 @@ export function isUnseenSync({ report, sync, isDeleting, annotations }: Observed
   return reconciledAt < state.finishedAt || (reconciledAt === state.finishedAt && status.sync.status === "OutOfSync");
 }
 
+/** Conditions with which Argo CD says that it could not compare. */
+const NOT_COMPARED: readonly string[] = ["ComparisonError", "UnknownError"];
+
+/**
+ * Whether Argo CD could not compare an Application because of a part of its own: a repo-server that was restarted, a cache of the API cluster that was
+ * being filled. What it says then (`Unknown`) stands until its periodic refresh, minutes after the part is back. Of an environment's cluster its user
+ * sees to it.
+ */
+export function isLeftByOutage({ report, isDeleting, entersBy, annotations }: ObservedApplication): boolean {
+  if (isDeleting || annotations[ANNOTATION_PAUSE] !== undefined || annotations[ANNOTATION_ARRIVING] !== undefined) return false;
+  const said = report?.status.conditions.filter(({ type }) => NOT_COMPARED.includes(type)) ?? [];
+  return said.some(({ message }) => isOfEngine(message) || (entersBy === undefined && isOfEngineCluster(message)));
+}
+
 /**
  * Decides which of the awaited Applications are nudged now, by name, and forgets the others; `before` is the result of the last check. Whatever
  * others change of an Application is as good as a nudge, so that waiting begins anew.
@@ -72,9 +89,10 @@ export function nextNudges(
   before: ReadonlyMap<string, Waiting>,
   awaited: ReadonlyMap<string, AwaitedRefresh>,
   nowMs: number,
+  atOnce = NUDGES_AT_ONCE,
 ): { readonly waiting: ReadonlyMap<string, Waiting>; readonly due: readonly string[] } {
   const known = new Map([...awaited].map(([name, seen]) => [name, recognise(before.get(name), seen)]));
-  const due = [...known].filter(([, waiting]) => waiting !== undefined && waiting.dueMs <= nowMs).slice(0, NUDGES_AT_ONCE);
+  const due = [...known].filter(([, waiting]) => waiting !== undefined && waiting.dueMs <= nowMs).slice(0, atOnce);
   const isDue = new Set(due.map(([name]) => name));
   const next = ([name, seen]: readonly [string, AwaitedRefresh]): readonly [string, Waiting] => {
     const waiting = known.get(name);

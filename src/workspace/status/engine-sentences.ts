@@ -1,4 +1,5 @@
 import { type DeclaredGroups, isForbidden, mayBeDeployed } from "../../domain/deployable-kinds.ts";
+import { isOfEngine, isOfEngineCluster } from "../../domain/engine-sentences.ts";
 
 /** Where a deployment goes, as its user says it. */
 export interface ReportedDestination {
@@ -14,26 +15,6 @@ export interface ReportedDestination {
 export const NOT_YOURS =
   "Argo CD cannot work on this deployment at the moment. Nothing is wrong with the resource, and what is deployed stays as it is: it goes on by itself; if it lasts, tell your administrator";
 
-/**
- * What an engine says when parts of it are away, or do not know yet what the deployment needs. No word of it means anything to a user, and nothing
- * a user changes would help. Each is as Argo CD 3.3 to 3.5, or gRPC beneath it, words it.
- */
-const OURS: readonly RegExp[] = [
-  // The way from the controller to the repo-server: nothing that a repository does comes back under these two codes.
-  /\brpc error: code = (?:Unavailable|Canceled)\b/,
-  /\bfailed to connect to repo server\b/,
-  /\blookup argocd-[a-z-]+\b/,
-  /\bdial tcp \S+:6379\b|(?:^|[\s:])redis: /,
-  /\bmanifest\b.{0,300}(?:no space left on device|too many open files|cannot allocate memory|signal: killed)/i,
-  // What Argosy writes for a deployment and its instance has not read yet, or that was taken away.
-  /\bthere are no clusters with this (?:name|URL)\b|\bcluster "[^"]*" not found\b/,
-  /\b(?:error getting app project|appprojects?\.argoproj\.io "[^"]*" not found|referencing project \S+ which does not exist)/,
-  /\b(?:application|sync source) repo \S+ is not permitted in project\b/,
-  /\bservice account to impersonate\b|\bno matching service account found\b|\bcannot impersonate resource\b/,
-  /\bfailed to (?:get|check) (?:app instance label key|trackingMethod|installation ID|impersonation enforcement setting|Kustomize settings|Helm settings|enabled source types)\b/i,
-  /\bargocd-(?:cm|cmd-params-cm|secret|tls-certs-cm|ssh-known-hosts-cm|gpg-keys-cm|initial-admin-secret)\b.{0,100} not found\b|\b(?:configmap|secret) "argocd-[a-z-]+" not found\b/,
-];
-
 const destinationRefused =
   /\bapplication destination server '[^']*' and namespace '([^']*)' do not match any of the allowed destinations in project\b/;
 /**
@@ -42,15 +23,14 @@ const destinationRefused =
  */
 const unreadable =
   /\bFailed to load live state: .*User "system:serviceaccount:argosy-accounts:(?:read|u)-[^"]*" cannot get resource "([a-z0-9]+)" in API group "([a-z0-9.-]*)".*/s;
-const liveState = /\bFailed to load live state: |\bfailed to get cluster (?:info|version) for\b|\berror synchronizing cache state\b/;
 
 /** Whether what an engine complains of is neither the user's fault nor theirs to mend, and passes by itself. */
 export function isOurSentence(message: string, { environment }: Pick<ReportedDestination, "environment">): boolean {
-  if (OURS.some((each) => each.test(message))) return true;
+  if (isOfEngine(message)) return true;
   const refused = destinationRefused.exec(message);
   if (refused !== null) return environment === undefined || isListed(refused[1] ?? "", environment.namespaces);
   // Their own namespace is on our cluster; an environment is one that its user operates.
-  return environment === undefined && liveState.test(message) && !/\bforbidden\b/i.test(message);
+  return environment === undefined && isOfEngineCluster(message);
 }
 
 /** None listed: all of them. What the engine has not heard of yet, it will. */
