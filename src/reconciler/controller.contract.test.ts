@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { InstanceId } from "../domain/ids.ts";
 import { READER_ROLE } from "../domain/names.ts";
 import type { KubeObject } from "../runtime/kube/resource.ts";
+import { createVirtualClock } from "../runtime/testing/virtual-clock.ts";
+import type { ObjectAt } from "../shard/managed-object.ts";
 import { accountName, clusterEntryName, formerReaderBindingName, projectName, readAccountName, readerBindingName } from "../shard/names.ts";
 import { CASCADE_FINALIZER } from "../shard/plan-application.ts";
 import { createPromMetrics } from "../telemetry/prom-metrics.ts";
@@ -15,7 +18,7 @@ import {
   SERVICE_ACCOUNTS,
 } from "./adapters/kubernetes/types.ts";
 import { deploying, type Raw } from "./testing/deploy.ts";
-import { eventually } from "./testing/until.ts";
+import { eventually, passes } from "./testing/until.ts";
 import type { World } from "./testing/world.ts";
 import { DESTINATION, startWorld } from "./testing/world.ts";
 
@@ -30,6 +33,16 @@ const writes = (): readonly string[] =>
   [...world.apiServer.requests(), ...world.engineServer.requests()]
     .filter(({ method }) => method !== "GET")
     .map(({ method, url }) => `${method} ${url}`);
+
+/** By what an instance of an earlier version reads. */
+function formerBinding({ id }: { readonly id: InstanceId }): KubeObject {
+  const metadata = {
+    name: formerReaderBindingName(id),
+    labels: { "app.kubernetes.io/managed-by": "argosy", "argosy.dev/instance": id },
+  };
+  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "argosy-reader" };
+  return { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding", metadata, roleRef } as KubeObject;
+}
 
 describe("making an instance equal to its rows", () => {
   test("gives a placed application everything it needs, and says so", async () => {
@@ -72,10 +85,7 @@ describe("making an instance equal to its rows", () => {
   test("lets an instance of an earlier version read by the narrow role before it takes the wide one away", async () => {
     const { instance } = await deploy();
     const former = { namespace: "", name: formerReaderBindingName(instance.id) };
-    const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "argosy-reader" };
-    const labels = { "app.kubernetes.io/managed-by": "argosy", "argosy.dev/instance": instance.id };
-    const binding = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRoleBinding", metadata: { ...former, labels }, roleRef };
-    await world.hands.api.create<KubeObject>(CLUSTER_ROLE_BINDINGS, binding, world.signal);
+    await world.hands.api.create<KubeObject>(CLUSTER_ROLE_BINDINGS, formerBinding(instance), world.signal);
     await world.startReconciler();
     await eventually(
       "the wide one is gone",
@@ -88,6 +98,21 @@ describe("making an instance equal to its rows", () => {
     ).toMatchObject({
       roleRef: { name: "argosy-instance-reader" },
     });
+  });
+
+  test("leaves the wide one beside the narrow one for a while: who decides may know the binding and not yet the rules", async () => {
+    const { instance } = await deploy();
+    const former = { namespace: "", name: formerReaderBindingName(instance.id) };
+    await world.hands.api.create<KubeObject>(CLUSTER_ROLE_BINDINGS, formerBinding(instance), world.signal);
+    const clock = createVirtualClock();
+    await world.startReconciler(undefined, { clock, formerStaysMs: 60_000 });
+    const isThere = async (at: ObjectAt) => (await world.hands.api.get(CLUSTER_ROLE_BINDINGS, at, world.signal)) !== undefined;
+    const narrow = { namespace: "", name: readerBindingName(instance.id) };
+    await passes({ clock, withinMs: 30_000 }, "it reads by the narrow one", () => isThere(narrow));
+    expect(await isThere(former)).toBe(true);
+    const sinceMs = clock.monotonicMs();
+    await passes({ clock, withinMs: 300_000 }, "the wide one is gone", async () => !(await isThere(former)));
+    expect(clock.monotonicMs() - sinceMs).toBeGreaterThan(25_000);
   });
 
   test("gives an instance no entry for a cluster of which it may read nothing yet", async () => {

@@ -52,6 +52,8 @@ export interface ReconcilerDeps {
   /** Of the tokens by which instances enter the API cluster. */
   readonly tokenLife: TokenLife;
   readonly blockedAfterMs?: number;
+  /** How long what an instance of an earlier version read by stays beside what replaces it, in ms; default a minute. */
+  readonly formerStaysMs?: number;
   /** How many applications of one unit an instance is given work with at once; 0: all. */
   readonly unfinishedPerUnit: number;
   readonly clock: Clock;
@@ -59,6 +61,9 @@ export interface ReconcilerDeps {
   readonly log: Log;
   readonly metrics: Metrics;
 }
+
+/** API servers and instances learn of a role, a binding or an entry by watches of their own, which may lag on machines that are full. */
+const FORMER_STAYS_MS = 60_000;
 
 /** Makes every instance of ours equal to its rows, and records what its applications say. */
 export interface Reconciler {
@@ -165,7 +170,8 @@ function createSteps(deps: ReconcilerDeps, requests: Requests, stopping: AbortSi
   const applicationRows = createApplicationRows<DesiredApplication>(clock);
   const standingEnvironments = createStandingEnvironments();
   const tools = { pacing, rows, applicationRows, standingEnvironments, writer: createObjectWriter(deps) };
-  const base = { ...deps, ...store, signal: stopping, requests, hosts, ...tools };
+  const formerStaysMs = deps.formerStaysMs ?? FORMER_STAYS_MS;
+  const base = { ...deps, ...store, formerStaysMs, signal: stopping, requests, hosts, ...tools };
 
   const progress = createProgress({ ...base, held: apiCluster.held });
   const repositorySecrets = createRepositorySecrets(base);

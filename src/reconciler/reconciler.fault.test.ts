@@ -40,7 +40,14 @@ import { createImpersonation } from "./units/grant-impersonation.ts";
 import { createRepairReports } from "./units/report-repairs.ts";
 import { createStandingEnvironments } from "./units/standing-environments.ts";
 
-const common = { log: silentLog, metrics: noMetrics, clock: systemClock, destination: DESTINATION, namespaces: NAMESPACES };
+const common = {
+  log: silentLog,
+  metrics: noMetrics,
+  clock: systemClock,
+  destination: DESTINATION,
+  namespaces: NAMESPACES,
+  formerStaysMs: 0,
+};
 let world: World;
 let instance: Instance;
 let work: ReturnType<typeof build>;

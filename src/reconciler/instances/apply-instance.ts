@@ -1,3 +1,4 @@
+import type { Clock } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import type { Destination, OwnNamespaces } from "../../shard/application-placement.ts";
@@ -27,7 +28,16 @@ export interface ApplyInstanceDeps {
   readonly destination: Destination;
   readonly requests: Pick<Requests, "requestUnit">;
   readonly namespaces: OwnNamespaces;
+  /** How long the binding of earlier versions stays beside the present one, in ms. */
+  readonly formerStaysMs: number;
+  readonly clock: Clock;
   readonly log: Log;
+}
+
+/** Whether an instance may read, and after how many ms its binding of an earlier version is due to go. */
+interface Reading {
+  readonly mayRead: boolean;
+  readonly againAfterMs?: number;
 }
 
 /** How soon to check again whether the role to read by has rules, in ms. On a new cluster they are being written at that moment. */
@@ -38,44 +48,58 @@ const FILLED_AGAIN_MS = 1_000;
  * instance is retired, it takes both back. Where each workspace has an entry, that entry is the canaries' alone.
  */
 export function createApplyInstance(deps: ApplyInstanceDeps) {
-  const { apiCluster, writer, namespaces, readerKinds } = deps;
+  const { apiCluster, writer, namespaces, readerKinds, clock } = deps;
+  /** Since when the present binding stands beside a former one, on the clock that only grows. */
+  const besideSinceMs = new Map<InstanceId, number>();
 
-  /** Lets the instance read by the present role, and then no more by the one of earlier versions. Returns whether it may read. */
-  const applyReader = async (id: InstanceId, reader: DesiredObject, signal: AbortSignal): Promise<boolean> => {
+  /**
+   * Lets the instance read by the present role, and a while later no more by the one of earlier versions: an API server that knows the binding may
+   * not know yet what the role says.
+   */
+  const applyReader = async (id: InstanceId, reader: DesiredObject, signal: AbortSignal): Promise<Reading> => {
     const formerReader = formerReaderAt(id);
     const isFormerThere = apiCluster.readers.get(formerReader) !== undefined;
-    if (!(await readerKinds.isFilled(signal))) return isFormerThere;
+    if (!(await readerKinds.isFilled(signal))) return { mayRead: isFormerThere };
     await writer.put({ name: "reader", objects: apiCluster.readers, desired: reader }, signal);
-    if (isFormerThere) await writer.remove({ name: "reader", objects: apiCluster.readers, at: formerReader }, signal);
-    return true;
+    if (!isFormerThere) return { mayRead: true };
+    const nowMs = clock.monotonicMs();
+    const sinceMs = besideSinceMs.get(id) ?? nowMs;
+    const againAfterMs = sinceMs + deps.formerStaysMs - nowMs;
+    if (againAfterMs > 0) {
+      besideSinceMs.set(id, sinceMs);
+      return { mayRead: true, againAfterMs };
+    }
+    await writer.remove({ name: "reader", objects: apiCluster.readers, at: formerReader }, signal);
+    besideSinceMs.delete(id);
+    return { mayRead: true };
   };
 
   /** The read account with its rights; no account while a former one is on its way out. */
   const applyIdentity = async (
     id: InstanceId,
     signal: AbortSignal,
-  ): Promise<{ readonly account: ObservedObject | undefined; readonly mayRead: boolean }> => {
+  ): Promise<{ readonly account: ObservedObject | undefined; readonly reading: Reading }> => {
     const { account, reader, impersonation } = renderIdentity(id, namespaces);
-    const [end, mayRead] = await allOrFirstFailure([
+    const [end, reading] = await allOrFirstFailure([
       writer.put({ name: "read-account", objects: apiCluster.accounts, desired: account }, signal),
       applyReader(id, reader, signal),
       writer.put({ name: "impersonation-binding", objects: apiCluster.bindings, desired: impersonation }, signal),
       deps.impersonation.align(id, signal),
     ]);
-    return { account: end.kind === "settled" ? end.observed : undefined, mayRead };
+    return { account: end.kind === "settled" ? end.observed : undefined, reading };
   };
 
   const fill = async (host: Host, signal: AbortSignal): Promise<WorkResult | undefined> => {
-    const { account, mayRead } = await applyIdentity(host.instance.id, signal);
+    const { account, reading } = await applyIdentity(host.instance.id, signal);
     // An instance that may read nothing takes the cluster for empty.
-    if (!mayRead) return { requeueAfterMs: FILLED_AGAIN_MS };
+    if (!reading.mayRead) return { requeueAfterMs: FILLED_AGAIN_MS };
     if (account === undefined) {
       deps.log.debug({ instance: host.instance.name }, "Waiting for the end of a former read account");
       return undefined;
     }
     const { requeueAfterMs } = await deps.entryTokens.keepShared(host, account, signal);
     await deps.sweep.sweep(host, signal);
-    return { requeueAfterMs };
+    return { requeueAfterMs: Math.min(requeueAfterMs, reading.againAfterMs ?? requeueAfterMs) };
   };
 
   /**

@@ -4,13 +4,14 @@ import { millis } from "../../domain/clock.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { ANNOTATION_HASH, ANNOTATION_TOKEN_ENDS } from "../../domain/names.ts";
 import type { KubeObject } from "../../runtime/kube/resource.ts";
+import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { manifestOf } from "../../shard/managed-object.ts";
 import { clusterEntryName, readAccountName } from "../../shard/names.ts";
 import { renderClusterEntry } from "../../shard/render-instance.ts";
 import { createPromMetrics } from "../../telemetry/prom-metrics.ts";
 import { ENGINE_SECRETS, SERVICE_ACCOUNTS } from "../adapters/kubernetes/types.ts";
 import { deploying } from "../testing/deploy.ts";
-import { eventually } from "../testing/until.ts";
+import { eventually, passes } from "../testing/until.ts";
 import { DESTINATION, NAMESPACES, startWorld, type World } from "../testing/world.ts";
 
 let world: World;
@@ -80,6 +81,18 @@ describe("the token by which an instance enters the API cluster", () => {
     await eventually("the Secret is gone", async () => (await endless(instance)) === undefined);
     expect(await tokenOf(instance)).toContain(`token-of-${readAccountName(instance.id)}`);
     expect((await readEntry(instance))?.metadata.annotations).toHaveProperty([ANNOTATION_TOKEN_ENDS]);
+  });
+
+  test("leaves one without an end beside another one for a while: an instance reads its entry a moment later", async () => {
+    const { instance } = await deployAsBefore();
+    // Tokens say by the machine's clock when they were made.
+    const clock = createVirtualClock(Date.now());
+    await world.startReconciler(undefined, { clock, formerStaysMs: 60_000 });
+    await passes({ clock, withinMs: 30_000 }, "another one stands", async () => (await tokenOf(instance)) !== "endless");
+    expect(await endless(instance)).toBeDefined();
+    const sinceMs = clock.monotonicMs();
+    await passes({ clock, withinMs: 300_000 }, "the Secret is gone", async () => (await endless(instance)) === undefined);
+    expect(clock.monotonicMs() - sinceMs).toBeGreaterThan(25_000);
   });
 
   test("stays where no other is to be had, and so does the Secret of an earlier version; that is counted, and the rest goes on", async () => {

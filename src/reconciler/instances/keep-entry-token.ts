@@ -24,6 +24,8 @@ export interface EntryTokenDeps {
   readonly destination: Destination;
   readonly namespaces: OwnNamespaces;
   readonly tokenLife: TokenLife;
+  /** How long a token without an end stays beside the one that replaces it, in ms: an instance reads an entry a moment after it is written. */
+  readonly formerStaysMs: number;
   readonly clock: Clock;
   readonly rng: { next(): number };
   readonly log: Log;
@@ -168,10 +170,12 @@ export function createEntryTokens(deps: EntryTokenDeps): EntryTokens {
       const at = { namespace: instance.namespace, name: clusterEntryName(destination.server) };
       const kept = await keep({ host, at, account, render: (content) => renderClusterEntry(instance, destination, content) }, signal);
       // What enters by the endless token does so until the entry has another one; after that nobody needs it.
-      if (kept.isSettled && stepOf(host.engine.entries.get(at), account).kind === "keep" && !clean.has(instance.id)) {
-        await apiCluster.tokens.removeEndless(account.at, signal);
-        clean.add(instance.id);
-      }
+      const step = stepOf(host.engine.entries.get(at), account);
+      if (!kept.isSettled || step.kind !== "keep" || clean.has(instance.id)) return kept;
+      const waitMs = step.token.madeAt + deps.formerStaysMs - clock.now();
+      if (waitMs > 0) return { ...kept, requeueAfterMs: Math.min(kept.requeueAfterMs, waitMs) };
+      await apiCluster.tokens.removeEndless(account.at, signal);
+      clean.add(instance.id);
       return kept;
     },
     listDue(host) {

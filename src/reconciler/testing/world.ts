@@ -24,7 +24,8 @@ export const TOKEN_LIFE = { lifeMs: 43_200_000, renewAfterMs: 28_800_000 };
 export const EVERYTHING_IS_MINE: Partition = { isMine: () => true, onChange: () => () => undefined };
 
 /** What a reconciler may find other than the world's own. */
-export interface Surroundings extends Partial<Pick<ReconcilerDeps, "blockedAfterMs" | "unfinishedPerUnit" | "metrics" | "tokenLife">> {
+export interface Surroundings
+  extends Partial<Pick<ReconcilerDeps, "blockedAfterMs" | "unfinishedPerUnit" | "metrics" | "tokenLife" | "formerStaysMs">> {
   /** What its queues and timers go by; default the machine's. */
   readonly clock?: Clock;
   /** Engine clusters beside `engine`, by name. */
@@ -78,6 +79,7 @@ export async function startWorld(): Promise<World> {
         // Nothing plays a controller that says anything, so that nothing would ever be finished.
         unfinishedPerUnit: 0,
         tokenLife: TOKEN_LIFE,
+        formerStaysMs: 0,
         clock,
         ...rest,
         store: rows.store,

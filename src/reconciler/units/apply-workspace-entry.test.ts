@@ -73,7 +73,13 @@ function open(entries: "shared" | "per-workspace" = "per-workspace") {
     apiCluster: { tokens, accounts: { get: () => ({ uid: "account-uid" }) } as never },
     hosts: { mine: () => [] },
     readerKinds: { refreshAt: () => undefined },
-    ...{ writer, destination: DESTINATION, namespaces: NAMESPACES, tokenLife: { lifeMs: 12 * HOUR_MS, renewAfterMs: 8 * HOUR_MS } },
+    ...{
+      writer,
+      destination: DESTINATION,
+      namespaces: NAMESPACES,
+      tokenLife: { lifeMs: 12 * HOUR_MS, renewAfterMs: 8 * HOUR_MS },
+      formerStaysMs: 0,
+    },
     rng: { next: () => 0 },
   });
   const workspaceEntries = createWorkspaceEntries({

@@ -92,6 +92,8 @@ export function startArgosy({ party, store, api, engines: engineClients, isSingl
     ...{ ...deps("reconciler"), ...place, apiCluster: ports.apiCluster, engines: ports.engines },
     unfinishedPerUnit: UNFINISHED_PER_UNIT,
     tokenLife: TOKEN_LIFE,
+    // Nothing here was made by an earlier version.
+    formerStaysMs: 0,
   });
   reconciler.start(signal);
   createMover({
