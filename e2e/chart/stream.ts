@@ -14,7 +14,7 @@ export interface UserStream {
 }
 
 export interface StreamSeen {
-  /** Longest time in which a deployment that was Synced and Healthy was not, in ms, and of which one. */
+  /** Longest time in which a deployment that was Synced and Healthy was not, in ms, of which one, and what Argo CD said of it then. */
   readonly longestWorseMs: number;
   readonly worst: string;
   /** Requests to the API cluster or Git that failed. */
@@ -127,12 +127,14 @@ interface StatusesSeen {
 async function watchStatuses({ api }: ChartCluster, signal: AbortSignal): Promise<StatusesSeen> {
   const settled = new Map<string, string>();
   const worseSince = new Map<string, number>();
+  /** What Argo CD complained of last, by `namespace/name` of the deployment. */
+  const saidOf = new Map<string, string>();
   let longest = { longestWorseMs: 0, worst: "" };
   const end = (name: string): void => {
     const since = worseSince.get(name);
     worseSince.delete(name);
-    if (since !== undefined && performance.now() - since > longest.longestWorseMs)
-      longest = { longestWorseMs: performance.now() - since, worst: name };
+    if (since === undefined || performance.now() - since <= longest.longestWorseMs) return;
+    longest = { longestWorseMs: performance.now() - since, worst: `${name}: ${saidOf.get(name) ?? "Argo CD said nothing"}` };
   };
   const nameOf = ({ namespace, name }: { readonly namespace?: string; readonly name: string }): string => `${namespace}/${name}`;
   const note = (name: string, status: DeploymentResource["status"]): void => {
@@ -145,13 +147,21 @@ async function watchStatuses({ api }: ChartCluster, signal: AbortSignal): Promis
     if (change.kind === "delete") settled.delete(nameOf(change.at));
     else note(nameOf(change.now.metadata), change.now.status);
   });
+  const applications = await reflect<ApplicationResource>({ kube: api.client, signal }, { type: TYPES.application }, (change) => {
+    if (change.kind === "delete") return;
+    const said = complaintOf(change.now);
+    if (said !== undefined) saidOf.set(deploymentOf(change.now), said);
+  });
   return {
     isSettled: (name, revision) => settled.get(name) === revision && !worseSince.has(name),
     worst() {
       for (const name of [...worseSince.keys()]) end(name);
       return longest;
     },
-    close: () => reflected.close(),
+    async close() {
+      await reflected.close();
+      await applications.close();
+    },
   };
 }
 
@@ -159,4 +169,22 @@ function stateOf(status: DeploymentResource["status"]): "settled" | "fine" | "wo
   const [sync = "", health = ""] = [status?.sync?.status, status?.health?.status];
   if (sync === "Synced" && health === "Healthy") return "settled";
   return ["Synced", "OutOfSync"].includes(sync) && ["Healthy", "Progressing"].includes(health) ? "fine" : "worse";
+}
+
+interface ApplicationResource extends KubeObject {
+  readonly spec: { readonly destination: { readonly namespace: string } };
+  readonly status?: DeploymentResource["status"];
+}
+
+/** `namespace/name` of the deployment of an Application: its own name is both, and a hash. */
+function deploymentOf({ metadata, spec }: ApplicationResource): string {
+  const { namespace } = spec.destination;
+  return `${namespace}/${metadata.name.slice(namespace.length + 1).replace(/-[0-9a-f]{16}$/, "")}`;
+}
+
+/** What an Application says that is worse than a push explains. */
+function complaintOf({ status }: ApplicationResource): string | undefined {
+  if (stateOf(status) !== "worse") return undefined;
+  const conditions = (status?.conditions ?? []).map(({ type, message }) => `${type}: ${message}`);
+  return [`${status?.sync?.status}, ${status?.health?.status}`, ...conditions].join("; ");
 }
