@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { INSTANCE_STATES } from "../domain/instance.ts";
+import { ENTRIES, INSTANCE_STATES } from "../domain/instance.ts";
 import { LOAD_DIMENSIONS } from "../domain/load.ts";
 import { OPERATION_KINDS, OPERATION_STATES } from "../domain/operation.ts";
 import { HEALTH_STATES, SYNC_STATES } from "../domain/status.ts";
@@ -23,6 +23,7 @@ export const instanceViewSchema = z
     state: z.enum(INSTANCE_STATES),
     since: time,
     reason: z.string(),
+    entries: z.enum(ENTRIES).describe("whether it reads the API cluster by one cluster entry for all its workspaces, or by one for each"),
     units: z.number().int(),
     load: loadView.describe("planning load of the units it holds, in the units of fleet.yaml"),
     capacity: loadView.describe("in the units of fleet.yaml"),

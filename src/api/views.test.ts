@@ -55,7 +55,7 @@ describe("views", () => {
   it("count applications whole and give the fullest dimension as utilisation", () => {
     const view = instanceView({ instance, load: { ...ZERO_LOAD, applications: 250_000, clusterEntries: 30 }, units: 3 });
     expect(view.load.applications).toBe(250);
-    expect(view).toMatchObject({ utilisation: 0.5, clusterEntries: null, controllerMemoryBytes: null });
+    expect(view).toMatchObject({ utilisation: 0.5, entries: "shared", clusterEntries: null, controllerMemoryBytes: null });
     const usage = { clusterEntries: 2, controllerMemoryBytes: undefined };
     expect(instanceView({ instance, load: ZERO_LOAD, units: 0 }, usage)).toMatchObject({ clusterEntries: 2, controllerMemoryBytes: null });
   });

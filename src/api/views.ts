@@ -51,6 +51,7 @@ export function instanceView({ instance, load, units }: InstanceWithLoad, usage?
     state: instance.state,
     since: rfc3339(instance.stateSince),
     reason: instance.reason,
+    entries: instance.entries,
     units,
     load: toDocumentLoad(load),
     capacity: toDocumentLoad(instance.capacity),
