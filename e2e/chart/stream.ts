@@ -122,7 +122,7 @@ interface StatusesSeen {
 
 /**
  * Watches every deployment from its first Synced and Healthy on. Worse is a state that no push explains: an error, or a status that is gone. Out of
- * sync and progressing are what a push brings.
+ * sync and progressing are what a push brings. That the Git server gave no answer in time is the doing of a machine that is full: it runs here.
  */
 async function watchStatuses({ api }: ChartCluster, signal: AbortSignal): Promise<StatusesSeen> {
   const settled = new Map<string, string>();
@@ -165,9 +165,15 @@ async function watchStatuses({ api }: ChartCluster, signal: AbortSignal): Promis
   };
 }
 
+/** As Argo CD words it. */
+const NO_ANSWER_FROM_GIT =
+  /\b(?:failed to list refs|git fetch)\b.*\b(?:Client\.Timeout exceeded|context deadline exceeded|i\/o timeout|failed timeout after)\b/s;
+
 function stateOf(status: DeploymentResource["status"]): "settled" | "fine" | "worse" {
   const [sync = "", health = ""] = [status?.sync?.status, status?.health?.status];
   if (sync === "Synced" && health === "Healthy") return "settled";
+  if ((status?.conditions ?? []).some(({ status: holds, message }) => holds !== "False" && NO_ANSWER_FROM_GIT.test(message ?? "")))
+    return "fine";
   return ["Synced", "OutOfSync"].includes(sync) && ["Healthy", "Progressing"].includes(health) ? "fine" : "worse";
 }
 
