@@ -64,26 +64,29 @@ export function createAskArgoCdAgain({ watched, partition, clock, log, metrics }
     }
   };
 
-  const find = (isSuch: (seen: ObservedApplication) => boolean): ReadonlyMap<string, Found> =>
-    new Map(
+  return async (signal: AbortSignal): Promise<WorkResult> => {
+    const found = new Map(
       [...watched.values()].flatMap((engine) =>
         engine.applications
           .list()
-          .filter((seen) => isSuch(seen) && isOurs(seen))
+          .filter((seen) => (isOverlooked(seen) || isLeftByOutage(seen)) && isOurs(seen))
           .map((seen): [string, Found] => [statusKey(engine.cluster, seen.at), { engine, seen }]),
       ),
     );
-
-  return async (signal: AbortSignal): Promise<WorkResult> => {
+    const those = (isSuch: (seen: ObservedApplication) => boolean) => [...found].filter(([, { seen }]) => isSuch(seen));
+    const overlooked = new Map(those(isOverlooked).map(([key, { seen }]) => [key, seen]));
+    const left = new Map(those(isLeftByOutage).map(([key]) => [key, UNCHANGED]));
     const nowMs = clock.monotonicMs();
-    const overlooked = find((seen) => isAwaited(seen) || isBlindAtBirth(seen) || isUnseenSync(seen));
-    const left = find(isLeftByOutage);
-    const next = nextNudges(waiting, new Map([...overlooked].map(([key, { seen }]) => [key, seen])), nowMs);
-    const nextLeft = nextNudges(waitingForParts, new Map([...left.keys()].map((key) => [key, UNCHANGED])), nowMs, OUTAGES_AT_ONCE);
+    const next = nextNudges(waiting, overlooked, nowMs);
+    const nextLeft = nextNudges(waitingForParts, left, nowMs, OUTAGES_AT_ONCE);
     waiting = next.waiting;
     waitingForParts = nextLeft.waiting;
-    const due = [...new Set([...next.due, ...nextLeft.due])].flatMap((key) => overlooked.get(key) ?? left.get(key) ?? []);
+    const due = [...new Set([...next.due, ...nextLeft.due])].flatMap((key) => found.get(key) ?? []);
     await Promise.all(due.map((each) => askAgain(each, signal)));
     return { requeueAfterMs: COMPARE_EVERY_MS };
   };
+}
+
+function isOverlooked(seen: ObservedApplication): boolean {
+  return isAwaited(seen) || isBlindAtBirth(seen) || isUnseenSync(seen);
 }
