@@ -41,14 +41,15 @@ async function runBeside(stage: Stage, options: StageOptions): Promise<StageResu
   return result;
 }
 
-/** A table of what ran, why stages failed that do not show it, and last, alone on its line, the sum. */
+/** What failed, a table of what ran, why stages failed that do not show it, and last, alone on its line, the sum. */
 export function renderResults(results: readonly StageResult[]): string {
   const rows = results.map(({ name, passed, failed, skipped, seconds }) =>
     row(name, [passed, failed, skipped].map(String).concat(seconds.toFixed(1))),
   );
   const notes = results.flatMap(({ name, note }) => (note === undefined ? [] : [`${name}: ${note}`]));
+  const failures = results.flatMap((result) => result.failures ?? []).map((failure) => `failed: ${failure}`);
   const sum = `${total(results, "passed")} passed, ${total(results, "failed")} failed`;
-  return ["", row("stage", ["passed", "failed", "skipped", "seconds"]), ...rows, ...notes, "", sum].join("\n");
+  return ["", ...failures, row("stage", ["passed", "failed", "skipped", "seconds"]), ...rows, ...notes, "", sum].join("\n");
 }
 
 /** Whether everything that was asked for ran, and nothing failed. */

@@ -25,6 +25,8 @@ export interface StageResult {
   readonly seconds: number;
   /** Why a stage counts as failed although none of its tests did. */
   readonly note?: string;
+  /** Each test that failed, and each file that could not be loaded: where it is, and the beginning of what it said. */
+  readonly failures?: readonly string[];
   /** Nothing that comes after means anything. */
   readonly isFatal?: boolean;
 }

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { countTests, type VitestReport } from "./count-tests.ts";
 import { isGood, renderResults, runStages } from "./run-stages.ts";
@@ -20,15 +21,20 @@ const names = (results: readonly StageResult[]): readonly string[] => results.ma
 describe("counting tests", () => {
   it("takes the numbers of a run in order", () => {
     const report = { ...REPORT, numPassedTests: 5, numPendingTests: 1, numTodoTests: 1 };
-    expect(countTests({ status: 0, report, files: 2 })).toEqual({ passed: 5, failed: 0, skipped: 2 });
+    expect(countTests({ status: 0, report, files: 2 })).toEqual({ passed: 5, failed: 0, skipped: 2, failures: [] });
   });
 
   it("counts a file that could not be loaded, and not one whose tests failed", () => {
+    const failed = { status: "failed", fullName: "the doctor passes", failureMessages: ["Error: code 1\n\n  of 0\n    at doctor.ts:1:2"] };
+    const passed = { status: "passed", fullName: "the doctor ends", failureMessages: [] };
     const testResults = [
-      { status: "failed", assertionResults: [] },
-      { status: "failed", assertionResults: [{ status: "failed" }] },
+      { name: resolve("a.test.ts"), status: "failed", message: `no such module ${"a".repeat(300)}`, assertionResults: [] },
+      { name: resolve("b.test.ts"), status: "failed", message: "", assertionResults: [passed, failed] },
     ];
-    expect(countTests({ status: 1, report: { ...REPORT, numPassedTests: 5, numFailedTests: 1, testResults }, files: 2 }).failed).toBe(2);
+    expect(countTests({ status: 1, report: { ...REPORT, numPassedTests: 5, numFailedTests: 1, testResults }, files: 2 })).toMatchObject({
+      failed: 2,
+      failures: [`a.test.ts: no such module ${"a".repeat(285)}…`, "b.test.ts > the doctor passes: Error: code 1 of 0"],
+    });
   });
 
   it("counts a run that failed outside its tests", () => {
@@ -139,11 +145,12 @@ describe("running stages", () => {
   it("ends with the sum alone on its line", () => {
     const results: readonly StageResult[] = [
       { name: "static", passed: 3, failed: 1, skipped: 0, seconds: 1.26 },
-      { name: "core", passed: 40, failed: 1, skipped: 2, seconds: 12, note: "no test failed" },
+      { name: "core", passed: 40, failed: 1, skipped: 2, seconds: 12, note: "no test failed", failures: ["a.test.ts > b: c"] },
     ];
     expect(renderResults(results)).toBe(
       [
         "",
+        "failed: a.test.ts > b: c",
         "stage          passed   failed  skipped  seconds",
         "static              3        1        0      1.3",
         "core               40        1        2     12.0",
