@@ -43,7 +43,7 @@ export const scenarioSchema = z.strictObject({
     .optional()
     .describe("the finding that some of its seeds still show: known seeds are run with every commit, fresh ones are not"),
   isDrawn: z.boolean().default(false).describe("the numbers are the most of everything: each seed draws some of it"),
-  commitRuns: times.default(60).describe("fresh seeds of it that every commit runs"),
+  commitRuns: times.default(20).describe("fresh seeds of it that every commit runs"),
   members: z.int().min(1).max(10),
   instances: z.int().min(1).max(50),
   far: times.default(0).describe("how many of the instances stand on an engine cluster of their own, which Argosy can be cut off from"),
