@@ -4,10 +4,11 @@ import { createServer as createTlsServer } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { readOwnAccount } from "../../src/api/doctor/ask-rights.ts";
 import { examine } from "../../src/api/doctor/examine.ts";
+import { readClassPolicy } from "../../src/api/doctor/read-class-policy.ts";
 import { readEncryption } from "../../src/api/doctor/read-encryption.ts";
 import { API_ACCOUNT, accountOfRole } from "../../src/cli/install/roles.ts";
 import type { MemberId } from "../../src/domain/ids.ts";
-import { ACCOUNTS_NAMESPACE } from "../../src/domain/names.ts";
+import { ACCOUNTS_NAMESPACE, CLASS_LABELS_POLICY } from "../../src/domain/names.ts";
 import { ROLES } from "../../src/domain/role.ts";
 import { observePolicies } from "../../src/main/observe-policies.ts";
 import { ROLE_BINDINGS } from "../../src/reconciler/adapters/kubernetes/types.ts";
@@ -228,6 +229,24 @@ describe.runIf((await realApiServer()) !== undefined)("what the doctor tries and
     );
     expect(await why(api, { instances: [] })).toBe("it has no instance that works");
     expect(await why(api, { client: () => Promise.reject(new Error("away")) })).toBe("its pods cannot be listed");
+  });
+
+  it("reads whether labels that decide a class are kept from users", async () => {
+    const at = { namespace: "", name: CLASS_LABELS_POLICY };
+    const admission = { group: "admissionregistration.k8s.io", version: "v1", namespaced: false };
+    const bindings = { ...admission, plural: "validatingadmissionpolicybindings", kind: "ValidatingAdmissionPolicyBinding" };
+    const policies = { ...admission, plural: "validatingadmissionpolicies", kind: "ValidatingAdmissionPolicy" };
+    expect(await readClassPolicy(api, never)).toEqual({ kind: "in force" });
+    expect(await readClassPolicy(nobody, never)).toMatchObject({ kind: "unseen" });
+    const change = (spec: object) => cluster.admin.mergePatch(bindings, at, { spec }, never);
+    await change({ validationActions: ["Audit"] });
+    expect(await readClassPolicy(api, never)).toEqual({ kind: "weakened" });
+    await change({ validationActions: ["Deny"], matchResources: { namespaceSelector: { matchLabels: { a: "b" } } } });
+    expect(await readClassPolicy(api, never)).toEqual({ kind: "weakened" });
+    await change({ matchResources: null });
+    expect(await readClassPolicy(api, never)).toEqual({ kind: "in force" });
+    await cluster.admin.delete(policies, at, {}, never);
+    expect(await readClassPolicy(api, never)).toEqual({ kind: "away" });
   });
 
   it("reads from the pods of API servers whether they encrypt what is in etcd, where its account may", async () => {

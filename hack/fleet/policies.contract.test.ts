@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { API_ACCOUNT, accountOfRole, ENGINE_ACCOUNT } from "../../src/cli/install/roles.ts";
 import { RefusedError } from "../../src/domain/errors.ts";
 import type { InstanceId, UnitId } from "../../src/domain/ids.ts";
-import { ACCOUNTS_NAMESPACE, DEPLOYER_ROLE, LABEL_INSTANCE, READER_ROLE, SYSTEM_NAMESPACE } from "../../src/domain/names.ts";
+import { ACCOUNTS_NAMESPACE, CLASS_LABELS, DEPLOYER_ROLE, LABEL_INSTANCE, READER_ROLE, SYSTEM_NAMESPACE } from "../../src/domain/names.ts";
 import { createEngineCluster } from "../../src/instance-provisioner/adapters/kubernetes/engine-cluster.ts";
 import { DEFINITIONS } from "../../src/instance-provisioner/adapters/kubernetes/types.ts";
 import { renderManifests } from "../../src/instance-provisioner/manifests/render.ts";
@@ -41,6 +41,9 @@ const UNIT = "unit-1" as UnitId;
 const OWNER = accountName(UNIT, INSTANCE);
 const STRANGER = "stranger";
 const WORKSPACE = "team-a";
+const LABELLED = "team-b";
+const USER = "user";
+const PLATFORM = "platform";
 const IN_INSTANCE = someParameters().instance.namespace;
 const accounts = { accounts: ACCOUNTS_NAMESPACE };
 
@@ -253,6 +256,28 @@ const attacks = [
   ...[accountOfRole("provisioner"), ENGINE_ACCOUNT].flatMap((by) => Object.keys(BY_INSTANCES).map((what) => [by, what] as const)),
 ];
 
+const CLASS = `${CLASS_LABELS}region`;
+const US = { metadata: { labels: { [CLASS]: "us" } } };
+const BY_SUBRESOURCE = { "namespaces/status": "status", "namespaces/finalize": "finalize" } as const;
+/** By whoever may write namespaces, as users may on platforms where they make their own. */
+const BY_USERS: Readonly<Record<string, Attack>> = {
+  "makes a namespace of another class": create(NAMESPACES, { name: "mine", labels: { [CLASS]: "us" } }),
+  "gives its namespace another class": patch(NAMESPACES, { name: LABELLED }, US),
+  "takes the class from its namespace": patch(NAMESPACES, { name: LABELLED }, { metadata: { labels: { [CLASS]: null } } }),
+  "gives its namespace a first class": patch(NAMESPACES, { name: WORKSPACE }, US),
+  ...Object.fromEntries(
+    Object.entries(BY_SUBRESOURCE).map(([resource, subresource]) => [
+      `gives its namespace another class through ${resource}`,
+      async (client: KubeClient) => {
+        const seen = await client.get<KubeObject>(NAMESPACES, { namespace: "", name: WORKSPACE }, never);
+        const path = resourcePath(NAMESPACES, { name: WORKSPACE, subresource });
+        const body = { ...seen, metadata: { ...seen?.metadata, ...US.metadata } };
+        return client.request({ method: "PUT", path, query: { dryRun: "All" }, body }, never);
+      },
+    ]),
+  ),
+};
+
 describe.runIf((await realApiServer()) !== undefined)("the policies for Argosy's own accounts", () => {
   let cluster: InstalledCluster;
   const clients = new Map<string, Promise<KubeClient>>();
@@ -285,6 +310,17 @@ describe.runIf((await realApiServer()) !== undefined)("the policies for Argosy's
     await put(SERVICE_ACCOUNTS, { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace: WORKSPACE } });
     for (const name of [OWNER, STRANGER])
       await put(SERVICE_ACCOUNTS, { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace: ACCOUNTS_NAMESPACE } });
+    const labelled = { name: LABELLED, labels: { [CLASS]: "eu" } };
+    await admin.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: labelled }, never);
+    const namespaces = { apiGroups: [""], resources: ["namespaces", "namespaces/status", "namespaces/finalize"], verbs: ["*"] };
+    const assigning = { apiGroups: ["argosy.dev"], resources: ["classes"], verbs: ["assign"] };
+    for (const [name, ...may] of [[USER, namespaces] as const, [PLATFORM, namespaces, assigning] as const]) {
+      await put(SERVICE_ACCOUNTS, { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace: WORKSPACE } });
+      await put(CLUSTER_ROLES, { apiVersion: `${RBAC}/v1`, kind: "ClusterRole", metadata: { name }, rules: may });
+      const bound = { roleRef: clusterRole(name), subjects: [serviceAccount(WORKSPACE, name)] };
+      await put(CLUSTER_ROLE_BINDINGS, { apiVersion: `${RBAC}/v1`, kind: "ClusterRoleBinding", metadata: { name }, ...bound });
+      clients.set(name, cluster.as(name, WORKSPACE));
+    }
     const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }];
     await put(ROLE_OBJECTS, { apiVersion: `${RBAC}/v1`, kind: "Role", metadata: { name: "reads", namespace: WORKSPACE }, rules });
     const before = { apiVersion: `${RBAC}/v1`, subjects: [serviceAccount(ACCOUNTS_NAMESPACE, OWNER)] };
@@ -396,6 +432,17 @@ describe.runIf((await realApiServer()) !== undefined)("the policies for Argosy's
     const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "mine", namespace: WORKSPACE } };
     await put(PODS, { ...pod, spec: { containers: [{ name: "a", image: "a" }] } });
     await refusalOf(accountOfRole("health"), remove(PODS, { namespace: WORKSPACE, name: "mine" }));
+  });
+
+  it.each(Object.keys(BY_USERS))("refuse a user who may write namespaces: it %s", async (what) => {
+    expect(await refusalOf(USER, BY_USERS[what] as Attack)).toContain("assign on classes of argosy.dev");
+  });
+
+  it("let that user write all else of a namespace, and whoever may assign classes set their labels", async () => {
+    const user = await as(USER);
+    await create(NAMESPACES, { name: "mine", labels: { team: "a" } })(user);
+    await patch(NAMESPACES, { name: LABELLED }, { metadata: { labels: { team: "a", [CLASS]: "eu" } } })(user);
+    for (const what of Object.keys(BY_USERS)) await BY_USERS[what]?.(await as(PLATFORM));
   });
 
   it("say nothing to anybody else", async () => {

@@ -51,6 +51,11 @@ describe("what needs a second person", () => {
     ["allowed groups", { deployments: { ...BEFORE.deployments, allowedGroups: ["example.org"] } }, ["deployments.allowedGroups"]],
     ["which namespaces are workspaces", { workspaces: { ...BEFORE.workspaces, selector: { team: "a" } } }, ["workspaces.selector"]],
     ["that every namespace is one", { workspaces: { selector: {}, quota: BEFORE.workspaces.quota } }, ["workspaces.everyNamespace"]],
+    [
+      "which workspaces get another class",
+      { workspaces: { ...BEFORE.workspaces, classes: [{ labels: { "class.argosy.dev/a": "b" }, class: "eu/shared/public" }] } },
+      ["workspaces.classes"],
+    ],
     ["the trust of a pool", { pools: [trusting("standard", "internal")] }, ["pools.standard.class.trust"]],
     ["a pool of a new trust", { pools: [aPool("standard"), trusting("mine", "internal")] }, ["pools.mine.class.trust"]],
   ])("%s", (_what, change, paths) => {

@@ -22,6 +22,7 @@ const CODE = "it says which program runs with the rights of instances";
 const REACH = "it says what instances, and the users who deploy with them, reach inside";
 const KINDS = "it says which operators a user's objects may reach";
 const MEMBERS = "it says in which namespaces instances may write";
+const TOGETHER = "it says which workspaces live together";
 const PROOF = "it says who may pass for a Git host";
 
 /** Fields whose change one person alone must not make. Another one is another line here. */
@@ -35,7 +36,7 @@ export const GUARDED: readonly Guarded[] = [
   { path: "egress.certificateAuthorities", reason: PROOF },
   { path: "egress.sshKnownHosts", reason: PROOF },
   { path: "engineClusters.*", reason: "it says where instances run, and by whose kubeconfig Argosy acts there" },
-  { path: "pools.*.class.trust", reason: "it says which workspaces live together", isFreeToRemove: true, mayRepeat: true },
+  { path: "pools.*.class.trust", reason: TOGETHER, isFreeToRemove: true, mayRepeat: true },
   {
     path: "pools.*.entries",
     reason: "whoever takes over an instance whose workspaces share an entry reads Secrets of every namespace",
@@ -47,6 +48,7 @@ export const GUARDED: readonly Guarded[] = [
   { path: "deployments.refusedGroups", reason: KINDS },
   { path: "workspaces.selector", reason: MEMBERS },
   { path: "workspaces.everyNamespace", reason: MEMBERS },
+  { path: "workspaces.classes", reason: TOGETHER },
 ];
 
 /** A change that needs a second person. Values are JSON text. */

@@ -98,6 +98,8 @@ export interface WorkspacesSpec {
   readonly selector: Readonly<Record<string, string>>;
   /** Every namespace is a workspace but kube-*, Argosy's own and instances'. */
   readonly everyNamespace?: true;
+  /** Which class a workspace gets; the first one that fits counts. Absent, or none fits: the class of the first pool. */
+  readonly classes?: readonly ClassRule[];
   readonly quota: {
     readonly deployments: number;
     readonly syncsPerMinute: number;
@@ -106,6 +108,13 @@ export interface WorkspacesSpec {
     /** Objects that an instance may cache of one environment; absent: it was declared before this could be, and nothing bounds them. */
     readonly environmentObjects?: number;
   };
+}
+
+/** Gives workspaces whose namespace has all of these labels a class. */
+export interface ClassRule {
+  readonly labels: Readonly<Record<string, string>>;
+  /** As {@link classOf} writes it; some pool has it. */
+  readonly class: string;
 }
 
 export interface DeploymentsSpec {

@@ -20,6 +20,10 @@ export const SYSTEM_NAMESPACE = "argosy-system";
 export const DEPLOYER_ROLE = "argosy-deployer";
 /** What instances read the API cluster by. Versions before called theirs `argosy-reader`, which read everything. */
 export const READER_ROLE = "argosy-instance-reader";
+/** Labels of a namespace that may decide its class: a policy lets nobody set them who may not assign classes. */
+export const CLASS_LABELS = "class.argosy.dev/";
+/** The policy that does. */
+export const CLASS_LABELS_POLICY = "argosy-class-labels";
 /** Where canaries are compared. Nothing is ever deployed there: they are never synced. */
 export const CANARY_NAMESPACE = "argosy-canary";
 /** On the reader's role: caches that Argo CD filled before this time do not have the kinds it names. RFC 3339, the future at first. */

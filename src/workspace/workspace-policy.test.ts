@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { FleetSpec } from "../domain/fleet.ts";
 import type { Instance } from "../domain/instance.ts";
-import { admitsTheSame, closedPolicy, isWorkspace, workspacePolicy } from "./workspace-policy.ts";
+import { admitsTheSame, closedPolicy, isWorkspace, newUnitOf, workspacePolicy } from "./workspace-policy.ts";
 
 const spec = {
   pools: [
@@ -21,6 +21,7 @@ describe("the policy of workspaces", () => {
   it("is what the fleet declares: class of the first pool, selector, quota, egress, names to hide with the longest first", () => {
     expect(workspacePolicy(spec, instances)).toEqual({
       newUnit: { class: "eu/shared/public", trustClass: "public" },
+      classes: [],
       egress: spec.egress,
       selector: { gitops: "yes" },
       everyNamespace: false,
@@ -50,6 +51,22 @@ describe("the policy of workspaces", () => {
     expect(workspacePolicy({ ...spec, pools: [] }, []).newUnit).toBeUndefined();
   });
 
+  it("gives a workspace the class of the first rule whose labels its namespace has, else that of the first pool", () => {
+    const classes = [
+      { labels: { "class.argosy.dev/region": "us", "class.argosy.dev/tier": "gold" }, class: "us/gold/public" },
+      { labels: { "class.argosy.dev/region": "us" }, class: "us/shared/internal" },
+    ];
+    const policy = workspacePolicy({ ...spec, workspaces: { ...spec.workspaces, classes } }, []);
+    const given = (labels: Record<string, string>) => newUnitOf({ labels }, policy);
+    expect(given({})).toEqual({ class: "eu/shared/public", trustClass: "public" });
+    expect(given({ "class.argosy.dev/tier": "gold" })).toEqual(given({}));
+    expect(given({ "class.argosy.dev/region": "us", team: "a" })).toEqual({ class: "us/shared/internal", trustClass: "internal" });
+    expect(given({ "class.argosy.dev/region": "us", "class.argosy.dev/tier": "gold" })).toEqual({
+      ...{ class: "us/gold/public", trustClass: "public" },
+    });
+    expect(newUnitOf({ labels: classes[0]?.labels ?? {} }, { ...policy, newUnit: undefined })).toBeUndefined();
+  });
+
   it("is the same admission with other instances, and another one with another class, quota, selector or egress", () => {
     const policy = workspacePolicy(spec, instances);
     expect(admitsTheSame(policy, workspacePolicy(spec, []))).toBe(true);
@@ -60,6 +77,7 @@ describe("the policy of workspaces", () => {
       { everyNamespace: true },
       { egress: { allow: [], http: [] } },
       { newUnit: undefined },
+      { classes: [{ labels: { a: "b" }, class: "us/shared/internal" }] },
     ])
       expect(admitsTheSame(policy, { ...policy, ...other })).toBe(false);
   });

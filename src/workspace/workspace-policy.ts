@@ -1,15 +1,23 @@
 import type { Change } from "../domain/change.ts";
 import { MOST_ENVIRONMENTS } from "../domain/controller-memory.ts";
 import type { DeclaredGroups } from "../domain/deployable-kinds.ts";
-import { classOf, type FleetSpec, type WorkspacesSpec } from "../domain/fleet.ts";
+import { type ClassRule, classOf, type FleetSpec, readClass, type WorkspacesSpec } from "../domain/fleet.ts";
 import { contentHash } from "../domain/hash.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { ObservedNamespace } from "../domain/user-resource.ts";
 
+/** What a workspace's first unit is made with. */
+export interface NewUnit {
+  readonly class: string;
+  readonly trustClass: string;
+}
+
 /** What the declared fleet means for users' resources: which are admitted, and what their users may not read. */
 export interface WorkspacePolicy {
-  /** Class of a workspace's first unit; absent while no pool is declared. */
-  readonly newUnit: { readonly class: string; readonly trustClass: string } | undefined;
+  /** Class of a workspace's first unit where no rule says another; absent while no pool is declared. */
+  readonly newUnit: NewUnit | undefined;
+  /** Which workspaces get another class; the first rule that fits counts. */
+  readonly classes: readonly ClassRule[];
   readonly egress: FleetSpec["egress"];
   readonly selector: WorkspacesSpec["selector"];
   readonly everyNamespace: boolean;
@@ -31,6 +39,7 @@ export interface WorkspacePolicy {
 /** Before a fleet is declared nothing is admitted, and no name is known that has to be hidden. */
 export const closedPolicy: WorkspacePolicy = {
   newUnit: undefined,
+  classes: [],
   egress: { allow: [], http: [] },
   selector: {},
   everyNamespace: false,
@@ -42,12 +51,13 @@ export const closedPolicy: WorkspacePolicy = {
   hidden: [],
 };
 
-/** Derives the policy. New workspaces go to the class of the first pool. */
+/** Derives the policy. */
 export function workspacePolicy(spec: FleetSpec, instances: readonly Instance[]): WorkspacePolicy {
   const first = spec.pools[0];
   const hidden = new Set(instances.flatMap(({ name, namespace }) => [name, namespace]));
   return {
-    newUnit: first === undefined ? undefined : { class: classOf(first), trustClass: first.class.trust },
+    newUnit: first === undefined ? undefined : unitOfClass(classOf(first)),
+    classes: spec.workspaces.classes ?? [],
     egress: spec.egress,
     selector: spec.workspaces.selector,
     everyNamespace: spec.workspaces.everyNamespace === true,
@@ -66,8 +76,26 @@ export function isAboutFleet({ kind }: Pick<Change, "kind">): boolean {
 
 /** Whether two policies let in the same resources: what only hides names changes nothing about that. */
 export function admitsTheSame(a: WorkspacePolicy, b: WorkspacePolicy): boolean {
-  const admission = ({ newUnit, egress, selector, everyNamespace, deployments, environments, environmentObjects }: WorkspacePolicy) =>
-    contentHash({ newUnit, egress, selector, everyNamespace, deployments, environments, environmentObjects: environmentObjects ?? null });
+  const admission = ({
+    newUnit,
+    classes,
+    egress,
+    selector,
+    everyNamespace,
+    deployments,
+    environments,
+    environmentObjects,
+  }: WorkspacePolicy) =>
+    contentHash({
+      newUnit,
+      classes,
+      egress,
+      selector,
+      everyNamespace,
+      deployments,
+      environments,
+      environmentObjects: environmentObjects ?? null,
+    });
   return admission(a) === admission(b);
 }
 
@@ -80,6 +108,25 @@ export function isWorkspace(
   policy: Pick<WorkspacePolicy, "selector" | "everyNamespace" | "instanceNamespaces">,
 ): boolean {
   if (name.startsWith("kube-") || name.startsWith("argosy-") || policy.instanceNamespaces.has(name)) return false;
-  const wanted = Object.entries(policy.selector);
-  return wanted.length === 0 ? policy.everyNamespace : wanted.every(([label, value]) => labels[label] === value);
+  return Object.keys(policy.selector).length === 0 ? policy.everyNamespace : hasLabels(labels, policy.selector);
+}
+
+/**
+ * What the first unit of a workspace is made with: the class of the first rule whose labels its namespace has, else that of the first pool;
+ * `undefined` while no pool is declared. Only what the namespace says counts: its users may write all else in it.
+ */
+export function newUnitOf(
+  { labels }: Pick<ObservedNamespace, "labels">,
+  { newUnit, classes }: Pick<WorkspacePolicy, "newUnit" | "classes">,
+): NewUnit | undefined {
+  const rule = classes.find((one) => hasLabels(labels, one.labels));
+  return newUnit && rule ? unitOfClass(rule.class) : newUnit;
+}
+
+function unitOfClass(key: string): NewUnit {
+  return { class: key, trustClass: readClass(key).trust };
+}
+
+function hasLabels(labels: Readonly<Record<string, string>>, wanted: Readonly<Record<string, string>>): boolean {
+  return Object.entries(wanted).every(([label, value]) => labels[label] === value);
 }

@@ -9,6 +9,7 @@ import { asLoadVector, ZERO_LOAD } from "../../domain/load.ts";
 import type { TokenRecord } from "../../store/token/port.ts";
 import {
   judgeApiServers,
+  judgeClassLabels,
   judgeCluster,
   judgeControllerMemory,
   judgeDatabase,
@@ -132,6 +133,17 @@ describe("the doctor", () => {
     expect(judgeNetworkPolicies([open, open, open, open].map((one, index) => ({ ...one, cluster: `c${index}` }))).detail).toMatch(
       /; and 1 more$/,
     );
+  });
+
+  it("fails where users may choose the class of their workspace, and notes where that cannot be seen", () => {
+    expect(judgeClassLabels({ kind: "in force" })).toMatchObject({ name: "class labels", ok: true });
+    expect(judgeClassLabels({ kind: "in force" }).remark).toBeUndefined();
+    expect(judgeClassLabels({ kind: "away" })).toMatchObject({ ok: false, detail: expect.stringContaining("nothing keeps") });
+    expect(judgeClassLabels({ kind: "weakened" })).toMatchObject({ ok: false, detail: expect.stringContaining("was changed") });
+    expect(judgeClassLabels({ kind: "unseen", why: "this account may not read it" })).toMatchObject({
+      ...{ ok: true, detail: "cannot be seen from here: this account may not read it" },
+      remark: expect.stringContaining("kubectl get validatingadmissionpolicybinding argosy-class-labels"),
+    });
   });
 
   it("notes API servers without encryption in etcd, and never fails for it", () => {

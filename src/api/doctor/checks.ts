@@ -8,6 +8,7 @@ import { EVERY_GROUP, type FleetSpec } from "../../domain/fleet.ts";
 import { type InstanceVerdict, unfitState } from "../../domain/health.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
 import { toDocumentLoad } from "../../domain/load.ts";
+import { CLASS_LABELS, CLASS_LABELS_POLICY } from "../../domain/names.ts";
 import type { OwnershipFinding } from "../../domain/ownership.ts";
 import { parseQuantity } from "../../domain/quantity.ts";
 import { hasDigest } from "../../domain/release.ts";
@@ -322,6 +323,29 @@ export function judgeFleet(spec: FleetSpec | undefined, approvals: { readonly fl
   ];
   const remark = remarks.length === 0 ? {} : { remark: remarks.join("; ") };
   return { name: "fleet", ok, detail, remedy: "Declare one with: argosy apply -f fleet.yaml", ...remark };
+}
+
+/** What the API cluster has of the policy for labels that decide a class; `weakened`: it does not refuse, or not everywhere. */
+export type ClassPolicyFound = { readonly kind: "in force" | "away" | "weakened" } | { readonly kind: "unseen"; readonly why: string };
+
+/** Whether users are kept from choosing the class of their workspace. Without rules there is nothing to choose. */
+export function judgeClassLabels(found: ClassPolicyFound): Check {
+  const see = `\`kubectl get validatingadmissionpolicybinding ${CLASS_LABELS_POLICY}\` says whether it is there`;
+  const labels = `labels that begin with ${CLASS_LABELS}`;
+  const details = {
+    "in force": `only who may assign classes sets ${labels}`,
+    away: `nothing keeps whoever may write a namespace from setting ${labels}, and so from choosing its class`,
+    weakened: `the policy ${CLASS_LABELS_POLICY} was changed: it does not refuse ${labels} to everybody who may not assign classes`,
+    unseen: `cannot be seen from here: ${found.kind === "unseen" ? found.why : ""}`,
+  };
+  return {
+    name: "class labels",
+    ok: found.kind === "in force" || found.kind === "unseen",
+    detail: details[found.kind],
+    remedy:
+      "Apply `argosy manifests --for api`, or upgrade the Helm release: policies need Kubernetes 1.30. Until then let no user write namespaces (docs/rights.md)",
+    ...(found.kind === "unseen" ? { remark: see } : {}),
+  };
 }
 
 /** Whether somebody said which namespaces are workspaces. That all are is no failure: it is what a fleet was without saying so. */

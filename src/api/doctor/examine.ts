@@ -11,6 +11,7 @@ import { findMissingOf, findOwnMissing } from "./ask-rights.ts";
 import {
   errorSentence,
   judgeApiServers,
+  judgeClassLabels,
   judgeCluster,
   judgeControllerMemory,
   judgeDatabase,
@@ -34,6 +35,7 @@ import {
 } from "./checks.ts";
 import { type Holder, holdersOf, holderText } from "./holders.ts";
 import { listTokens } from "./list-tokens.ts";
+import { readClassPolicy } from "./read-class-policy.ts";
 import { readEncryption } from "./read-encryption.ts";
 import { apiClusterRights, engineClusterRights, type NeededRight } from "./rights.ts";
 
@@ -105,6 +107,9 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
           await examineServers(deps, spec, within(CHECK_MS, signal)),
           await examineTokens(deps, spec, within(CHECK_MS, signal)),
           await examinePolicies(deps, spec, instances, within(CHECK_MS, signal)),
+          ...(spec.workspaces.classes === undefined
+            ? []
+            : [judgeClassLabels(await readClassPolicy(deps.apiCluster, within(CHECK_MS, signal)))]),
         ];
   const encryption = await examineEncryption(deps, spec, within(CHECK_MS, signal));
   const kinds = await attempt(() => store.operations.listDeployedKinds(within(CHECK_MS, signal)));

@@ -1,4 +1,4 @@
-import { ACCOUNTS_NAMESPACE, DEPLOYER_ROLE, READER_ROLE, SYSTEM_NAMESPACE } from "../../domain/names.ts";
+import { ACCOUNTS_NAMESPACE, CLASS_LABELS_POLICY, DEPLOYER_ROLE, READER_ROLE, SYSTEM_NAMESPACE } from "../../domain/names.ts";
 import { ROLES, type Role } from "../../domain/role.ts";
 
 /** A rule of a Kubernetes role. */
@@ -52,6 +52,14 @@ export const API_CLUSTER_RULES: readonly RoleRule[] = [
   { roles: ["reconciler"], apiGroups: [""], resources: ["namespaces"], verbs: ["get"] },
   // By this namespace `argosy adopt` tells whether two kubeconfigs lead to one cluster.
   { roles: ["api"], apiGroups: [""], resources: ["namespaces"], verbs: ["get"], resourceNames: ["kube-system"] },
+  // Whether labels that decide the class of a workspace are kept from users.
+  {
+    roles: ["api"],
+    apiGroups: ["admissionregistration.k8s.io"],
+    resources: ["validatingadmissionpolicies", "validatingadmissionpolicybindings"],
+    verbs: ["get"],
+    resourceNames: [CLASS_LABELS_POLICY],
+  },
   // The doctor asks what the accounts of other processes may do.
   { roles: ["api"], apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
   { roles: ["workspace"], apiGroups: [GITOPS], resources: KINDS, verbs: READ_VERBS },

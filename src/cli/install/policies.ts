@@ -1,5 +1,13 @@
 import { FORBIDDEN_CORE, FORBIDDEN_GROUPS } from "../../domain/deployable-kinds.ts";
-import { ACCOUNTS_NAMESPACE, DEPLOYER_ROLE, LABEL_INSTANCE, READER_ROLE, SYSTEM_NAMESPACE } from "../../domain/names.ts";
+import {
+  ACCOUNTS_NAMESPACE,
+  CLASS_LABELS,
+  CLASS_LABELS_POLICY,
+  DEPLOYER_ROLE,
+  LABEL_INSTANCE,
+  READER_ROLE,
+  SYSTEM_NAMESPACE,
+} from "../../domain/names.ts";
 import { CONTROLLER_RULES } from "../../instance-provisioner/manifests/access.ts";
 import { CONTROLLER } from "../../instance-provisioner/manifests/names.ts";
 import { DEPLOYER_VERBS, HARMLESS_SUBRESOURCES } from "../../shard/deployer-rules.ts";
@@ -12,20 +20,22 @@ interface Policy {
   readonly name: string;
   readonly resources: readonly { readonly group: string; readonly resources: readonly string[] }[];
   readonly operations: readonly string[];
+  /** Who is asked; absent: Argosy's own accounts. */
+  readonly asks?: "everybody";
   readonly variables?: readonly { readonly name: string; readonly expression: string }[];
   readonly validations: readonly { readonly expression: string; readonly message: string }[];
 }
 
 /**
- * What Argosy's own accounts may not do although RBAC lets them: RBAC knows no right to bind a role to some subjects only, to create some
+ * What Argosy's own accounts may not do although RBAC lets them, and who may give a namespace the labels that decide its class: RBAC knows no right to bind a role to some subjects only, to create some
  * Secrets only, or to write in namespaces with a label. Each policy names what Argosy does, and refuses everything else of that kind;
- * nobody but accounts of its own namespace is asked. They need Kubernetes 1.30.
+ * only the one for labels asks others than accounts of its own namespace. They need Kubernetes 1.30.
  *
  * They keep whoever took over one of these processes from giving itself or others more than the process has. They do not keep it from
  * deleting bindings, or from what the process itself may do.
  */
 export function renderPolicies(): readonly InstallObject[] {
-  return [clusterRoleBindings, roleBindings, roles, clusterRoles, namespaces, definitions, namespacedObjects, tokens].flatMap(
+  return [clusterRoleBindings, roleBindings, roles, clusterRoles, namespaces, definitions, namespacedObjects, tokens, classLabels].flatMap(
     policyObjects,
   );
 }
@@ -225,7 +235,33 @@ const tokens: Policy = {
   ],
 };
 
-function policyObjects({ name, resources, operations, variables = [], validations }: Policy): readonly InstallObject[] {
+const labelsOf = (object: string): string => `has(${object}.metadata.labels) ? ${object}.metadata.labels : {}`;
+const isOther = `!k.startsWith('${CLASS_LABELS}')`;
+
+/** Users may have the right to label their own namespaces: the class is not theirs to choose. */
+const classLabels: Policy = {
+  name: CLASS_LABELS_POLICY,
+  // Labels can be written through the subresources too.
+  resources: [{ group: "", resources: ["namespaces", "namespaces/status", "namespaces/finalize"] }],
+  operations: ["CREATE", "UPDATE"],
+  asks: "everybody",
+  variables: [
+    { name: "now", expression: labelsOf("object") },
+    { name: "before", expression: `oldObject == null ? {} : (${labelsOf("oldObject")})` },
+    {
+      name: "isSame",
+      expression: `variables.now.all(k, ${isOther} || (k in variables.before && variables.before[k] == variables.now[k])) && variables.before.all(k, ${isOther} || k in variables.now)`,
+    },
+  ],
+  validations: [
+    {
+      expression: "variables.isSame || authorizer.group('argosy.dev').resource('classes').check('assign').allowed()",
+      message: `Labels that begin with ${CLASS_LABELS} decide on which instances a workspace lives: whoever sets them needs the verb assign on classes of argosy.dev`,
+    },
+  ],
+};
+
+function policyObjects({ name, resources, operations, asks, variables = [], validations }: Policy): readonly InstallObject[] {
   return [
     {
       apiVersion: ADMISSION,
@@ -241,9 +277,13 @@ function policyObjects({ name, resources, operations, variables = [], validation
             resources: names,
           })),
         },
-        matchConditions: [
-          { name: "argosy", expression: `request.userInfo.username.startsWith('system:serviceaccount:${SYSTEM_NAMESPACE}:')` },
-        ],
+        ...(asks === "everybody"
+          ? {}
+          : {
+              matchConditions: [
+                { name: "argosy", expression: `request.userInfo.username.startsWith('system:serviceaccount:${SYSTEM_NAMESPACE}:')` },
+              ],
+            }),
         ...(variables.length === 0 ? {} : { variables }),
         validations: validations.map(({ expression, message }) => ({ expression, message, reason: "Forbidden" })),
       },

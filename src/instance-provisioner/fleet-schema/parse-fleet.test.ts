@@ -561,6 +561,49 @@ describe("which namespaces are workspaces", () => {
   });
 });
 
+describe("which workspaces get another class", () => {
+  const said = (...classes: unknown[]) => complaintsOf(aDocument({ workspaces: { everyNamespace: true, classes } }));
+  const rule = (labels: unknown, name: unknown = "eu/shared/public") => ({ labels, class: name });
+  const US = { "class.argosy.dev/region": "us" };
+
+  it("is said by labels that users cannot set, and the class of a pool", () => {
+    expect(said(rule(US), rule({ "class.argosy.dev/region": "eu" }))).toEqual([]);
+    expect(said(rule({ team: "a" }))).toMatchObject([
+      { path: "workspaces.classes[0].labels.team", remedy: expect.stringContaining("class.argosy.dev/") },
+    ]);
+    expect(said(rule({ "class.argosy.dev/": "a" }))).toHaveLength(1);
+    expect(said(rule({ "class.argosy.dev.example/a": "a" }))).toHaveLength(1);
+    expect(said(rule(US, "eu/shared"))).toMatchObject([{ message: "is not a class like eu/shared/public" }]);
+    expect(said(rule(US, 7), rule(7), 7)).toHaveLength(3);
+  });
+
+  it("is the class of a pool: of another one a workspace would wait for ever", () => {
+    expect(said(rule(US, "eu/shared/publik"))).toEqual([
+      { path: "workspaces.classes[0].class", message: "is the class of no pool", remedy: "Did you mean eu/shared/public?" },
+    ]);
+    expect(said(rule(US, "us/dedicated/internal"))).toMatchObject([{ remedy: expect.stringContaining("or declare a pool of it") }]);
+    const { pools } = aDocument();
+    const [pool] = pools as readonly { readonly class: object }[];
+    const slow = { ...pool, class: { ...pool?.class, channel: "slow" } };
+    const document = { workspaces: { everyNamespace: true, classes: [rule(US, "eu/shared/public/slow")] } };
+    expect(complaintsOf(aDocument({ ...document, pools: [slow] })).map(({ path }) => path)).not.toContain("workspaces.classes[0].class");
+    expect(complaintsOf(aDocument({ ...document, pools: [{ ...pool, class: 7 }] })).map(({ path }) => path)).not.toContain(
+      "workspaces.classes[0].class",
+    );
+  });
+
+  it("is said so that each rule can count", () => {
+    expect(said(rule({}))).toMatchObject([{ path: "workspaces.classes[0].labels", message: "names no label" }]);
+    const both = { ...US, "class.argosy.dev/tier": "gold" };
+    expect(said(rule(both), rule(US))).toEqual([]);
+    expect(said(rule(US), rule(both))).toMatchObject([
+      { path: "workspaces.classes[1]", message: "is never reached: every namespace with its labels has those of [0]" },
+    ]);
+    expect(said(rule(US), rule(US))).toHaveLength(1);
+    expect(said(rule({ "class.argosy.dev/region": 7 }), rule(both))).toHaveLength(1);
+  });
+});
+
 describe("how Git hosts prove themselves", () => {
   const PEM = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
   const LINE = "[git.inside.example]:2222 ssh-ed25519 AAAAC3Nz";

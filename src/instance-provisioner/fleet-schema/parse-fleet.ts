@@ -40,6 +40,7 @@ function specOf({ engineClusters, pools, egress, deployments, ...rest }: FleetDo
     workspaces: {
       selector: workspaces.selector ?? {},
       ...(workspaces.everyNamespace === true ? { everyNamespace: true as const } : {}),
+      ...(workspaces.classes === undefined ? {} : { classes: workspaces.classes }),
       quota: quotaOf(workspaces.quota, pools),
     },
     egress: egressOf(egress),

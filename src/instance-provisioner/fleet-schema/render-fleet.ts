@@ -19,6 +19,9 @@ export function renderFleetDocument(spec: FleetSpec): Readonly<Record<string, un
     workspaces: {
       ...(Object.keys(workspaces.selector).length === 0 ? {} : { selector: workspaces.selector }),
       ...(workspaces.everyNamespace === true ? { everyNamespace: true } : {}),
+      ...(workspaces.classes === undefined
+        ? {}
+        : { classes: workspaces.classes.map(({ labels, class: className }) => ({ labels, class: className })) }),
       quota: workspaces.quota,
     },
     egress: {

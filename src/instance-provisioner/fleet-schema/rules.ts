@@ -1,7 +1,7 @@
 import { CONTROLLER_COST_MIB, controllerNeed, mostEnvironmentObjects, mostEnvironments } from "../../domain/controller-memory.ts";
 import { isForbidden, isRefused, readGroupEntry } from "../../domain/deployable-kinds.ts";
-import { EVERY_GROUP, REFUSED_GROUPS } from "../../domain/fleet.ts";
-import { SYSTEM_NAMESPACE } from "../../domain/names.ts";
+import { classOf, EVERY_GROUP, REFUSED_GROUPS } from "../../domain/fleet.ts";
+import { CLASS_LABELS, SYSTEM_NAMESPACE } from "../../domain/names.ts";
 import { nearest } from "../../domain/nearest.ts";
 import { parseQuantity } from "../../domain/quantity.ts";
 import { FLOOR_SEPARATOR, isBelowFloor } from "../../domain/version.ts";
@@ -30,6 +30,7 @@ export function breaches(document: SoundFleet): readonly Complaint[] {
     ...duplicates(["pools"], "name", fieldsOf(pools, "name")),
     ...pools.flatMap((pool, index) => (pool === undefined ? [] : poolBreaches(pool, ["pools", index], engineClusters))),
     ...workspaceBreaches(document),
+    ...classBreaches(document.workspaces?.classes ?? [], pools),
     ...quotaBreaches(document.workspaces?.quota ?? {}, pools),
     ...rangeBreaches(["egress", "allow"], egress.allow ?? []),
     ...rangeBreaches(["egress", "apiServers"], egress.apiServers ?? []),
@@ -51,6 +52,77 @@ function workspaceBreaches(document: SoundFleet): readonly Complaint[] {
     ? "Remove one of the two: with a selector only namespaces that have its labels are workspaces"
     : 'Give the labels that mark a workspace, such as { argosy.dev/workspace: "true" }, and put them on the namespaces; or everyNamespace: true, which makes every namespace one, as documents without a selector did before';
   return [complain(["workspaces", "selector"], message, remedy)];
+}
+
+type ClassRule = NonNullable<NonNullable<Sound<"workspaces">["classes"]>[number]>;
+
+/**
+ * A rule without labels, of a class that nothing serves, or that another one always comes before, decides something else than it says; one by
+ * labels that users may set lets them choose.
+ */
+function classBreaches(rules: readonly (ClassRule | undefined)[], pools: readonly (Pool | undefined)[]): readonly Complaint[] {
+  const served = classesOf(pools);
+  return rules.flatMap((rule, index) => {
+    const at = ["workspaces", "classes", index];
+    const labels = soundLabels(rule);
+    const first = labels && rules.slice(0, index).findIndex((one) => isWithin(soundLabels(one), labels));
+    return [
+      ...(labels !== undefined && Object.keys(labels).length === 0
+        ? [complain([...at, "labels"], "names no label", "Name one, or put the pool for workspaces without a label first in pools")]
+        : []),
+      ...Object.keys(rule?.labels ?? {}).flatMap((label) =>
+        label.startsWith(CLASS_LABELS)
+          ? []
+          : [
+              complain(
+                [...at, "labels", label],
+                "is a label that whoever may write the namespace sets",
+                `Use one that begins with ${CLASS_LABELS}: the installation lets only those set it who may assign classes (docs/rights.md)`,
+              ),
+            ],
+      ),
+      ...(first === undefined || first < 0
+        ? []
+        : [
+            complain(
+              at,
+              `is never reached: every namespace with its labels has those of [${first}]`,
+              "Put it before that one, or remove it",
+            ),
+          ]),
+      ...(rule?.class === undefined || served === undefined || served.includes(rule.class)
+        ? []
+        : [complain([...at, "class"], "is the class of no pool", classRemedy(rule.class, served))]),
+    ];
+  });
+}
+
+function classRemedy(name: string, served: readonly string[]): string {
+  const meant = nearest(name, served);
+  return meant === undefined ? `Use one of ${served.join(", ")}, or declare a pool of it` : `Did you mean ${meant}?`;
+}
+
+/** The classes of all pools; `undefined`: that of one of them is not known. */
+function classesOf(pools: readonly (Pool | undefined)[]): readonly string[] | undefined {
+  const keys = pools.map((pool) => {
+    const { region, tier, trust, channel } = pool?.class ?? {};
+    if (region === undefined || tier === undefined || trust === undefined) return undefined;
+    if (channel === undefined) return "channel" in (pool?.class ?? {}) ? undefined : classOf({ class: { region, tier, trust } });
+    return classOf({ class: { region, tier, trust, channel } });
+  });
+  const known = keys.filter((key) => key !== undefined);
+  return known.length === 0 || known.length < keys.length ? undefined : [...new Set(known)];
+}
+
+/** The labels of a rule; `undefined` where one of them is malformed. */
+function soundLabels(rule: ClassRule | undefined): Readonly<Record<string, string>> | undefined {
+  const entries = Object.entries(rule?.labels ?? {}).flatMap(([label, value]) => (value === undefined ? [] : [[label, value] as const]));
+  return rule?.labels === undefined || entries.length < Object.keys(rule.labels).length ? undefined : Object.fromEntries(entries);
+}
+
+/** Whether whatever has the other labels has these too. */
+function isWithin(labels: Readonly<Record<string, string>> | undefined, others: Readonly<Record<string, string>>): boolean {
+  return labels !== undefined && Object.entries(labels).every(([label, value]) => others[label] === value);
 }
 
 /** The memory of a pool's controllers in MiB; `undefined` where what was written is none. */

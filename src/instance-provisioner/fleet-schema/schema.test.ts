@@ -120,6 +120,7 @@ Where there is one person only, \`approvals: {fleet: nobody}\` of the [configura
 | \`workspaces.quota.environmentObjects\` | takes at most half of the smallest controller's memory, at 20 KiB an object |
 | each release that is named | is in \`versions.catalogue\`, and not older than \`versions.floor\` |
 | \`workspaces\` | says by \`selector\` or by \`everyNamespace: true\` which namespaces are workspaces |
+| \`workspaces.classes[]\` | names at least one label, and the class of a pool; no rule before it fits whatever it fits |
 | \`deployments.allowedGroups\` | names nothing that \`deployments.refusedGroups\` refuses, or that is never allowed |
 | a channel | has its default among its versions; a pool of that channel has one of them |
 | a release that failed in a rollout | is named only after \`argosy rollout unfreeze\` |

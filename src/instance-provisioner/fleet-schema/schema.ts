@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { USUAL_DISK } from "../../domain/fleet.ts";
 import { ENTRIES } from "../../domain/instance.ts";
-import { SYSTEM_NAMESPACE } from "../../domain/names.ts";
+import { CLASS_LABELS, SYSTEM_NAMESPACE } from "../../domain/names.ts";
 import { QUANTITY } from "../../domain/quantity.ts";
 import type { JsonSchema } from "../../domain/schema-field.ts";
 import { listFields, renderFieldTable, type SchemaField } from "../../domain/schema-field.ts";
@@ -84,6 +84,10 @@ const allowedGroup = z
   .meta({ title: "an API group in lower case, like gateway.networking.k8s.io, or group/resource, like core/podtemplates, or *" });
 const labelKey = z.string().regex(/^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/);
 const labelValue = z.string().regex(/^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/);
+const classKey = z
+  .string()
+  .regex(/^[A-Za-z0-9][-A-Za-z0-9_.]{0,62}(\/[A-Za-z0-9][-A-Za-z0-9_.]{0,62}){2,3}$/)
+  .meta({ title: "a class like eu/shared/public" });
 /** Beyond any real fleet, and small enough that sums of thousandths stay exact. */
 const amount = z.int().min(1).max(1_000_000_000);
 const count = z.int().min(1).max(100_000);
@@ -243,6 +247,25 @@ const fleet = z.strictObject({
         .optional()
         .describe(
           "true: every namespace is a workspace but `kube-*`, Argosy's own and those of instances, also one that somebody makes for something else.",
+        ),
+      classes: z
+        .array(
+          z.strictObject({
+            labels: z
+              .record(labelKey, labelValue)
+              .meta({ title: "labels with their values" })
+              .describe(
+                `Labels that the namespace must have, all of them. Each begins with \`${CLASS_LABELS}\`, such as \`${CLASS_LABELS}region: us\`; docs/rights.md says who may set those.`,
+              ),
+            class: classKey.describe(
+              "Class that its workspace gets: region, tier, trust and, where pools have one, channel, with slashes between. That of a pool.",
+            ),
+          }),
+        )
+        .max(1000)
+        .optional()
+        .describe(
+          "Which new workspaces get another class than that of the first pool. The first rule that fits counts. A workspace that is there already keeps its class.",
         ),
       quota: z
         .strictObject({

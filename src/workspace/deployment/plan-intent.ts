@@ -2,7 +2,7 @@ import type { ObservedDeployment, ObservedNamespace } from "../../domain/user-re
 import type { ApplicationSpec } from "../../domain/workspace.ts";
 import { argoName } from "../argo-name.ts";
 import { isWithinQuota } from "../quota.ts";
-import { isWorkspace, type WorkspacePolicy } from "../workspace-policy.ts";
+import { isWorkspace, newUnitOf, type WorkspacePolicy } from "../workspace-policy.ts";
 import { parseDeployment } from "./parse-deployment.ts";
 import { requestOf } from "./plan-sweep.ts";
 
@@ -78,11 +78,12 @@ function planRecord(
   namespace: ObservedNamespace,
 ): RecordedIntent | undefined {
   const parsed = parseDeployment(resource, policy.egress);
-  if (!parsed.ok || policy.newUnit === undefined) return undefined;
+  const newUnit = newUnitOf(namespace, policy);
+  if (!parsed.ok || newUnit === undefined) return undefined;
   if (!isWithinQuota(resource, { siblings, limit: policy.deployments, isAdmitted })) return undefined;
   return {
-    workspace: { namespace: namespace.name, namespaceUid: namespace.uid, trustClass: policy.newUnit.trustClass },
-    class: policy.newUnit.class,
+    workspace: { namespace: namespace.name, namespaceUid: namespace.uid, trustClass: newUnit.trustClass },
+    class: newUnit.class,
     name: resource.name,
     uid: resource.uid,
     generation: resource.generation,

@@ -10,7 +10,7 @@ import type { EnvironmentStore } from "../../store/environment/port.ts";
 import { parseKey, resourceKey } from "../keys.ts";
 import type { UserKindResources, UserResources, UserSecrets } from "../port.ts";
 import { isWithinQuota } from "../quota.ts";
-import { isWorkspace, type WorkspacePolicy } from "../workspace-policy.ts";
+import { isWorkspace, newUnitOf, type WorkspacePolicy } from "../workspace-policy.ts";
 import { environmentStatus, pausedEnvironmentStatus } from "./environment-status.ts";
 import { type EnvironmentFinding, NO_ANSWER, overBudget, overQuota, wasVisited } from "./finding.ts";
 import { type AccessDeps, type AccountAsk, createEnvironmentAccess } from "./grant-access.ts";
@@ -118,7 +118,7 @@ export function createEnvironmentWork(deps: EnvironmentWorkDeps): (key: string, 
       ? await examine(resource, policy.egress, signal)
       : { finding: overQuota(policy.environments), works: undefined };
     if (wasVisited(finding)) await environments.noteReach(resource.uid, finding.reason !== NO_ANSWER, signal);
-    const trustClass = policy.newUnit?.trustClass;
+    const trustClass = newUnitOf(namespace, policy)?.trustClass;
     if (works === undefined && !finding.keepsLast) await environments.withdraw(resource.uid, signal);
     const followed: Followed =
       works === undefined || trustClass === undefined ? {} : await connect(resource, { namespace, policy, trustClass }, works, signal);

@@ -7,7 +7,7 @@ import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import type { RepositoryCredentialStore } from "../../store/repository-credential/port.ts";
 import { parseKey } from "../keys.ts";
 import type { ResourceAt, UserKindResources, UserResources, UserSecrets } from "../port.ts";
-import type { WorkspacePolicy } from "../workspace-policy.ts";
+import { type NewUnit, newUnitOf, type WorkspacePolicy } from "../workspace-policy.ts";
 import { statusToWrite } from "./credential-status.ts";
 import { credentialSecretNameOf, planReview, type RecordedCredential, type ReviewPlan, type WantedCredential } from "./plan-review.ts";
 import type { RepositoryProbes } from "./try-repositories.ts";
@@ -79,7 +79,7 @@ export function createCredentialWork(deps: CredentialWorkDeps): (key: string, si
   /** Resolves to when to reconcile again because rows were changed, so that what was read before is out of date; `undefined`: nothing was. */
   async function carryOut({ plan, ...scene }: Scene, signal: AbortSignal): Promise<WorkResult | undefined> {
     if (plan.record !== undefined && (await isElsewhere(scene, signal))) return { requeueAfterMs: POLL_MS.behind };
-    const record = recordOf(plan.record, { ...scene, apiCluster, newUnit: deps.policy().newUnit });
+    const record = recordOf(plan.record, { ...scene, apiCluster, newUnit: newUnitOf(scene.namespace, deps.policy()) });
     if (plan.revoke.length > 0) await store.revoke(plan.revoke, signal);
     const newIds = () => ({ workspaceId: ids.next(), unitId: ids.next(), repositoryCredentialId: ids.next(), credentialId: ids.next() });
     const outcome = record === undefined ? "none" : await store.record({ ...record, newIds: newIds() as NewIds }, signal);
@@ -115,7 +115,7 @@ interface RecordFacts {
   readonly namespace: ObservedNamespace;
   readonly secretVersion: string | undefined;
   readonly apiCluster: string;
-  readonly newUnit: WorkspacePolicy["newUnit"];
+  readonly newUnit: NewUnit | undefined;
 }
 
 /** What is recorded of a credential that was seen to work; `undefined` while there is no place where it could be used. */

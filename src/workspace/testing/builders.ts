@@ -35,6 +35,7 @@ export function aNamespace(over: Partial<ObservedNamespace> = {}): ObservedNames
 export function aPolicy(over: Partial<WorkspacePolicy> = {}): WorkspacePolicy {
   return {
     newUnit: { class: "eu/shared/public", trustClass: "public" },
+    classes: [],
     egress: { allow: [], http: [] },
     selector: {},
     everyNamespace: true,
