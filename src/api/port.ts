@@ -1,7 +1,7 @@
 import type { Calibration, CalibrationFacts } from "../domain/calibration.ts";
 import type { Clock, Millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
-import type { Directive } from "../domain/directive.ts";
+import type { Directive, Freeze } from "../domain/directive.ts";
 import type { EngineObject } from "../domain/engine.ts";
 import type { FleetSpec } from "../domain/fleet.ts";
 import type { Ids, InstanceId, MoveId, PlanId, RolloutId } from "../domain/ids.ts";
@@ -170,6 +170,7 @@ export interface ApiDeps {
     readonly unit: PlacementUnit;
     readonly namespace: string;
     readonly directive: Directive;
+    readonly freezes: readonly Freeze[];
     /** Of the unit, and of what was ordered about its workspace; newest first. */
     readonly decisions: readonly Decision[];
     readonly owner: Instance | undefined;

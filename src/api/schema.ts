@@ -49,7 +49,14 @@ export const workspaceViewSchema = z
     state: z.enum(["active", "deleting"]),
     applications: z.number().int(),
     units: z.array(
-      z.object({ id: z.string(), class: z.string(), instance: z.string().nullable(), epoch: z.number().int(), phase: z.string() }),
+      z.object({
+        id: z.string(),
+        class: z.string(),
+        wantedClass: z.string().nullable().describe("the class that labels of the namespace ask for, while it has another one; else null"),
+        instance: z.string().nullable(),
+        epoch: z.number().int(),
+        phase: z.string(),
+      }),
     ),
   })
   .meta({ id: "Workspace" });

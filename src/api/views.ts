@@ -72,6 +72,7 @@ export function workspaceView({ workspace, units, applications }: WorkspaceSumma
     units: units.map((unit) => ({
       id: unit.id,
       class: unit.class,
+      wantedClass: unit.wantedClass ?? null,
       instance: nameOf(names, unit.owner),
       epoch: unit.epoch,
       phase: unit.phase,

@@ -82,9 +82,14 @@ it("shows people the pools in 80 columns, and says what there is beside", async 
 
 it("names a pool whose instances leave", async () => {
   await store.fleet.insertInstance(anInstance({ name: "careful-1", pool: "careful" }), aDecision(), soon());
-  const document = parse(readFileSync(EXAMPLE, "utf8")) as { readonly pools: readonly unknown[] };
+  const document = parse(readFileSync(EXAMPLE, "utf8")) as { readonly pools: readonly unknown[]; readonly workspaces: object };
   const file = join(directory, "fewer.json");
   writeFileSync(file, JSON.stringify({ ...document, pools: document.pools.slice(0, 1) }));
+  expect((await run(["apply", "-f", file, "--prune", "--yes"])).err).toContain("workspaces.classes[0].class: is the class of no pool");
+  writeFileSync(
+    file,
+    JSON.stringify({ ...document, pools: document.pools.slice(0, 1), workspaces: { ...document.workspaces, classes: [] } }),
+  );
   expect((await run(["apply", "-f", file, "--prune", "--yes"])).code).toBe(0);
   expect((await run(["get", "fleet"])).err).toContain("\npool careful is not declared any more, and its instances leave");
 });

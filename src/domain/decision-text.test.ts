@@ -16,6 +16,14 @@ describe("a decision as a sentence", () => {
     ["placement CHOSEN", { chosen: "i-a" }, "SPILL", "placed on one: the first candidate of the ring with room"],
     ["placement CHOSEN", { chosen: "i-a" }, "LATER", "placed on one: LATER"],
     ["placement UNPLACEABLE", { chosen: null }, "NOTHING_FITS", "not placed: no instance has room for it"],
+    [
+      ...["placement UNPLACEABLE", { chosen: null, wantedClass: "eu/shared/internal" }, "NOTHING_FITS"],
+      "not handed over to class eu/shared/internal: no instance of it has room for it",
+    ],
+    [
+      ...["placement UNPLACEABLE", { wantedClass: "eu/shared/internal", reason: "an older release" }, "NOT_MOVABLE"],
+      "not handed over to class eu/shared/internal: an older release",
+    ],
     ["placement MOVE_REQUESTED", { to: "i-b", actor: "anna", plan: null, reverses: null }, "COMMAND", "move to two asked for by anna"],
     [
       "fleet PROPOSED",

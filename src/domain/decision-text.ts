@@ -27,7 +27,11 @@ const TELLINGS: Readonly<Partial<Record<string, Telling>>> = {
     const chosen = details["chosen"];
     return typeof chosen === "string" ? `placed on ${instanceName(chosen)}: ${CHOSEN_BY[rule] ?? rule}` : "";
   },
-  "placement UNPLACEABLE": () => "not placed: no instance has room for it",
+  "placement UNPLACEABLE": ({ details }) => {
+    const wanted = textOf(details["wantedClass"]);
+    if (wanted === "") return "not placed: no instance has room for it";
+    return `not handed over to class ${wanted}${because(details) || ": no instance of it has room for it"}`;
+  },
   "placement MOVE_REQUESTED": ({ details }, instanceName) =>
     `${details["isFailOver"] === true ? "fail-over" : "move"}${toward(details, instanceName)} asked for${by(details)}${step(details)}${takingBack(details)}${because(details)}`,
   "placement MOVED": ({ rule, details }, instanceName) =>

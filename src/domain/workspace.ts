@@ -23,6 +23,8 @@ export interface PlacementUnit {
   readonly workspaceId: WorkspaceId;
   readonly bucket: number;
   readonly class: string;
+  /** The class that the fleet's rules give it, while it has another one. */
+  readonly wantedClass?: string;
   /** The instance that holds the unit; absent until the first placement. */
   readonly owner: InstanceId | undefined;
   /** Fencing number of the placement, from one global sequence; 0 before the first placement. */

@@ -142,9 +142,9 @@ function together(parts: readonly Running[]): Running {
 
 function makeScheduler({ context, store, clusters, membership }: RoleParts): Running {
   const parts = { ...context, store, partition: membership.partition("scheduler") };
-  const { planning, draining } = createRequestPorts(parts);
+  const { planning, draining, moving } = createRequestPorts(parts);
   return together([
-    createScheduler(parts),
+    createScheduler({ ...parts, moving }),
     createSampler({
       ...{ ...parts, ...context.config.sampling },
       ...{ readPages: instancePages({ store, clusters }), projectsOf: projectNames, environmentOf: environmentOfServer },

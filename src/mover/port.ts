@@ -43,7 +43,7 @@ export interface ApplicationWatch {
   onApplication(listener: (change: ObjectChange<ObservedObject>) => void): () => void;
 }
 
-/** A step of a plan that takes a live move. */
+/** A live move that Argosy decides on. */
 export interface PlannedLiveMove {
   readonly unitId: UnitId;
   readonly to: InstanceId;
@@ -51,16 +51,19 @@ export interface PlannedLiveMove {
   readonly epoch: number;
   readonly kind: MoveKind;
   readonly reason: MoveReason;
-  readonly plan: PlanId;
+  /** Absent: it is no step of a plan. */
+  readonly plan: PlanId | undefined;
   readonly actor: string;
+  /** Why, for people; absent: the plan says it. */
+  readonly words?: string;
   /** Largest load the target may have with the unit on it. */
   readonly ceiling: LoadVector;
 }
 
-/** How plans request live moves. */
+/** How plans, and changes of a class, request live moves. */
 export interface LiveMoves {
   /**
-   * Requests a live move once: a move that this plan has requested and that has not ended is the answer. `why`: why it is not possible, for
+   * Requests a live move once: a move that this plan, or none, has requested and that has not ended is the answer. `why`: why it is not possible, for
    * people.
    */
   askFor(

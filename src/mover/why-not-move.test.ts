@@ -33,6 +33,7 @@ it.each([
   ["THERE_ALREADY", { unit: { ...unit, owner: target.id as InstanceId } }],
   ["TARGET_TAKES_NOTHING", { target: { ...target, state: "CORDONED" } }],
   ["OTHER_CLASS", { target: { ...target, class: "us/shared/public" } }],
+  ["OTHER_CLASS", { unit: { ...unit, wantedClass: "eu/shared/internal" }, target: { ...target, class: "us/shared/public" } }],
   ["OLDER_VERSION", { target: { ...target, version: "3.5.6" } }],
   ["OLDER_VERSION", { target: { ...target, version: "v3.4.9" } }],
   ["OLDER_VERSION", { target: { ...target, version: "2.9.12" } }],

@@ -34,8 +34,10 @@ export function whyNotMove({ unit, environments, source, target, isFailOver = fa
   if (unit.owner === undefined || source === undefined) return { code: "UNPLACED", text: "it lives nowhere yet: the scheduler places it" };
   if (unit.owner === target.id) return { code: "THERE_ALREADY", text: `it lives on ${name} already` };
   if (state !== "ACTIVE") return { code: "TARGET_TAKES_NOTHING", text: `${name} is ${state}: only an ACTIVE instance takes units` };
-  if (target.class !== unit.class)
-    return { code: "OTHER_CLASS", text: `${name} is of class ${target.class}, the workspace of ${unit.class}` };
+  if (target.class !== unit.class && target.class !== unit.wantedClass) {
+    const wanted = unit.wantedClass === undefined ? "" : `, and is to be of ${unit.wantedClass}`;
+    return { code: "OTHER_CLASS", text: `${name} is of class ${target.class}, the workspace of ${unit.class}${wanted}` };
+  }
   if (isOlder(target.version, source.version)) {
     const text = `${name} runs Argo CD ${target.version}, older than ${source.version} on ${source.name}: it would drop what it does not know`;
     return { code: "OLDER_VERSION", text };

@@ -2,16 +2,17 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
 import { VERDICT_LASTS_MS, type VerdictState } from "../domain/health.ts";
-import type { InstanceId, UnitId, WorkspaceId } from "../domain/ids.ts";
+import type { InstanceId, MoveId, UnitId, WorkspaceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import { ZERO_LOAD } from "../domain/load.ts";
 import type { Partition } from "../domain/partition.ts";
+import type { LiveMoves, PlannedLiveMove } from "../mover/port.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { createCountingIds } from "../runtime/ids.ts";
 import { createSeededRng } from "../runtime/rng.ts";
 import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
 import type { PlacementStore } from "../store/placement/port.ts";
-import { aFleet } from "../store/testing/builders.ts";
+import { aFleet, WIDE } from "../store/testing/builders.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
 import { createScheduler, type Scheduler } from "./controller.ts";
@@ -23,7 +24,15 @@ const never = new AbortController().signal;
 
 let store: MemoryStore;
 let schedulers: Scheduler[];
+/** Live moves that were asked for, and how that is answered. */
+let asked: PlannedLiveMove[];
+let askFor: LiveMoves["askFor"];
 beforeEach(() => {
+  asked = [];
+  askFor = (planned) => {
+    asked.push(planned);
+    return Promise.resolve({ kind: "asked", id: "m" as MoveId });
+  };
   store = createMemoryStore({ clock: systemClock });
   schedulers = [];
 });
@@ -32,7 +41,8 @@ afterEach(async () => void (await Promise.all(schedulers.map((scheduler) => sche
 function start(placements: PlacementStore = store.placements, partition = EVERYTHING): void {
   const rng = createSeededRng(`scheduler ${schedulers.length}`);
   const scheduler = createScheduler({
-    store: { placements, changes: store.changes },
+    store: { placements, changes: store.changes, directives: store.directives },
+    moving: { askFor: (planned, signal) => askFor(planned, signal) },
     partition,
     clock: systemClock,
     rng,
@@ -53,14 +63,14 @@ const aDecision = (subject: string): Decision => ({
 });
 
 /** An instance with capacity for `applications`, of which placements use nine in ten. */
-async function addInstance(name: string, applications: number, state: Instance["state"] = "ACTIVE"): Promise<void> {
+async function addInstance(name: string, applications: number, state: Instance["state"] = "ACTIVE", className = CLASS): Promise<void> {
   const instance: Instance = {
     id: name as InstanceId,
     name,
     engineCluster: "eu-1",
     namespace: `argocd-${name}`,
     pool: "standard",
-    class: CLASS,
+    class: className,
     version: "3.5.7",
     desiredVersion: "3.5.7",
     state,
@@ -245,6 +255,93 @@ describe("a unit without owner", () => {
     );
     await eventually("ours is placed", async () => (await ownerOf(ours)) !== undefined);
     expect(await ownerOf(theirs)).toBeUndefined();
+  });
+});
+
+describe("a unit that is to have another class", () => {
+  const OTHER = "eu/shared/internal";
+  const assign = async (unit: UnitId): Promise<void> => {
+    const workspaceId = (await store.placements.readUnit(unit, never))?.unit.workspaceId as WorkspaceId;
+    await store.intents.assignClass({ workspaceId, class: OTHER, trustClass: "internal", decision: aDecision(workspaceId) }, never);
+  };
+  const settled = async (): Promise<UnitId> => {
+    await addInstance("a", 100);
+    start();
+    const unit = await addUnit("anna");
+    await eventually("it is placed", async () => (await ownerOf(unit)) === "a");
+    return unit;
+  };
+  const addOther = (name: string, applications = 100) => addInstance(name, applications, "ACTIVE", OTHER);
+
+  it("is asked to be moved to an instance of that class, chosen as for a new unit, and not asked for again while it is moved", async () => {
+    const unit = await settled();
+    await addOther("b");
+    await assign(unit);
+    await eventually("a move was asked for", async () => asked.length > 0);
+    expect(asked[0]).toMatchObject({
+      ...{ unitId: unit, to: "b", epoch: 1, kind: "voluntary", reason: "FORCED", plan: undefined, actor: "scheduler" },
+      words: "labels of the namespace ask for class eu/shared/internal",
+    });
+    const request = { ...asked[0], id: "m" as MoveId, reverses: undefined, isFailOver: false, decision: aDecision(unit) };
+    expect(await store.moves.request(request as never, never)).toEqual({ kind: "requested" });
+    expect(await store.moves.begin("m" as MoveId, never)).toBe("begun");
+    const before = asked.length;
+    await addInstance("c", 1, "CORDONED");
+    const late = await addUnit("late");
+    await eventually("another was placed since", async () => (await ownerOf(late)) !== undefined);
+    expect(asked.length).toBe(before);
+  });
+
+  it("stays where none of that class has room, says why once, and goes when one has", async () => {
+    const unit = await settled();
+    await assign(unit);
+    await eventually("it is known to stay", async () => (await verdictsOf(unit)).includes("UNPLACEABLE"));
+    const [decision] = await store.decisions.list({ subject: unit, verdict: "UNPLACEABLE" }, 10, never);
+    expect(decision).toMatchObject({ rule: "NOTHING_FITS", details: { wantedClass: OTHER, chosen: null } });
+    await addOther("b");
+    await eventually("a move was asked for", async () => asked.length > 0);
+    expect((await verdictsOf(unit)).filter((verdict) => verdict === "UNPLACEABLE")).toHaveLength(1);
+  });
+
+  it("stays where it cannot be handed over, and the journal says why", async () => {
+    askFor = () => Promise.resolve({ kind: "refused", why: "b runs an older release" });
+    const unit = await settled();
+    await addOther("b");
+    await assign(unit);
+    await eventually("it is known to stay", async () => (await verdictsOf(unit)).includes("UNPLACEABLE"));
+    const [decision] = await store.decisions.list({ subject: unit, verdict: "UNPLACEABLE" }, 10, never);
+    expect(decision).toMatchObject({ rule: "NOT_MOVABLE", details: { wantedClass: OTHER, reason: "b runs an older release" } });
+  });
+
+  it.each(["hold", "freeze"] as const)("waits for the end of a %s", async (what) => {
+    const unit = await settled();
+    const said = { actor: "otto", reason: "test", at: systemClock.now() };
+    const workspaceId = (await store.placements.readUnit(unit, never))?.unit.workspaceId as WorkspaceId;
+    const hold = (until: number) =>
+      store.directives.direct({ workspaceId, change: { hold: { ...said, until: millis(until) } }, decision: aDecision(unit) }, never);
+    if (what === "hold") await hold(systemClock.now() + 3_600_000);
+    else await store.directives.putFreeze({ ...said, name: "f", schedule: undefined, durationMs: 3_600_000 }, aDecision("f"), never);
+    await addOther("b");
+    await assign(unit);
+    const other = await addUnit("ben");
+    await eventually("another was placed since", async () => (await ownerOf(other)) === "a");
+    expect(asked).toEqual([]);
+    if (what === "hold") await hold(systemClock.now());
+    else await store.directives.dropFreeze("f", aDecision("f"), never);
+    await addInstance("c", 1, "CORDONED");
+    await eventually("a move was asked for", async () => asked.length > 0);
+  });
+
+  it("is given the class where it lives on an instance of it already", async () => {
+    await addOther("b");
+    const unit = await addUnit("anna");
+    const found = await store.placements.readUnit(unit, never);
+    const placement = { unitId: unit, rowVersion: found?.unit.rowVersion ?? 0, instanceId: "b" as InstanceId };
+    await store.placements.commitFirstPlacement({ ...placement, ceiling: WIDE, decision: aDecision(unit) }, never);
+    await assign(unit);
+    start();
+    await eventually("it has it", async () => (await store.placements.readUnit(unit, never))?.unit.class === OTHER);
+    expect(asked).toEqual([]);
   });
 });
 

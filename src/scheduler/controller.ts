@@ -2,16 +2,20 @@ import type { Clock } from "../domain/clock.ts";
 import type { UnitId } from "../domain/ids.ts";
 import type { Partition } from "../domain/partition.ts";
 import type { Rng } from "../domain/rng.ts";
+import type { LiveMoves } from "../mover/port.ts";
 import { createKeyedQueue } from "../runtime/keyed-queue.ts";
 import { every } from "../runtime/timer/every.ts";
 import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { placeFirst } from "./find-instance.ts";
+import { requestClassMove } from "./request-class-move.ts";
 import { createRingMemo } from "./ring-memo.ts";
 
 export interface SchedulerDeps {
-  readonly store: Pick<Store, "placements" | "changes">;
+  readonly store: Pick<Store, "placements" | "changes" | "directives">;
+  /** How a unit that is to have another class gets there. */
+  readonly moving: Pick<LiveMoves, "askFor">;
   /** By unit id. */
   readonly partition: Partition;
   readonly clock: Clock;
@@ -27,13 +31,16 @@ export interface Scheduler {
   idle(): Promise<void>;
 }
 
-/** Time between two sweeps for units without an owner, in ms: a lost notification costs no more than this. */
+/** Time between two sweeps for units without an owner, or in another class than they are to have, in ms: a lost notification costs no more than this. */
 const SWEEP_MS = 15_000;
 /** How many units of this process's share one sweep tries. The next sweep continues after them, so units that fit nowhere cannot block the rest. */
 const SWEEP_LIMIT = 1_000;
 const AT_ONCE = 8;
 
-/** Gives every unit without an owner its first instance, at once and outside the planning cycle. */
+/**
+ * Gives every unit without an owner its first instance, at once and outside the planning cycle, and hands over to one of its new class each that is
+ * to have another class.
+ */
 export function createScheduler(deps: SchedulerDeps): Scheduler {
   const { store, partition, clock, rng, log } = deps;
   const ending = new AbortController();
@@ -43,28 +50,36 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     name: "placement",
     concurrency: AT_ONCE,
     rng: rng.fork("placement"),
-    work: (key, signal) => placeFirst({ ...deps, ringsOf }, key as UnitId, signal),
+    work: (key, signal) => settle(key as UnitId, signal),
   });
   const sweep = createKeyedQueue({
     ...deps,
     name: "placement-sweep",
     concurrency: 1,
     rng: rng.fork("placement-sweep"),
-    work: (_key, signal) => sweepUnplaced(signal),
+    work: (_key, signal) => sweepUnsettled(signal),
   });
+  const settle = async (id: UnitId, signal: AbortSignal) => {
+    const found = await store.placements.readUnit(id, signal);
+    if (found === undefined) return {};
+    const { owner, wantedClass } = found.unit;
+    if (owner === undefined) return placeFirst({ ...deps, ringsOf }, found, signal);
+    if (wantedClass !== undefined) await requestClassMove({ ...deps, ringsOf }, found, wantedClass, signal);
+    return {};
+  };
   /** The last unit that a sweep has read; empty: the next sweep begins with the oldest. */
   let after = "";
-  const sweepUnplaced = async (signal: AbortSignal): Promise<void> => {
+  const sweepUnsettled = async (signal: AbortSignal): Promise<void> => {
     let tried = 0;
     do {
-      const page = await store.placements.listUnplaced({ limit: SWEEP_LIMIT, after }, signal);
+      const page = await store.placements.listUnsettled({ limit: SWEEP_LIMIT, after }, signal);
       const mine = page.filter((id) => partition.isMine(id));
       mine.forEach((id) => queue.add(id));
       tried += mine.length;
       after = page.length < SWEEP_LIMIT ? "" : (page.at(-1) ?? "");
     } while (after !== "" && tried < SWEEP_LIMIT);
   };
-  const sweepSoon = (): void => sweep.add("unplaced");
+  const sweepSoon = (): void => sweep.add("unsettled");
   const stop = async (): Promise<void> => {
     ending.abort(new Error("the scheduler stops"));
     await Promise.all([sweep.stop(), queue.stop()]);

@@ -1,7 +1,7 @@
 import { type Millis, rfc3339 } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
 import { decisionText, type InstanceNaming } from "../domain/decision-text.ts";
-import type { Directive, Pin, Said } from "../domain/directive.ts";
+import type { Directive, Freeze, Pin, Said } from "../domain/directive.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { Move } from "../domain/move.ts";
 import { PHASES } from "../domain/move-phases.ts";
@@ -9,6 +9,7 @@ import type { StoredPlan } from "../domain/plan.ts";
 import type { PlacementUnit } from "../domain/workspace.ts";
 import { percent } from "./percent.ts";
 import type { Refusal } from "./place-unit.ts";
+import { freezeAt } from "./plan/assemble.ts";
 import { planNames } from "./plan/plan-names.ts";
 import { causeText } from "./plan/reason-text.ts";
 import { refusalText } from "./refusal-text.ts";
@@ -26,6 +27,8 @@ export interface Explained {
   readonly move: Move | undefined;
   /** Plans of its class, newest first. */
   readonly plans: readonly StoredPlan[];
+  /** Every freeze there is; absent: none. */
+  readonly freezes?: readonly Freeze[];
   readonly instanceName: InstanceNaming;
   readonly now: Millis;
 }
@@ -46,7 +49,7 @@ export function explainUnit(about: Explained): readonly string[] {
   const reported = last === undefined || story.includes(last) ? story : [...story, last];
   const more = decisions.length - reported.length;
   return [
-    `workspace ${namespace} ${where}, class ${unit.class}`,
+    `workspace ${namespace} ${where}, class ${unit.class}${unit.wantedClass === undefined ? "" : `, and is to have ${unit.wantedClass}`}`,
     ...explainDirective(directive, instanceName),
     ...explainMove(about),
     `  next: ${nextText(about)}`,
@@ -102,6 +105,7 @@ function nextText(about: Explained): string {
   const { unit, owner, move, directive, instanceName } = about;
   if (move !== undefined) return nextOfMove(move, instanceName);
   if (unit.owner === undefined) return "it is placed as soon as an instance has room";
+  if (unit.wantedClass !== undefined) return nextClassText(unit.wantedClass, about);
   const proposed = proposedFor(about);
   if (proposed !== undefined) return proposed;
   const { pin } = directive;
@@ -111,6 +115,15 @@ function nextText(about: Explained): string {
   if (owner.state === "DRAINING") return `it leaves ${owner.name}, which is emptied: \`argosy drain ${owner.name}\` shows how far that is`;
   if (owner.state === "FAILED") return `${owner.name} has failed: \`argosy plan\` says where it could go`;
   return "it stays where it is: nothing asks for a move, and a ring that is computed anew does not move it";
+}
+
+/** What keeps a change of class, or that it is tried. */
+function nextClassText(wanted: string, { directive: { hold }, freezes = [], now }: Explained): string {
+  const freeze = freezeAt(freezes, now);
+  const then = `it is handed over to an instance of class ${wanted}, which labels of its namespace ask for`;
+  if (hold !== undefined && hold.until > now) return `${then}, once it may be moved: after ${rfc3339(hold.until)}`;
+  if (freeze !== undefined) return `${then}, once no freeze holds: after ${rfc3339(freeze.until)} (${freeze.reason})`;
+  return `${then}, as soon as one takes it: what was decided last says what keeps it`;
 }
 
 function nextOfMove({ id, phase, from, to }: Move, instanceName: InstanceNaming): string {

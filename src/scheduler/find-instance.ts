@@ -25,15 +25,18 @@ export interface PlacingDeps {
 }
 
 /** Gives a unit without an owner an instance, or records that none has room. */
-export async function placeFirst(placing: PlacingDeps, id: UnitId, signal: AbortSignal): Promise<{ readonly requeueAfterMs?: number }> {
-  const { store, clock, log, ringsOf } = placing;
+export async function placeFirst(
+  placing: PlacingDeps,
+  seen: UnitWithWorkspace,
+  signal: AbortSignal,
+): Promise<{ readonly requeueAfterMs?: number }> {
+  const { store, clock, log } = placing;
+  const { id } = seen.unit;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const found = await store.placements.readUnit(id, signal);
+    const found = attempt === 0 ? seen : await store.placements.readUnit(id, signal);
     if (found === undefined || found.unit.owner !== undefined) return {};
-    const fleet = await store.placements.readFleet(found.unit.class, signal);
-    const unit = { ...found.unit, constraints: constraintsOf(found, fleet) };
-    const question = { unit, candidates: candidatesOf(fleet, found, clock.now()), policy: DEFAULT_POLICY };
-    const placement = placeUnit(question, ringsOf(unit.class));
+    const { question, placement } = await choosePlacement(placing, found, signal);
+    const { unit } = question;
     const decision = placementDecision(question, placement, clock.now());
     if (placement.kind === "unplaceable") {
       log.warn({ unit: id, class: unit.class }, "Leaving a unit without an instance: none has room");
@@ -49,6 +52,14 @@ export async function placeFirst(placing: PlacingDeps, id: UnitId, signal: Abort
     if (outcome.kind === "placed") return {};
   }
   return { requeueAfterMs: 100 };
+}
+
+/** Chooses an instance of a unit's class for it, by the fleet as it is now. */
+export async function choosePlacement({ store, clock, ringsOf }: Omit<PlacingDeps, "log">, found: UnitWithWorkspace, signal: AbortSignal) {
+  const fleet = await store.placements.readFleet(found.unit.class, signal);
+  const unit = { ...found.unit, constraints: constraintsOf(found, fleet) };
+  const question = { unit, candidates: candidatesOf(fleet, found, clock.now()), policy: DEFAULT_POLICY };
+  return { fleet, question, placement: placeUnit(question, ringsOf(unit.class)) };
 }
 
 /** Where a unit would go if it had to leave its instance; `undefined`: the unit is gone, has no instance, or no other one takes it. */

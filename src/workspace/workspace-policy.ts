@@ -119,8 +119,16 @@ export function newUnitOf(
   { labels }: Pick<ObservedNamespace, "labels">,
   { newUnit, classes }: Pick<WorkspacePolicy, "newUnit" | "classes">,
 ): NewUnit | undefined {
+  return newUnit && (ruledUnitOf({ labels }, { classes }) ?? newUnit);
+}
+
+/** The same where a rule says it; `undefined`: none fits. */
+export function ruledUnitOf(
+  { labels }: Pick<ObservedNamespace, "labels">,
+  { classes }: Pick<WorkspacePolicy, "classes">,
+): NewUnit | undefined {
   const rule = classes.find((one) => hasLabels(labels, one.labels));
-  return newUnit && rule ? unitOfClass(rule.class) : newUnit;
+  return rule && unitOfClass(rule.class);
 }
 
 function unitOfClass(key: string): NewUnit {

@@ -2,7 +2,7 @@ import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import type { Decision } from "../../domain/decision.ts";
-import type { Directive } from "../../domain/directive.ts";
+import type { Directive, Freeze } from "../../domain/directive.ts";
 import type { InstanceId, PlanId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { ZERO_LOAD } from "../../domain/load.ts";
@@ -73,7 +73,8 @@ async function explain(deps: ApiDeps, namespace: string): Promise<z.infer<typeof
   const { workspace } = summary;
   const directive = await deps.store.directives.read(workspace.id, deadline());
   const orders = await deps.store.decisions.list({ subject: workspace.id }, DECISIONS_SHOWN, deadline());
-  const facts = { workspace, directive, nameOf, instances, orders };
+  const freezes = await deps.store.directives.listFreezes(deadline());
+  const facts = { workspace, directive, nameOf, instances, orders, freezes };
   const perUnit = await Promise.all(
     summary.units.map((unit, index) => explainUnit(deps, unit, { ...facts, orders: index === 0 ? orders : [] })),
   );
@@ -121,11 +122,13 @@ async function explainUnit(
     nameOf,
     instances,
     orders,
+    freezes,
   }: {
     readonly workspace: Workspace;
     readonly directive: Directive;
     readonly nameOf: (id: string) => string;
     readonly instances: readonly Instance[];
+    readonly freezes: readonly Freeze[];
     readonly orders: readonly Decision[];
   },
 ): Promise<{ readonly text: readonly string[]; readonly decisions: readonly Decision[] }> {
@@ -135,7 +138,7 @@ async function explainUnit(
   const [move] = await store.moves.list({ unitId: unit.id, isLive: true }, 1, deadline());
   const decisions = [...placements, ...repairs];
   const text = tell({
-    ...{ unit, namespace: workspace.namespace, directive, move, instanceName: nameOf, now: clock.now() },
+    ...{ unit, namespace: workspace.namespace, directive, freezes, move, instanceName: nameOf, now: clock.now() },
     decisions: [...decisions, ...orders].toSorted((a, b) => b.at - a.at),
     owner: instances.find(({ id }) => id === unit.owner),
     plans: await plansAbout(store, unit, placements),

@@ -44,7 +44,12 @@ describe("a workspace of 2,000 applications on 40 clusters", () => {
   };
   const start = (): void => {
     const deps = { clock: systemClock, rng: createSeededRng("split"), log: silentLog, metrics: noMetrics };
-    scheduler = createScheduler({ store, partition: EVERYTHING, ...deps });
+    scheduler = createScheduler({
+      store,
+      moving: { askFor: () => Promise.reject(new Error("nothing moves")) },
+      partition: EVERYTHING,
+      ...deps,
+    });
     scheduler.start(never);
   };
   const parts = async () => {

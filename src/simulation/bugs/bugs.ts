@@ -157,7 +157,7 @@ const BUGS_AT_REST: readonly Bug[] = [
       ...ports,
       store: {
         ...ports.store,
-        placements: { ...ports.store.placements, listUnplaced: async () => [] },
+        placements: { ...ports.store.placements, listUnsettled: async () => [] },
         changes: {
           ...ports.store.changes,
           subscribe: (listener) =>

@@ -4,6 +4,7 @@ import { createManagedCluster, createObservations } from "../../mover/adapters/k
 import { createMover } from "../../mover/controller.ts";
 import { nextMoveStep } from "../../mover/next-step.ts";
 import type { ManagedCluster, ObservationSource } from "../../mover/port.ts";
+import { createMoveRequests } from "../../mover/request-moves.ts";
 import { createApiCluster, createEngines } from "../../reconciler/adapters/kubernetes/clusters.ts";
 import { createReconciler } from "../../reconciler/controller.ts";
 import type { ApiCluster, Engines } from "../../reconciler/port.ts";
@@ -85,7 +86,7 @@ export function startArgosy({ party, store, api, engines: engineClients, isSingl
   createDeploymentController({ ...deps("workspace"), resources: ports.resources, apiCluster: api.cluster, provesAccess: false }).start(
     signal,
   );
-  createScheduler(deps("scheduler")).start(signal);
+  createScheduler({ ...deps("scheduler"), moving: createMoveRequests({ ...common, store: ports.store }) }).start(signal);
   apiCluster.start(signal);
   const place = { destination: DESTINATION, namespaces: { accounts: ACCOUNTS_NAMESPACE } };
   const reconciler = createReconciler({

@@ -1,5 +1,6 @@
 import type { Blockage } from "../../domain/blockage.ts";
 import type { Millis } from "../../domain/clock.ts";
+import type { Decision } from "../../domain/decision.ts";
 import type { Environment } from "../../domain/environment.ts";
 import type { ApplicationId, OperationId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { RepositoryAccess } from "../../domain/repository-access.ts";
@@ -87,6 +88,16 @@ export interface KnownWorkspace {
   readonly namespace: string;
   readonly namespaceUid: string;
   readonly state: Workspace["state"];
+  /** Those its units have, or are to have, sorted; empty while it has no unit. */
+  readonly classes: readonly string[];
+}
+
+/** A class that a rule gives a workspace. */
+export interface ClassAssignment {
+  readonly workspaceId: WorkspaceId;
+  readonly class: string;
+  readonly trustClass: string;
+  readonly decision: Decision;
 }
 
 export interface KnownApplication {
@@ -145,4 +156,9 @@ export interface IntentStore {
    * application and were never placed go at once. Cascades under way in the namespace itself become orphans.
    */
   recordWorkspaceEnds(ids: readonly WorkspaceId[], signal: AbortSignal): Promise<void>;
+  /**
+   * Has all units of a workspace get this class: those without an owner at once, each other one when a live move has brought it to an instance of
+   * that class. Journals the decision and notifies the units that are to change; nothing, where none is.
+   */
+  assignClass(assignment: ClassAssignment, signal: AbortSignal): Promise<void>;
 }

@@ -62,14 +62,22 @@ export interface PlacementStore {
   readUnit(id: UnitId, signal: AbortSignal): Promise<UnitWithWorkspace | undefined>;
   readUnitsOf(workspaceId: WorkspaceId, signal: AbortSignal): Promise<readonly PlacementUnit[]>;
   readFleet(className: string, signal: AbortSignal): Promise<FleetSnapshot>;
-  /** Units without owner, oldest first. Empty behind a unit that is gone. */
-  listUnplaced(page: Page, signal: AbortSignal): Promise<readonly UnitId[]>;
+  /**
+   * Units without an owner, and those that are to have another class than they have and have no live move, oldest first. Empty behind a unit that is
+   * gone.
+   */
+  listUnsettled(page: Page, signal: AbortSignal): Promise<readonly UnitId[]>;
+  /** Gives a unit the class of the instance that owns it, and its workspace that trust: what a commit of a move does, where another program did it. */
+  takeClassOfOwner(unitId: UnitId, signal: AbortSignal): Promise<void>;
   /**
    * Locks the instance's row, re-checks state, fit against the loads as they are now and that no other part of the workspace is
    * there, and on success gives the unit its
    * owner, a new epoch, phase IDLE and a decision row, and notifies `unit` and each of its applications.
    */
   commitFirstPlacement(placement: FirstPlacement, signal: AbortSignal): Promise<PlacementOutcome>;
-  /** Journals that no instance has capacity, once for each reason in a row; notifies the unit's applications the first time. */
+  /**
+   * Journals that no instance has capacity for a unit without an owner, or no one of the class that it is to have, once for each reason in a
+   * row; notifies the applications of one without an owner the first time.
+   */
   recordUnplaceable(unitId: UnitId, refusal: PlacementRefusal, signal: AbortSignal): Promise<void>;
 }

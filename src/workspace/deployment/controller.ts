@@ -99,13 +99,17 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
   });
 
   async function readPolicy(signal: AbortSignal): Promise<void> {
-    if (await policy.refresh(signal)) intents.add(keysOf(resources.deployments()));
+    if (!(await policy.refresh(signal))) return;
+    intents.add(keysOf(resources.deployments()));
+    // Some may ask for another class now.
+    if (policy.current().classes.length > 0) sweeps.add("workspaces");
   }
 
   const keysOf = (found: readonly ObservedDeployment[]): readonly string[] => found.map((resource) => resourceKey(apiCluster, resource));
   const onResource = (change: ResourceChange): void => {
     if (change.kind === "namespace") {
-      if (resources.namespace(change.name) === undefined) sweeps.add("workspaces");
+      // Its labels may ask for another class.
+      if (resources.namespace(change.name) === undefined || policy.current().classes.length > 0) sweeps.add("workspaces");
       return intents.add(keysOf(resources.deployments(change.name)));
     }
     const key = resourceKey(apiCluster, change.at);

@@ -1,8 +1,12 @@
+import type { Clock } from "../../domain/clock.ts";
 import type { ApplicationId, WorkspaceId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { IntentStore } from "../../store/intent/port.ts";
+import type { Log } from "../../telemetry/log.ts";
 import { parseKey, resourceKey } from "../keys.ts";
 import type { UserResources } from "../port.ts";
+import type { WorkspacePolicy } from "../workspace-policy.ts";
+import { type ClassedWorkspace, classDecision, planClasses } from "./plan-classes.ts";
 import { planSweep, requestOf, type SweptRow, suspectWorkspaces } from "./plan-sweep.ts";
 import type { RowIndex } from "./row-index.ts";
 
@@ -49,10 +53,31 @@ export function createRowSweep({
   };
 }
 
-/** Ends the workspaces of namespaces that are gone, again only when the API server says that they are. */
-export function createWorkspaceSweep({ apiCluster, intents, resources, partition }: SweepDeps): (signal: AbortSignal) => Promise<void> {
+export interface WorkspaceSweepDeps extends SweepDeps {
+  readonly policy: () => WorkspacePolicy;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Ends the workspaces of namespaces that are gone, again only when the API server says that they are, and gives each other one the class that a
+ * rule says.
+ */
+export function createWorkspaceSweep(deps: WorkspaceSweepDeps): (signal: AbortSignal) => Promise<void> {
+  const { apiCluster, intents, resources, partition, policy, clock, log } = deps;
+
+  async function changeClasses(known: readonly ClassedWorkspace[], signal: AbortSignal): Promise<void> {
+    const facts = { policy: policy(), namespaceOf: resources.namespace, isMine: partition.isMine };
+    for (const { workspace, ...assigned } of planClasses(known, facts)) {
+      const { workspaceId, namespace, classes } = workspace;
+      log.info({ namespace, class: assigned.class, from: classes }, "Changing the class of a workspace");
+      await intents.assignClass({ workspaceId, ...assigned, decision: classDecision(workspace, assigned, clock.now()) }, signal);
+    }
+  }
+
   return async (signal) => {
     const known = await intents.listKnownWorkspaces(apiCluster, signal);
+    await changeClasses(known, signal);
     const ended: WorkspaceId[] = [];
     for (const { workspaceId, namespace, namespaceUid } of suspectWorkspaces(known, (name) => resources.namespace(name)?.uid)) {
       if (!partition.isMine(namespace)) continue;

@@ -4,7 +4,15 @@ import type { ApplicationId, WorkspaceId } from "../../../domain/ids.ts";
 import { ZERO_LOAD } from "../../../domain/load.ts";
 import type { Application, PlacementUnit } from "../../../domain/workspace.ts";
 import { ECHO_MS } from "../../intent/echo.ts";
-import type { DeletionIntent, DeploymentIntent, IntentOutcome, IntentStore, KeptName, KeptNameOutcome } from "../../intent/port.ts";
+import type {
+  ClassAssignment,
+  DeletionIntent,
+  DeploymentIntent,
+  IntentOutcome,
+  IntentStore,
+  KeptName,
+  KeptNameOutcome,
+} from "../../intent/port.ts";
 import { SUPERSEDED_BY_DELETION } from "../../operation/messages.ts";
 import { applicationsOf, dropApplications, dropWorkspace, putUnit, unitRow, withUnits } from "./applications.ts";
 import { completeOperations, openOperation } from "./operations-log.ts";
@@ -19,7 +27,24 @@ export function createIntentStore(transact: Transact): IntentStore {
     keepName: (name, signal) => transact(signal, (transaction) => keepName(transaction, name)),
     recordDeletions: (deletions, signal) => transact(signal, (transaction) => recordDeletions(transaction, deletions)),
     recordWorkspaceEnds: (ids, signal) => transact(signal, (transaction) => ids.forEach((id) => endWorkspace(transaction, id))),
+    assignClass: (assignment, signal) => transact(signal, (transaction) => assignClass(transaction, assignment)),
   };
+}
+
+function assignClass({ tables, notify }: Transaction, { workspaceId, class: className, trustClass, decision }: ClassAssignment): void {
+  const rows = [...tables.units.where("workspace", workspaceId)];
+  const changed = rows.filter(({ unit }) => (unit.wantedClass ?? unit.class) !== className);
+  if (changed.length === 0) return;
+  for (const row of changed) {
+    const { wantedClass: _before, ...unit } = { ...row.unit, rowVersion: row.unit.rowVersion + 1 };
+    if (unit.owner === undefined) putUnit(tables, { ...row, unit: { ...unit, class: className } });
+    else putUnit(tables, { ...row, unit: unit.class === className ? unit : { ...unit, wantedClass: className } });
+    notify("unit", unit.id);
+  }
+  const workspace = tables.workspaces.get(workspaceId);
+  if (workspace !== undefined && rows.every(({ unit }) => unit.owner === undefined))
+    tables.workspaces.put(workspaceId, { ...workspace, trustClass });
+  tables.decisions.push(decision);
 }
 
 function recordDeployments(transaction: Transaction, intents: readonly DeploymentIntent[]): readonly IntentOutcome[] {

@@ -7,7 +7,7 @@ import type { MoveBeginning, MoveRequest, MoveRows, MoveStore, RequestedMove } f
 import { applicationsOf, putUnit, workspaceOfTables } from "./applications.ts";
 import { clustersOf, environmentNamed, environmentsOf } from "./environments.ts";
 import { enterPhaseInMemory, liveMoveOf } from "./live-moves.ts";
-import { deploy, loadWith, siblingsOf } from "./placements.ts";
+import { deploy, loadWith, siblingsOf, takeClassOfOwner } from "./placements.ts";
 import { spelled } from "./repository-access.ts";
 import type { Tables, Transact, Transaction } from "./tables.ts";
 
@@ -32,7 +32,10 @@ export function createMemoryMoveStore(transact: Transact): MoveStore {
         const move = transaction.tables.moves.get(id);
         if (move?.phase !== "COMMIT") return false;
         const { unitId, from, to, reason, toEpoch } = move;
-        const unit = deploy(transaction, unitId, { owner: to, epoch: toEpoch });
+        deploy(transaction, unitId, { owner: to, epoch: toEpoch });
+        const unit = takeClassOfOwner(transaction.tables, unitId);
+        const row = transaction.tables.units.get(unitId);
+        if (row !== undefined) putUnit(transaction.tables, { ...row, unplaceable: undefined });
         transaction.tables.unitMoves.push({ unit: unitId, class: unit?.class ?? "", from, to, reason, at: decision.at });
         transaction.tables.decisions.push(decision);
         enterPhaseInMemory(transaction, move, { to: "GRANT", message: "" });

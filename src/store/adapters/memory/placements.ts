@@ -1,4 +1,5 @@
 import { NO_DIRECTIVE } from "../../../domain/directive.ts";
+import { readClass } from "../../../domain/fleet.ts";
 import { contentHash } from "../../../domain/hash.ts";
 import type { InstanceId, UnitId } from "../../../domain/ids.ts";
 import { loadOn } from "../../../domain/instance.ts";
@@ -31,7 +32,8 @@ export function createPlacementStore(transact: Transact): PlacementStore {
     readUnitsOf: (workspaceId, signal) =>
       transact(signal, ({ tables }) => tables.units.where("workspace", workspaceId).map(({ unit }) => unit)),
     readFleet: (className, signal) => transact(signal, ({ tables }) => readFleet(tables, className)),
-    listUnplaced: (page, signal) => transact(signal, ({ tables }) => listUnplaced(tables, page)),
+    listUnsettled: (page, signal) => transact(signal, ({ tables }) => listUnsettled(tables, page)),
+    takeClassOfOwner: (unitId, signal) => transact(signal, ({ tables }) => void takeClassOfOwner(tables, unitId)),
     commitFirstPlacement: (placement, signal) => transact(signal, (transaction) => commit(transaction, placement)),
     recordUnplaceable: (unitId, refusal, signal) => transact(signal, (transaction) => recordUnplaceable(transaction, unitId, refusal)),
   };
@@ -100,11 +102,11 @@ function commit(transaction: Transaction, { unitId, rowVersion, instanceId, ceil
 function recordUnplaceable(transaction: Transaction, unitId: UnitId, { decision, reason }: PlacementRefusal): void {
   const { tables } = transaction;
   const row = tables.units.get(unitId);
-  if (row === undefined || row.unit.owner !== undefined) return;
+  if (row === undefined || (row.unit.owner !== undefined && row.unit.wantedClass === undefined)) return;
   const facts = contentHash({ verdict: decision.verdict, rule: decision.rule, reason });
   if (row.unplaceable !== facts) tables.decisions.push(decision);
   putUnit(tables, { ...row, unplaceable: facts });
-  if (row.unplaceable !== undefined) return;
+  if (row.unplaceable !== undefined || row.unit.owner !== undefined) return;
   changeViews(transaction, unitId, { message: WAITING_FOR_CAPACITY });
 }
 
@@ -123,13 +125,14 @@ export function changeViews(
   }
 }
 
-function listUnplaced(tables: Tables, { limit, after }: Page): readonly UnitId[] {
+function listUnsettled(tables: Tables, { limit, after }: Page): readonly UnitId[] {
   const last = after === "" ? undefined : tables.units.get(after as UnitId);
   if (after !== "" && last === undefined) return [];
   const isBehind = ({ createdAt, unit }: MemoryUnitRow): boolean =>
     last === undefined || createdAt > last.createdAt || (createdAt === last.createdAt && unit.id > last.unit.id);
   const byAge = (a: MemoryUnitRow, b: MemoryUnitRow): number => a.createdAt - b.createdAt || (a.unit.id < b.unit.id ? -1 : 1);
-  const found = [...tables.units.where("owner", "")].filter(isBehind).toSorted(byAge);
+  const waiting = tables.units.where("settled", "false").filter(({ unit }) => liveMoveOf(tables, unit.id) === undefined);
+  const found = waiting.filter(isBehind).toSorted(byAge);
   return found.slice(0, limit).map(({ unit }) => unit.id);
 }
 
@@ -149,4 +152,21 @@ export function deploy(
   const { owner } = change;
   changeViews(transaction, unitId, { ...(owner === undefined ? {} : { instanceId: owner }), message: WAITING_FOR_INSTANCE });
   return row.unit;
+}
+
+/** A unit has the class of the instance that owns it, and its workspace that trust. Returns the unit as it is then. */
+export function takeClassOfOwner(tables: Tables, unitId: UnitId): PlacementUnit | undefined {
+  const row = tables.units.get(unitId);
+  const owner = row?.unit.owner === undefined ? undefined : tables.instances.get(row.unit.owner);
+  if (row === undefined || owner === undefined || owner.class === row.unit.class) return row?.unit;
+  const unit = { ...settledIn(row.unit, owner.class), class: owner.class, rowVersion: row.unit.rowVersion + 1 };
+  putUnit(tables, { ...row, unit });
+  const workspace = workspaceOfTables(tables, unit.workspaceId);
+  tables.workspaces.put(workspace.id, { ...workspace, trustClass: readClass(owner.class).trust });
+  return unit;
+}
+
+/** A unit that is to have no class any more but what it has, or another one still. */
+function settledIn({ wantedClass, ...unit }: PlacementUnit, className: string): PlacementUnit {
+  return wantedClass === undefined || wantedClass === className ? unit : { ...unit, wantedClass };
 }

@@ -55,9 +55,19 @@ function commit(transaction: Transaction, change: SplitChange): boolean {
   const first = known[0];
   if (tables.workspaces.get(id)?.state !== "active" || !isAsSeen || first === undefined) return false;
   tables.splits.set(id, { parts, openPart, roomySince, deal });
+  const { wantedClass, ...like } = first.unit;
   for (const { id: unitId, part } of newUnits) {
     if (known.some(({ unit }) => unit.bucket === part)) continue;
-    const unit = { ...first.unit, id: unitId, bucket: part, owner: undefined, epoch: 0, phase: "UNPLACED", load: ZERO_LOAD } as const;
+    const unit = {
+      ...like,
+      class: wantedClass ?? like.class,
+      id: unitId,
+      bucket: part,
+      owner: undefined,
+      epoch: 0,
+      phase: "UNPLACED",
+      load: ZERO_LOAD,
+    } as const;
     putUnit(tables, { unit: { ...unit, desiredRevision: 0, rowVersion: 1 }, unplaceable: undefined, createdAt: now() });
     notify("unit", unitId);
   }

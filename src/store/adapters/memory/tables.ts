@@ -106,7 +106,7 @@ export interface EndedRow {
 /** Everything the store holds. Rows are replaced, never changed, so that what was handed out stays as it was. */
 export interface Tables {
   readonly workspaces: IndexedTable<WorkspaceId, Workspace, "identity">;
-  readonly units: IndexedTable<UnitId, MemoryUnitRow, "workspace" | "owner">;
+  readonly units: IndexedTable<UnitId, MemoryUnitRow, "workspace" | "owner" | "settled">;
   readonly applications: IndexedTable<ApplicationId, MemoryApplicationRow, "unit" | "uid">;
   readonly endedApplications: IndexedTable<ApplicationId, EndedRow, "unit" | "uid">;
   readonly objects: IndexedTable<string, ShardObject, "subject">;
@@ -162,7 +162,11 @@ export function workspaceIdentity({ plane, apiCluster, namespaceUid }: Pick<Work
 export function createTables(): Tables {
   return {
     workspaces: createIndexedTable({ identity: (workspace: Workspace) => workspaceIdentity(workspace) }),
-    units: createIndexedTable({ workspace: ({ unit }) => unit.workspaceId, owner: ({ unit }) => unit.owner ?? "" }),
+    units: createIndexedTable({
+      workspace: ({ unit }) => unit.workspaceId,
+      owner: ({ unit }) => unit.owner ?? "",
+      settled: ({ unit }) => String(unit.owner !== undefined && unit.wantedClass === undefined),
+    }),
     applications: createIndexedTable({ unit: ({ application }) => application.unitId, uid: ({ application }) => application.uid }),
     endedApplications: createIndexedTable({ unit: ({ unitId }) => unitId, uid: ({ uid }) => uid }),
     objects: createIndexedTable({ subject: (object) => object.subject }),

@@ -45,7 +45,10 @@ export function createUserViews(transact: Transact): Views {
         const own = [...tables.workspaces.values()]
           .filter((workspace) => workspace.apiCluster === apiCluster)
           .toSorted((a, b) => (a.id < b.id ? -1 : 1));
-        return own.map(({ id, namespace, namespaceUid, state }) => ({ workspaceId: id, namespace, namespaceUid, state }));
+        return own.map(({ id, namespace, namespaceUid, state }) => {
+          const units = tables.units.where("workspace", id).map(({ unit }) => unit.wantedClass ?? unit.class);
+          return { workspaceId: id, namespace, namespaceUid, state, classes: [...new Set(units)].sort() };
+        });
       }),
   };
 }

@@ -23,6 +23,7 @@ import { createDeclaredFleet } from "./fleet/declared-fleet.ts";
 import { createInstances } from "./fleet/instances.ts";
 import { createProposals } from "./fleet/proposals.ts";
 import { createHealthStore } from "./health.ts";
+import { assignClass } from "./intents/assign-class.ts";
 import { keepName } from "./intents/keep-name.ts";
 import { listKnown, listKnownWorkspaces, listOverdue } from "./intents/known.ts";
 import { listUnpublished, recordPublished } from "./intents/publications.ts";
@@ -36,9 +37,10 @@ import { type Migration, readMigrations } from "./migration-files.ts";
 import { createMoveStore } from "./moves/moves.ts";
 import { createOperationStore } from "./operations.ts";
 import { createOwnershipStore } from "./ownership.ts";
+import { takeClassOfOwner } from "./placements/class-of-owner.ts";
 import { commitFirstPlacement } from "./placements/commit-first-placement.ts";
 import { readFleetOfClass } from "./placements/read-fleet.ts";
-import { listUnplaced, readUnitsOf, readUnitWithWorkspace } from "./placements/read-units.ts";
+import { listUnsettled, readUnitsOf, readUnitWithWorkspace } from "./placements/read-units.ts";
 import { recordUnplaceable } from "./placements/record-unplaceable.ts";
 import { createPlanStore } from "./plans/plans.ts";
 import { recordStatuses } from "./record-statuses.ts";
@@ -145,7 +147,7 @@ function storesOn(
   { clock, keyRing, ids = createUuidIds(clock) }: PostgresStoreOptions,
 ): Omit<Store, "changes" | "ping" | "listLogins" | "close"> {
   return {
-    intents: intentsOn(database, clock),
+    intents: intentsOn(database, clock, ids),
     placements: placementsOn(database, ids),
     shards: shardsOn(database, clock),
     statuses: { recordStatuses: (statuses, signal) => recordStatuses(database, statuses, signal) },
@@ -175,7 +177,7 @@ function storesOn(
   };
 }
 
-function intentsOn(database: Database, clock: Clock): IntentStore {
+function intentsOn(database: Database, clock: Clock, ids: Ids): IntentStore {
   return {
     recordDeployments: (intents, signal) => recordDeployments(database, clock, intents, signal),
     keepName: (name, signal) => keepName(database, clock, name, signal),
@@ -187,7 +189,8 @@ function intentsOn(database: Database, clock: Clock): IntentStore {
     recordPublished: (entries, signal) => recordPublished(database, entries, signal),
     listOverdue: (page, signal) => listOverdue(database, page, signal),
     listKnownWorkspaces: (apiCluster, signal) => listKnownWorkspaces(database, apiCluster, signal),
-    recordWorkspaceEnds: (ids, signal) => recordWorkspaceEnds(database, ids, signal),
+    recordWorkspaceEnds: (workspaces, signal) => recordWorkspaceEnds(database, workspaces, signal),
+    assignClass: (assignment, signal) => assignClass(database, ids, assignment, signal),
   };
 }
 
@@ -196,7 +199,8 @@ function placementsOn(database: Database, ids: Ids): PlacementStore {
     readUnit: (id, signal) => readUnitWithWorkspace(database, id, signal),
     readUnitsOf: (workspaceId, signal) => readUnitsOf(database, workspaceId, signal),
     readFleet: (className, signal) => readFleetOfClass(database, className, signal),
-    listUnplaced: (page, signal) => listUnplaced(database, page, signal),
+    listUnsettled: (page, signal) => listUnsettled(database, page, signal),
+    takeClassOfOwner: (unitId, signal) => takeClassOfOwner(database, unitId, signal),
     commitFirstPlacement: (placement, signal) => commitFirstPlacement(database, ids, placement, signal),
     recordUnplaceable: (unitId, refusal, signal) => recordUnplaceable(database, ids, { unitId, refusal }, signal),
   };

@@ -286,7 +286,7 @@ export function describeDeletions(world: () => World): void {
       await remove(intent);
       await store.intents.recordWorkspaceEnds([intent.newIds.workspaceId], soon());
       expect(await store.intents.listKnownWorkspaces("main", soon())).toEqual([]);
-      expect(await store.placements.listUnplaced({ limit: 10, after: "" }, soon())).toEqual([]);
+      expect(await store.placements.listUnsettled({ limit: 10, after: "" }, soon())).toEqual([]);
     });
 
     it("makes one active again that somebody wants something in, and renews its objects", async () => {

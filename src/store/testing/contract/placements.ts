@@ -42,7 +42,7 @@ export function describePlacements(world: () => World): void {
         { instanceId },
         { instanceId },
       ]);
-      expect(await store.placements.listUnplaced({ limit: 10, after: "" }, soon())).toEqual([]);
+      expect(await store.placements.listUnsettled({ limit: 10, after: "" }, soon())).toEqual([]);
     });
 
     it("are made once: whoever comes second is stale", async () => {
@@ -245,11 +245,11 @@ export function describePlacements(world: () => World): void {
       const { store, record, unit } = world();
       const ids: UnitId[] = [];
       for (const namespace of ["c", "b", "a"]) ids.push((await unit((await record({ namespace })).applicationId)).id);
-      expect(await store.placements.listUnplaced({ limit: 10, after: "" }, soon())).toEqual(ids);
-      expect(await store.placements.listUnplaced({ limit: 2, after: "" }, soon())).toEqual(ids.slice(0, 2));
-      expect(await store.placements.listUnplaced({ limit: 2, after: ids[1] ?? "" }, soon())).toEqual(ids.slice(2));
-      expect(await store.placements.listUnplaced({ limit: 2, after: ids[2] ?? "" }, soon())).toEqual([]);
-      expect(await store.placements.listUnplaced({ limit: 2, after: "nobody" }, soon())).toEqual([]);
+      expect(await store.placements.listUnsettled({ limit: 10, after: "" }, soon())).toEqual(ids);
+      expect(await store.placements.listUnsettled({ limit: 2, after: "" }, soon())).toEqual(ids.slice(0, 2));
+      expect(await store.placements.listUnsettled({ limit: 2, after: ids[1] ?? "" }, soon())).toEqual(ids.slice(2));
+      expect(await store.placements.listUnsettled({ limit: 2, after: ids[2] ?? "" }, soon())).toEqual([]);
+      expect(await store.placements.listUnsettled({ limit: 2, after: "nobody" }, soon())).toEqual([]);
     });
 
     it("are listed from behind one that was placed meanwhile", async () => {
@@ -257,7 +257,7 @@ export function describePlacements(world: () => World): void {
       const ids: UnitId[] = [];
       for (const namespace of ["c", "b", "a"]) ids.push((await unit((await record({ namespace })).applicationId)).id);
       await place(ids[0] as UnitId, (await addInstance()).id);
-      expect(await store.placements.listUnplaced({ limit: 1, after: ids[0] ?? "" }, soon())).toEqual([ids[1]]);
+      expect(await store.placements.listUnsettled({ limit: 1, after: ids[0] ?? "" }, soon())).toEqual([ids[1]]);
     });
   });
 

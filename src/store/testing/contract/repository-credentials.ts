@@ -76,7 +76,7 @@ export function describeRepositoryCredentials(world: () => World): void {
         `repository:${intent.newIds.workspaceId}`,
         `unit:${intent.newIds.unitId}`,
       ]);
-      expect(await world().store.placements.listUnplaced({ limit: 10, after: "" }, soon())).toEqual([intent.newIds.unitId]);
+      expect(await world().store.placements.listUnsettled({ limit: 10, after: "" }, soon())).toEqual([intent.newIds.unitId]);
       expect(await isDelivered()).toEqual(["unplaced"]);
       const { applicationId } = await world().record();
       expect((await world().unit(applicationId)).id).toBe(intent.newIds.unitId);

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe } from "vitest";
 import { createWorld, type OpenStore, type World } from "../world.ts";
 import { describeAudit } from "./audit.ts";
+import { describeClasses } from "./classes.ts";
 import { describeCredentials } from "./credentials.ts";
 import { describeDeletions } from "./deletions.ts";
 import { describeDirectives } from "./directives.ts";
@@ -34,6 +35,7 @@ const PARTS = [
   describeDeletions,
   describeViews,
   describePlacements,
+  describeClasses,
   describeShards,
   describeProgress,
   describeStatuses,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
 import type { ApplicationId, EnvironmentId, WorkspaceId } from "../../../domain/ids.ts";
-import { AT, aDecision, anEngineStatus, aStatus } from "../builders.ts";
+import { AT, aDecision, anEngineStatus, aStatus, CLASS } from "../builders.ts";
 import { soon, type World } from "../world.ts";
 
 export function describeViews(world: () => World): void {
@@ -120,7 +120,7 @@ export function describeViews(world: () => World): void {
       expect(known).toEqual({ applicationId, uid: intent.uid, namespace: "team", name: intent.name, deletedAt: expect.any(Number) });
       expect((await store.intents.listKnown("second", soon())).map((one) => one.deletedAt)).toEqual([undefined]);
       expect(await store.intents.listKnownWorkspaces("main", soon())).toEqual([
-        { workspaceId, namespace: "team", namespaceUid: "uid-of-team", state: "active" },
+        { workspaceId, namespace: "team", namespaceUid: "uid-of-team", state: "active", classes: [CLASS] },
       ]);
       expect(foreign.newIds.workspaceId).not.toBe(workspaceId);
     });

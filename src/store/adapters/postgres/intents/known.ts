@@ -14,7 +14,10 @@ select a.id, a.uid, w.namespace, a.name, a.deleted_at
 
 const WORKSPACES: Statement = {
   name: "list_known_workspaces",
-  text: `select id as "workspaceId", namespace, namespace_uid as "namespaceUid", state from workspace where api_cluster = $1 order by id`,
+  text: `
+select w.id as "workspaceId", w.namespace, w.namespace_uid as "namespaceUid", w.state,
+       array(select distinct coalesce(u.wanted_class, u.class) from placement_unit u where u.workspace = w.id order by 1)::text[] as classes
+  from workspace w where w.api_cluster = $1 order by w.id`,
 };
 
 const OVERDUE: Statement = {

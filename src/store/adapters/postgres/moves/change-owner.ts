@@ -3,6 +3,7 @@ import type { Move } from "../../../../domain/move.ts";
 import { WAITING_FOR_INSTANCE } from "../../../operation/messages.ts";
 import type { Run, Statement } from "../database.ts";
 import { type DecisionIds, decisionValues } from "../decisions.ts";
+import { CLASS_OF_OWNER, TRUST_OF_CLASS } from "../placements/class-of-owner.ts";
 import { PLACED_UNITS } from "../placements/placed-units.ts";
 
 interface Change {
@@ -23,10 +24,11 @@ const COMMIT: Statement = {
   name: "commit_live_move",
   text: `
 with placed as (
-  update placement_unit set owner = $1, epoch = $4, row_version = row_version + 1
-   where id = $2 and owner = $5 and epoch = $3
-  returning id, owner, epoch, desired_revision, class
-), ${PLACED_UNITS}, dropped as (
+  update placement_unit u set owner = $1, epoch = $4, row_version = u.row_version + 1, unplaceable = null, ${CLASS_OF_OWNER}
+    from instance i
+   where u.id = $2 and u.owner = $5 and u.epoch = $3 and i.id = $1
+  returning u.id, u.owner, u.epoch, u.desired_revision, u.class
+), ${TRUST_OF_CLASS}, ${PLACED_UNITS}, dropped as (
   delete from shard_object o using (select id from wanted union all select id from placed) as s where o.subject = s.id and o.instance = $5
 ), log as (
   insert into unit_move (epoch, unit, class, from_instance, to_instance, reason, plan, at)

@@ -20,11 +20,13 @@ const OF_WORKSPACE: Statement = {
   text: `select ${UNIT} from placement_unit u where u.workspace = $1 order by u.id`,
 };
 
-const UNPLACED: Statement = {
-  name: "list_unplaced",
-  text: `select id from placement_unit
- where owner is null and ($2 = '' or (created_at, id) > (select created_at, id from placement_unit where id = $2))
- order by created_at, id limit $1`,
+const UNSETTLED: Statement = {
+  name: "list_unsettled",
+  text: `select u.id from placement_unit u
+ where (u.owner is null or u.wanted_class is not null)
+   and not exists (select from move m where m.unit = u.id and m.ended_at is null)
+   and ($2 = '' or (u.created_at, u.id) > (select created_at, id from placement_unit where id = $2))
+ order by u.created_at, u.id limit $1`,
 };
 
 type Row = UnitRow & WorkspaceRow & DirectiveRow & { readonly siblings: readonly InstanceId[] };
@@ -39,6 +41,6 @@ export async function readUnitsOf(database: Database, workspaceId: WorkspaceId, 
   return (await database.run<UnitRow>(OF_WORKSPACE, [workspaceId], signal)).map(unitOfRow);
 }
 
-export async function listUnplaced(database: Database, { limit, after }: Page, signal: AbortSignal): Promise<readonly UnitId[]> {
-  return (await database.run<{ readonly id: UnitId }>(UNPLACED, [limit, after], signal)).map((row) => row.id);
+export async function listUnsettled(database: Database, { limit, after }: Page, signal: AbortSignal): Promise<readonly UnitId[]> {
+  return (await database.run<{ readonly id: UnitId }>(UNSETTLED, [limit, after], signal)).map((row) => row.id);
 }

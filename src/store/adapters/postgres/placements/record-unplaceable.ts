@@ -10,14 +10,14 @@ const RECORD: Statement = {
   name: "record_unplaceable",
   text: `
 with unit as materialized (
-  select id, unplaceable from placement_unit where id = $1 and owner is null and unplaceable is distinct from $2 for no key update
+  select id, owner, unplaceable from placement_unit where id = $1 and (owner is null or wanted_class is not null) and unplaceable is distinct from $2 for no key update
 ), marked as (
   update placement_unit u set unplaceable = $2 from unit n where u.id = n.id
 ), journal as (
   insert into decision (${DECISION_COLUMNS})
   select $4, $5, $6, $7, $8, $9, $10::json from unit
 ), waiting as materialized (
-  select a.id from unit n cross join lateral (select id from application where unit = n.id order by id) as a where n.unplaceable is null
+  select a.id from unit n cross join lateral (select id from application where unit = n.id order by id) as a where n.unplaceable is null and n.owner is null
 ), seen as (
   select s.application from waiting n cross join lateral (select application from application_status where application = n.id for no key update) as s
 ), views as (

@@ -29,7 +29,7 @@ with split as (
   on conflict (workspace, key) do update set part = excluded.part
 ), units as (
   insert into placement_unit (id, workspace, bucket, class, created_at)
-  select n.id, $1, n.part, u.class, $9 from unnest($7::text[], $8::integer[]) as n (id, part) join placement_unit u on u.workspace = $1 and u.bucket = 0
+  select n.id, $1, n.part, coalesce(u.wanted_class, u.class), $9 from unnest($7::text[], $8::integer[]) as n (id, part) join placement_unit u on u.workspace = $1 and u.bucket = 0
   on conflict (workspace, bucket) do nothing
   returning id
 ), journal as (

@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { MoveView } from "../src/api/routes/moves.ts";
+import type { InstanceView, WorkspaceView } from "../src/api/schema.ts";
+import { CLASS_LABELS } from "../src/domain/names.ts";
+import { type KubeObject, resourcePath } from "../src/runtime/kube/resource.ts";
+import { again } from "./again.ts";
+import { refusalOf } from "./attacks/person.ts";
+import { argosy } from "./command-line.ts";
+import { expectOneWriter, MOVE_TIMEOUT_MS, type Movable, openMovable } from "./moves-world.ts";
+import { openPools, type PoolsWorld } from "./pools-world.ts";
+import { secondSyncs, watchSyncs } from "./sync-watch.ts";
+import { watchUser } from "./user-watch.ts";
+import { configMapFile, openWorkspace, openWorld, report, TYPES, until, type Workspace, type World } from "./world.ts";
+
+const NAMES = ["one", "two"];
+const MOVED = "class-moved";
+const NEW = "class-new";
+const LABEL = `${CLASS_LABELS}trust`;
+const TRUSTED = { region: "local", tier: "apart", trust: "internal" };
+const CLASS = "local/apart/internal";
+const USER = "class-user";
+const PUSH_EVERY_MS = 1_000;
+const PROBE_EVERY_MS = 100;
+const RBAC = "rbac.authorization.k8s.io";
+const RIGHTS = [
+  { group: RBAC, version: "v1", plural: "clusterroles", kind: "ClusterRole", namespaced: false },
+  { group: RBAC, version: "v1", plural: "clusterrolebindings", kind: "ClusterRoleBinding", namespaced: false },
+];
+
+describe("a class that labels of a namespace ask for", () => {
+  let world: World;
+  let pools: PoolsWorld;
+  let movable: Movable;
+  let trusted: InstanceView;
+  let usual: string;
+  const opened: Workspace[] = [];
+
+  const workspaceOf = async (namespace: string): Promise<WorkspaceView | undefined> =>
+    (await world.rest.all<WorkspaceView>("/v1/workspaces")).find((each) => each.namespace === namespace);
+  const unitOf = async (namespace: string) => (await workspaceOf(namespace))?.units[0];
+  const label = (namespace: string, labels: Readonly<Record<string, string | null>>) =>
+    world.kube.mergePatch(TYPES.namespace, { namespace: "", name: namespace }, { metadata: { labels } }, world.signal);
+  /** The same by a person who may write namespaces and nothing else. */
+  const labelAsUser = (namespace: string, labels: Readonly<Record<string, string>>) =>
+    world.kube.request(
+      {
+        ...{ method: "PATCH", path: resourcePath(TYPES.namespace, { name: namespace }), body: { metadata: { labels } } },
+        ...{ contentType: "application/merge-patch+json", headers: { "impersonate-user": USER } },
+      },
+      world.signal,
+    );
+
+  beforeAll(async () => {
+    world = openWorld();
+    pools = openPools(world);
+    const { document } = pools;
+    const pool = { ...document.pools[0], name: "trusted", class: TRUSTED, instances: { min: 1, max: 1 } };
+    const classes = [{ labels: { [LABEL]: "internal" }, class: CLASS }];
+    const workspaces = { ...(document["workspaces"] as object), classes };
+    await pools.declare({ ...document, pools: [...document.pools, pool], workspaces });
+    trusted = (await pools.instance("trusted-1", "active", (found) => found?.state === "ACTIVE")) as InstanceView;
+    const [role, binding] = RIGHTS;
+    if (role === undefined || binding === undefined) throw new Error("no kinds of rights");
+    const rules = [{ apiGroups: [""], resources: ["namespaces"], verbs: ["get", "create", "update", "patch"] }];
+    const own = { apiVersion: `${RBAC}/v1`, metadata: { name: USER } };
+    await world.kube.apply(role, { ...own, kind: "ClusterRole", rules } as KubeObject, { fieldManager: "test" }, world.signal);
+    const bound = {
+      roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: USER },
+      subjects: [{ apiGroup: RBAC, kind: "User", name: USER }],
+    };
+    await world.kube.apply(binding, { ...own, kind: "ClusterRoleBinding", ...bound } as KubeObject, { fieldManager: "test" }, world.signal);
+  });
+  afterAll(async () => {
+    for (const type of RIGHTS) await world.kube.delete(type, { namespace: "", name: USER }, {}, world.signal);
+    for (const { namespace } of opened) await world.kube.delete(TYPES.namespace, { namespace: "", name: namespace }, {}, world.signal);
+    await pools.restore();
+  });
+
+  it("is the one of a new workspace", async () => {
+    const metadata = { name: NEW, labels: { [LABEL]: "internal" } };
+    await world.kube.apply(TYPES.namespace, { apiVersion: "v1", kind: "Namespace", metadata }, { fieldManager: "platform" }, world.signal);
+    await world.git.commit(NEW, { "app/config.yaml": configMapFile("app", { push: "0" }) });
+    const workspace = await openWorkspace(world, NEW);
+    opened.push(workspace);
+    await workspace.apply("app", { repository: NEW, path: "app" });
+    await workspace.settled("app");
+    expect(await workspaceOf(NEW)).toMatchObject({ trustClass: "internal", units: [{ class: CLASS, instance: "trusted-1" }] });
+  });
+
+  it("is not the user's to choose: whoever only writes the namespace is refused, and labels of other names and places mean nothing", async () => {
+    movable = await openMovable(world, MOVED, NAMES);
+    opened.push(movable.workspace);
+    usual = (await unitOf(MOVED))?.class ?? "";
+    const refusal = await refusalOf(labelAsUser(MOVED, { [LABEL]: "internal" }));
+    expect(refusal.message).toContain("needs the verb assign on classes of argosy.dev");
+    await labelAsUser(MOVED, { trust: "internal", "argosy.dev/trust": "internal" });
+    await world.kube.mergePatch(
+      TYPES.deployment,
+      { namespace: MOVED, name: "one" },
+      { metadata: { labels: { [LABEL]: "internal" } } },
+      world.signal,
+    );
+    await movable.push("one", "after labels of its own");
+    await movable.arrived("one", "after labels of its own");
+    expect(await unitOf(MOVED)).toMatchObject({ class: usual, wantedClass: null });
+    expect(usual).not.toBe(CLASS);
+  });
+
+  it("is where a workspace is handed over to while its user pushes: nothing is deleted or synced twice, and never two may write", async () => {
+    const uids = await movable.uids();
+    const user = await watchUser(world, MOVED);
+    const syncs = await watchSyncs(world, movable.unitId);
+    const writers: number[] = [];
+    let pushes = 0;
+    const watching = [
+      again(PROBE_EVERY_MS, async () => void writers.push(await movable.writers())),
+      again(PUSH_EVERY_MS, async () => {
+        pushes += 1;
+        await movable.push(NAMES[pushes % NAMES.length] ?? "one", String(pushes));
+      }),
+    ];
+    const since = performance.now();
+    try {
+      await label(MOVED, { [LABEL]: "internal" });
+      await until(
+        "the workspace in its new class",
+        () => unitOf(MOVED),
+        (unit) => unit?.class === CLASS && unit.phase === "IDLE",
+        MOVE_TIMEOUT_MS,
+      );
+    } finally {
+      for (const each of watching) await each.end();
+    }
+    const { items } = await world.rest.get<{ readonly items: readonly MoveView[] }>("/v1/moves", { workspace: MOVED });
+    report(
+      `a label had a workspace handed over in ${Math.round((performance.now() - since) / 100) / 10} s, its gap was ${items[0]?.gapMs} ms; ${pushes} pushes meanwhile`,
+    );
+    expect(items).toMatchObject([{ phase: "DONE", to: "trusted-1", actor: "scheduler" }]);
+    expectOneWriter(writers);
+    expect(await movable.uids()).toEqual(uids);
+    expect(uids).not.toContain(undefined);
+    for (const name of NAMES) await movable.push(name, "last");
+    for (const name of NAMES) await movable.arrived(name, "last");
+    expect(secondSyncs(syncs.seen())).toEqual([]);
+    expect(user.odd()).toEqual([]);
+    expect(user.gone()).toEqual([]);
+    await syncs.close();
+    await user.close();
+    expect(await workspaceOf(MOVED)).toMatchObject({ trustClass: "internal", units: [{ wantedClass: null, instance: trusted.name }] });
+    const { out } = await argosy(world, "explain", MOVED);
+    expect(out.replaceAll(/\s+/g, " ")).toContain(`labels of the namespace ask for class ${CLASS}`);
+  });
+
+  it("stays when the label goes: nothing moves that no rule asks for", async () => {
+    await label(MOVED, { [LABEL]: null });
+    await movable.push("one", "without the label");
+    await movable.arrived("one", "without the label");
+    expect(await unitOf(MOVED)).toMatchObject({ class: CLASS, wantedClass: null, instance: "trusted-1" });
+  });
+});

@@ -1,0 +1,46 @@
+import type { Millis } from "../../domain/clock.ts";
+import type { Decision } from "../../domain/decision.ts";
+import type { ObservedNamespace } from "../../domain/user-resource.ts";
+import { isWorkspace, type NewUnit, ruledUnitOf, type WorkspacePolicy } from "../workspace-policy.ts";
+import type { KnownWorkspaceRow } from "./plan-sweep.ts";
+
+/** A workspace as it is recorded. */
+export interface ClassedWorkspace extends KnownWorkspaceRow {
+  /** The classes that its units have or are to have. */
+  readonly classes: readonly string[];
+}
+
+export interface ClassFacts {
+  readonly policy: WorkspacePolicy;
+  /** The namespace of that name as it was seen last. */
+  readonly namespaceOf: (name: string) => ObservedNamespace | undefined;
+  readonly isMine: (namespace: string) => boolean;
+}
+
+/** A workspace that is to have another class than its units have or are to have. */
+export interface PlannedClass extends NewUnit {
+  readonly workspace: ClassedWorkspace;
+}
+
+/**
+ * Which workspaces a rule gives another class. One that no rule fits keeps what it has: neither another first pool nor a label that is taken away
+ * moves anybody.
+ */
+export function planClasses(known: readonly ClassedWorkspace[], { policy, namespaceOf, isMine }: ClassFacts): readonly PlannedClass[] {
+  if (policy.classes.length === 0) return [];
+  return known.flatMap((workspace) => {
+    const namespace = namespaceOf(workspace.namespace);
+    const isThere = workspace.state === "active" && namespace?.uid === workspace.namespaceUid;
+    if (!isThere || namespace.isDeleting || !isMine(workspace.namespace) || !isWorkspace(namespace, policy)) return [];
+    const ruled = ruledUnitOf(namespace, policy);
+    return ruled === undefined || workspace.classes.every((one) => one === ruled.class) ? [] : [{ workspace, ...ruled }];
+  });
+}
+
+/** The journal's entry of a change of class. */
+export function classDecision({ workspaceId, namespace, classes }: ClassedWorkspace, assigned: NewUnit, at: Millis): Decision {
+  const { class: to } = assigned;
+  const reason = `labels of the namespace ask for class ${to} by workspaces.classes of fleet.yaml; it had ${classes.join(", ")}`;
+  const details = { namespace, reason, class: { before: classes, now: to } };
+  return { at, subject: workspaceId, kind: "placement", verdict: "CLASS_CHANGED", rule: "LABELS", details };
+}
