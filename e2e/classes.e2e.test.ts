@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { MoveView } from "../src/api/routes/moves.ts";
-import type { InstanceView, WorkspaceView } from "../src/api/schema.ts";
+import type { DecisionView, InstanceView, WorkspaceView } from "../src/api/schema.ts";
 import { CLASS_LABELS } from "../src/domain/names.ts";
 import { type KubeObject, resourcePath } from "../src/runtime/kube/resource.ts";
 import { again } from "./again.ts";
@@ -10,7 +10,7 @@ import { expectOneWriter, MOVE_TIMEOUT_MS, type Movable, openMovable } from "./m
 import { openPools, type PoolsWorld } from "./pools-world.ts";
 import { secondSyncs, watchSyncs } from "./sync-watch.ts";
 import { watchUser } from "./user-watch.ts";
-import { configMapFile, openWorkspace, openWorld, report, TYPES, until, type Workspace, type World } from "./world.ts";
+import { configMapFile, findApplication, openWorkspace, openWorld, report, TYPES, until, type Workspace, type World } from "./world.ts";
 
 const NAMES = ["one", "two"];
 const MOVED = "class-moved";
@@ -149,6 +149,24 @@ describe("a class that labels of a namespace ask for", () => {
     expect(await workspaceOf(MOVED)).toMatchObject({ trustClass: "internal", units: [{ wantedClass: null, instance: trusted.name }] });
     const { out } = await argosy(world, "explain", MOVED);
     expect(out.replaceAll(/\s+/g, " ")).toContain(`labels of the namespace ask for class ${CLASS}`);
+  });
+
+  it("is reported by the watchdog where one of it works beside those of another class", async () => {
+    const application = await findApplication(world, MOVED, "one");
+    if (application === undefined) throw new Error("its Application was there a moment ago");
+    const { spec } = application as KubeObject & { readonly spec: unknown };
+    const metadata = { name: application.metadata.name, namespace: "argosy-standard-1" };
+    const planted = { apiVersion: application.apiVersion, kind: application.kind, metadata, spec };
+    await world.kube.create(TYPES.application, planted as unknown as KubeObject, world.signal);
+    const verdicts = async (): Promise<readonly string[]> => {
+      const { items } = await world.rest.get<{ readonly items: readonly DecisionView[] }>("/v1/decisions", { kind: "ownership" });
+      const own = items.filter(({ details }) => String(details["key"]).startsWith(`OTHER_CLASS ${movable.unitId} ${metadata.name}`));
+      return own.map(({ verdict }) => verdict);
+    };
+    const says = (verdict: string) => until(`the watchdog say ${verdict}`, verdicts, ([newest]) => newest === verdict, MOVE_TIMEOUT_MS);
+    await says("OTHER_CLASS");
+    await world.kube.delete(TYPES.application, metadata, {}, world.signal);
+    await says("CLEARED");
   });
 
   it("stays when the label goes: nothing moves that no rule asks for", async () => {

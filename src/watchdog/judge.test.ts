@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
 import { MOVE_PHASES } from "../domain/move.ts";
 import { judgeOwnership, type OwnershipObservation } from "./judge.ts";
-import { A, aMove, anOwnershipObservation, aRow, aSeen, B, NOW, UNIT } from "./testing/observations.ts";
+import { A, aMove, anOwnershipObservation, aRow, aSeen, B, CLASS, NOW, UNIT } from "./testing/observations.ts";
 
 const found = (over: Parameters<typeof anOwnershipObservation>[0]) =>
   judgeOwnership(anOwnershipObservation(over)).map(({ rule, subject, text }) => [rule, subject, text]);
@@ -33,6 +33,14 @@ describe("the ownership of applications", () => {
       ["TWO_OWNERS", UNIT, "Application web is worked on by one and two"],
     ],
     ["its Application is gone", { onA: [] }, ["NO_OWNER", UNIT, "Application web is not on its owner one"]],
+    [
+      "it works on an instance of another class, whose workspaces it must not live with",
+      { owned: [aRow({ class: "eu/shared/internal" })] },
+      [
+        ...["OTHER_CLASS", UNIT],
+        "Application web works on one, which is of class eu/shared/public; its workspace is of eu/shared/internal",
+      ],
+    ],
     [
       "it is paused and nothing moves it",
       { onA: [paused] },
@@ -79,6 +87,24 @@ describe("the ownership of applications", () => {
     ],
     ["an Application that is neither compared nor green", { onA: [aSeen({ reconciledAt: longAgo, isGreen: false })] }],
   ])("is in order for %s", (_what, over) => expect(found(over)).toEqual([]));
+
+  it("is in order through a move to another class: whoever owns it has that class, and the other copy is paused", () => {
+    const OTHER = "eu/shared/internal";
+    const instances = [
+      { id: A, name: "one", class: CLASS },
+      { id: B, name: "two", class: OTHER },
+    ];
+    const moving = { instances, owned: [aRow({ isMoving: true })] };
+    expect(found({ ...moving, moves: [aMove("PREPARE")], onB: [arriving] })).toEqual([]);
+    expect(found({ ...moving, moves: [aMove("REVOKE", 3_000)], onA: [paused], onB: [paused] })).toEqual([]);
+    const owned = [aRow({ owner: B, class: OTHER, isMoving: true })];
+    expect(found({ instances, owned, moves: [aMove("VERIFY", 9_000)], onA: [paused], onB: [aSeen()] })).toEqual([]);
+    expect(
+      found({ instances, owned: [aRow({ owner: B, isMoving: true })], moves: [aMove("VERIFY", 9_000)], onA: [], onB: [aSeen()] }),
+    ).toEqual([
+      ["OTHER_CLASS", UNIT, "Application web works on two, which is of class eu/shared/internal; its workspace is of eu/shared/public"],
+    ]);
+  });
 
   it("has the same findings in whatever order things are read", () => {
     const rows = ["a", "b", "c"].map((argoName) => aRow({ argoName }));

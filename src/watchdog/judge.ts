@@ -14,7 +14,7 @@ export interface OwnershipObservation {
   readonly seen: ReadonlyMap<InstanceId, readonly SeenApplication[]>;
   /** Instances whose controllers were asked and did not answer. */
   readonly silent: ReadonlySet<InstanceId>;
-  readonly instances: readonly Pick<Instance, "id" | "name">[];
+  readonly instances: readonly Pick<Instance, "id" | "name" | "class">[];
   /** Moves that have not ended. */
   readonly moves: readonly Pick<Move, "id" | "unitId" | "from" | "to" | "phase" | "marks">[];
   /** How long after a comparison Argo CD compares an application again by itself at the latest, in ms. */
@@ -52,9 +52,11 @@ export function judgeOwnership(observation: OwnershipObservation): readonly Owne
   );
   const rows = new Map(owned.map((row) => [row.argoName, row]));
   const moving = new Map(observation.moves.map((move) => [move.unitId, move]));
-  const known = { ...observation, nameOf, rows, moving, places };
+  const classes = new Map(instances.map((instance) => [instance.id, instance.class]));
+  const known = { ...observation, nameOf, classes, rows, moving, places };
   const findings = [
     ...owned.flatMap((row) => ownerFinding(row, known) ?? []),
+    ...owned.flatMap((row) => classFinding(row, known) ?? []),
     ...[...places.values()].flat().flatMap((place) => orphanFinding(place, known) ?? []),
     ...instances.flatMap(({ id }) => frozenFinding(id, known) ?? []),
   ];
@@ -63,6 +65,7 @@ export function judgeOwnership(observation: OwnershipObservation): readonly Owne
 
 interface Known extends OwnershipObservation {
   readonly nameOf: (id: InstanceId) => string;
+  readonly classes: ReadonlyMap<InstanceId, string>;
   readonly rows: ReadonlyMap<string, Owned>;
   readonly moving: ReadonlyMap<UnitId, OwnershipObservation["moves"][number]>;
   readonly places: ReadonlyMap<string, readonly Place[]>;
@@ -97,6 +100,15 @@ function ownerFinding(row: Owned, known: Known): OwnershipFinding | undefined {
 function ownerlessSince(move: OwnershipObservation["moves"][number]): Millis | undefined {
   if (!["REVOKE", "COMMIT", "GRANT", "ACTIVATE"].includes(move.phase)) return undefined;
   return beganAt(move, "REVOKE");
+}
+
+/** Wherever an application works, the class of its unit is that of the instance: workspaces of two classes never live together. */
+function classFinding({ argoName, unitId, class: own }: Owned, { places, classes, nameOf }: Known): OwnershipFinding | undefined {
+  const working = (places.get(argoName) ?? []).filter(({ one }) => works(one));
+  const stranger = working.find(({ instance }) => classes.has(instance) && classes.get(instance) !== own)?.instance;
+  if (stranger === undefined) return undefined;
+  const text = `Application ${argoName} works on ${nameOf(stranger)}, which is of class ${classes.get(stranger)}; its workspace is of ${own}`;
+  return finding("OTHER_CLASS", { subject: unitId, about: argoName, instances: [stranger], text });
 }
 
 function orphanFinding({ instance, one }: Place, { rows, moving, nameOf, places }: Known): OwnershipFinding | undefined {

@@ -7,10 +7,11 @@ import type { OwnershipObservation } from "../judge.ts";
 
 export const NOW: Millis = millis(1_700_000_000_000);
 export const [A, B] = ["i-a", "i-b"] as unknown as [InstanceId, InstanceId];
+export const CLASS = "eu/shared/public";
 export const UNIT = "u-1" as UnitId;
 
 export const aRow = (over: Partial<Owned> = {}): Owned => ({
-  ...{ argoName: "web", unitId: UNIT, owner: A, isMoving: false, isLeaving: false, hasStood: true },
+  ...{ argoName: "web", unitId: UNIT, owner: A, class: CLASS, isMoving: false, isLeaving: false, hasStood: true },
   ...over,
 });
 
@@ -33,8 +34,8 @@ export const anOwnershipObservation = (
   return {
     ...{ now: NOW, owned: [aRow()], seen: new Map([[A, onA] as const, [B, onB] as const]), moves: [], resyncMs: 180_000 },
     instances: [
-      { id: A, name: "one" },
-      { id: B, name: "two" },
+      { id: A, name: "one", class: CLASS },
+      { id: B, name: "two", class: CLASS },
     ],
     ...{ silent: new Set(), waitingSince: new Map() },
     ...rest,

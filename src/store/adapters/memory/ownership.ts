@@ -24,6 +24,7 @@ function ownedOf(tables: Tables, { application, status }: MemoryApplicationRow):
     argoName,
     unitId,
     owner: unit.owner,
+    class: unit.class,
     isMoving: unit.phase === "MOVING",
     isLeaving: deletedAt !== undefined,
     hasStood: status !== undefined && isReached,

@@ -5,7 +5,7 @@ import { sqlText } from "./sql-values.ts";
 const OWNED: Statement = {
   name: "list_owned_applications",
   text: `
-select a.id, a.argo_name as "argoName", a.unit as "unitId", u.owner, u.phase = 'MOVING' as "isMoving", a.deleted_at is not null as "isLeaving",
+select a.id, a.argo_name as "argoName", a.unit as "unitId", u.owner, u.class, u.phase = 'MOVING' as "isMoving", a.deleted_at is not null as "isLeaving",
        coalesce(s.hash is not null, false)
          and (a.environment is null or exists (
            select from environment e where e.workspace = a.workspace and e.name = a.environment and e.state = 'connected')) as "hasStood"

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { aClaim, aConnection, anIntent, aSpec, aStatus } from "../builders.ts";
+import { aClaim, aConnection, anIntent, aSpec, aStatus, CLASS } from "../builders.ts";
 import { soon, type World } from "../world.ts";
 
 export function describeOwnership(world: () => World): void {
@@ -19,7 +19,13 @@ export function describeOwnership(world: () => World): void {
       const all = await list();
       expect(all.map(({ id }) => id)).toEqual([fresh, stood, leaving].map(({ applicationId }) => applicationId).sort());
       const of = (id: string) => all.find((row) => row.id === id);
-      expect(of(fresh.applicationId)).toMatchObject({ unitId: fresh.unitId, owner: fresh.instanceId, isMoving: false, hasStood: false });
+      expect(of(fresh.applicationId)).toMatchObject({
+        unitId: fresh.unitId,
+        owner: fresh.instanceId,
+        class: CLASS,
+        isMoving: false,
+        hasStood: false,
+      });
       expect(of(stood.applicationId)).toMatchObject({ hasStood: true, isLeaving: false });
       expect(of(leaving.applicationId)).toMatchObject({ isLeaving: true });
       const [first, second] = [await list("", 2), await list(all[1]?.id, 2)];
