@@ -12,7 +12,7 @@ import { createCountingIds } from "../runtime/ids.ts";
 import { createSeededRng } from "../runtime/rng.ts";
 import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
 import type { PlacementStore } from "../store/placement/port.ts";
-import { aFleet, WIDE } from "../store/testing/builders.ts";
+import { aFleet, aRollout, aWaveInstance, WIDE } from "../store/testing/builders.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
 import { createScheduler, type Scheduler } from "./controller.ts";
@@ -41,7 +41,7 @@ afterEach(async () => void (await Promise.all(schedulers.map((scheduler) => sche
 function start(placements: PlacementStore = store.placements, partition = EVERYTHING): void {
   const rng = createSeededRng(`scheduler ${schedulers.length}`);
   const scheduler = createScheduler({
-    store: { placements, changes: store.changes, directives: store.directives },
+    store: { placements, changes: store.changes, directives: store.directives, rollouts: store.rollouts },
     moving: { askFor: (planned, signal) => askFor(planned, signal) },
     partition,
     clock: systemClock,
@@ -313,21 +313,30 @@ describe("a unit that is to have another class", () => {
     expect(decision).toMatchObject({ rule: "NOT_MOVABLE", details: { wantedClass: OTHER, reason: "b runs an older release" } });
   });
 
-  it.each(["hold", "freeze"] as const)("waits for the end of a %s", async (what) => {
+  it.each(["hold", "freeze", "rollout"] as const)("waits for the end of a %s", async (what) => {
     const unit = await settled();
     const said = { actor: "otto", reason: "test", at: systemClock.now() };
     const workspaceId = (await store.placements.readUnit(unit, never))?.unit.workspaceId as WorkspaceId;
+    const rollout = aRollout({ createdAt: said.at, instances: [aWaveInstance({ id: "b" as InstanceId })] });
     const hold = (until: number) =>
       store.directives.direct({ workspaceId, change: { hold: { ...said, until: millis(until) } }, decision: aDecision(unit) }, never);
-    if (what === "hold") await hold(systemClock.now() + 3_600_000);
-    else await store.directives.putFreeze({ ...said, name: "f", schedule: undefined, durationMs: 3_600_000 }, aDecision("f"), never);
+    const begin = {
+      hold: () => hold(systemClock.now() + 3_600_000),
+      freeze: () => store.directives.putFreeze({ ...said, name: "f", schedule: undefined, durationMs: 3_600_000 }, aDecision("f"), never),
+      rollout: () => store.rollouts.create(rollout, aDecision("r"), never),
+    };
+    const end = {
+      hold: () => hold(systemClock.now()),
+      freeze: () => store.directives.dropFreeze("f", aDecision("f"), never),
+      rollout: () => store.rollouts.change({ rollout: { ...rollout, state: "DONE" }, decision: undefined }, never),
+    };
+    await begin[what]();
     await addOther("b");
     await assign(unit);
     const other = await addUnit("ben");
     await eventually("another was placed since", async () => (await ownerOf(other)) === "a");
     expect(asked).toEqual([]);
-    if (what === "hold") await hold(systemClock.now());
-    else await store.directives.dropFreeze("f", aDecision("f"), never);
+    await end[what]();
     await addInstance("c", 1, "CORDONED");
     await eventually("a move was asked for", async () => asked.length > 0);
   });

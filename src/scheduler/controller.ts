@@ -13,7 +13,7 @@ import { requestClassMove } from "./request-class-move.ts";
 import { createRingMemo } from "./ring-memo.ts";
 
 export interface SchedulerDeps {
-  readonly store: Pick<Store, "placements" | "changes" | "directives">;
+  readonly store: Pick<Store, "placements" | "changes" | "directives" | "rollouts">;
   /** How a unit that is to have another class gets there. */
   readonly moving: Pick<LiveMoves, "askFor">;
   /** By unit id. */

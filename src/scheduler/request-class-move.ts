@@ -1,5 +1,6 @@
 import type { Decision } from "../domain/decision.ts";
 import { readClass } from "../domain/fleet.ts";
+import { freezeOfRollout } from "../domain/rollout.ts";
 import type { LiveMoves } from "../mover/port.ts";
 import type { UnitWithWorkspace } from "../store/placement/port.ts";
 import type { Store } from "../store/port.ts";
@@ -8,7 +9,7 @@ import { placementDecision, whyUnplaceable } from "./placement-decision.ts";
 import { freezeAt } from "./plan/assemble.ts";
 
 export interface ClassMoveDeps extends PlacingDeps {
-  readonly store: PlacingDeps["store"] & Pick<Store, "directives">;
+  readonly store: PlacingDeps["store"] & Pick<Store, "directives" | "rollouts">;
   readonly moving: Pick<LiveMoves, "askFor">;
 }
 
@@ -17,7 +18,7 @@ const SCHEDULER = "scheduler";
 
 /**
  * Requests a live move of a unit to an instance of the class that it is to have, chosen as the first one of a new unit is. It waits while the unit
- * is being moved, is held where it is, or a freeze holds; where no instance of the class takes it, the journal says why. Whoever sweeps comes back
+ * is being moved, is held where it is, or a freeze holds, as a rollout over instances of either side is one; where no instance of the class takes it, the journal says why. Whoever sweeps comes back
  * to it in each case.
  */
 export async function requestClassMove(deps: ClassMoveDeps, found: UnitWithWorkspace, wanted: string, signal: AbortSignal): Promise<void> {
@@ -25,7 +26,6 @@ export async function requestClassMove(deps: ClassMoveDeps, found: UnitWithWorks
   const { unit, workspace, directive } = found;
   const now = clock.now();
   if (unit.phase === "MOVING" || (directive.hold !== undefined && directive.hold.until > now)) return;
-  if (freezeAt(await store.directives.listFreezes(signal), now) !== undefined) return;
   const arriving = {
     ...found,
     unit: { ...unit, class: wanted },
@@ -33,6 +33,9 @@ export async function requestClassMove(deps: ClassMoveDeps, found: UnitWithWorks
   };
   const { fleet, question, placement } = await choosePlacement(deps, arriving, signal);
   if (fleet.instances.some(({ instance }) => instance.id === unit.owner)) return store.placements.takeClassOfOwner(unit.id, signal);
+  const touched = [...fleet.instances.map(({ instance }) => instance), ...(unit.owner === undefined ? [] : [{ id: unit.owner }])];
+  const rollout = freezeOfRollout(await store.rollouts.readLive(signal), touched);
+  if (freezeAt([...(await store.directives.listFreezes(signal)), ...rollout], now) !== undefined) return;
   if (placement.kind === "unplaceable") {
     const { details, ...decision } = placementDecision(question, placement, now);
     return stay({ ...decision, details: { ...details, wantedClass: wanted } }, whyUnplaceable(placement.facts));

@@ -7,6 +7,7 @@ import type { InstanceId, PlanId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { ZERO_LOAD } from "../../domain/load.ts";
 import type { StoredPlan } from "../../domain/plan.ts";
+import { freezeOfRollout, type Rollout } from "../../domain/rollout.ts";
 import type { PlacementUnit, Workspace } from "../../domain/workspace.ts";
 import type { Store } from "../../store/port.ts";
 import { failingSyncs } from "../failing-syncs.ts";
@@ -74,7 +75,8 @@ async function explain(deps: ApiDeps, namespace: string): Promise<z.infer<typeof
   const directive = await deps.store.directives.read(workspace.id, deadline());
   const orders = await deps.store.decisions.list({ subject: workspace.id }, DECISIONS_SHOWN, deadline());
   const freezes = await deps.store.directives.listFreezes(deadline());
-  const facts = { workspace, directive, nameOf, instances, orders, freezes };
+  const rollout = await deps.store.rollouts.readLive(deadline());
+  const facts = { workspace, directive, nameOf, instances, orders, freezes, rollout };
   const perUnit = await Promise.all(
     summary.units.map((unit, index) => explainUnit(deps, unit, { ...facts, orders: index === 0 ? orders : [] })),
   );
@@ -123,12 +125,14 @@ async function explainUnit(
     instances,
     orders,
     freezes,
+    rollout,
   }: {
     readonly workspace: Workspace;
     readonly directive: Directive;
     readonly nameOf: (id: string) => string;
     readonly instances: readonly Instance[];
     readonly freezes: readonly Freeze[];
+    readonly rollout: Rollout | undefined;
     readonly orders: readonly Decision[];
   },
 ): Promise<{ readonly text: readonly string[]; readonly decisions: readonly Decision[] }> {
@@ -137,8 +141,17 @@ async function explainUnit(
   const repairs = await store.decisions.list({ subject: unit.id, kind: "owner-binding" }, 1, deadline());
   const [move] = await store.moves.list({ unitId: unit.id, isLive: true }, 1, deadline());
   const decisions = [...placements, ...repairs];
+  const touched = instances.filter(({ id, class: name }) => id === unit.owner || name === unit.wantedClass);
   const text = tell({
-    ...{ unit, namespace: workspace.namespace, directive, freezes, move, instanceName: nameOf, now: clock.now() },
+    ...{
+      unit,
+      namespace: workspace.namespace,
+      directive,
+      freezes: [...freezes, ...freezeOfRollout(rollout, touched)],
+      move,
+      instanceName: nameOf,
+      now: clock.now(),
+    },
     decisions: [...decisions, ...orders].toSorted((a, b) => b.at - a.at),
     owner: instances.find(({ id }) => id === unit.owner),
     plans: await plansAbout(store, unit, placements),
