@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { MoveView } from "../src/api/routes/moves.ts";
 import type { DecisionView, InstanceView, WorkspaceView } from "../src/api/schema.ts";
+import { createRestClient } from "../src/cli/rest-client.ts";
 import { CLASS_LABELS } from "../src/domain/names.ts";
 import { type KubeObject, resourcePath } from "../src/runtime/kube/resource.ts";
 import { again } from "./again.ts";
 import { refusalOf } from "./attacks/person.ts";
 import { argosy } from "./command-line.ts";
+import { inSeconds } from "./in-seconds.ts";
 import { expectOneWriter, MOVE_TIMEOUT_MS, type Movable, openMovable } from "./moves-world.ts";
 import { openPools, type PoolsWorld } from "./pools-world.ts";
 import { secondSyncs, watchSyncs } from "./sync-watch.ts";
@@ -49,6 +51,18 @@ describe("a class that labels of a namespace ask for", () => {
       },
       world.signal,
     );
+
+  /** Waits until it has a class and no move of it is under way. Returns its moves. */
+  const handedOver = async (className: string): Promise<readonly MoveView[]> => {
+    await until(
+      `the workspace in class ${className}`,
+      () => unitOf(MOVED),
+      (unit) => unit?.class === className,
+      MOVE_TIMEOUT_MS,
+    );
+    const movesOf = async () => (await world.rest.get<{ readonly items: readonly MoveView[] }>("/v1/moves", { workspace: MOVED })).items;
+    return until("the end of its move", movesOf, (all) => all.every(({ phase }) => phase === "DONE"), MOVE_TIMEOUT_MS);
+  };
 
   beforeAll(async () => {
     world = openWorld();
@@ -120,22 +134,16 @@ describe("a class that labels of a namespace ask for", () => {
       }),
     ];
     const since = performance.now();
+    let moves: readonly MoveView[] = [];
     try {
       await label(MOVED, { [LABEL]: "internal" });
-      await until(
-        "the workspace in its new class",
-        () => unitOf(MOVED),
-        (unit) => unit?.class === CLASS && unit.phase === "IDLE",
-        MOVE_TIMEOUT_MS,
-      );
+      moves = await handedOver(CLASS);
     } finally {
       for (const each of watching) await each.end();
     }
-    const { items } = await world.rest.get<{ readonly items: readonly MoveView[] }>("/v1/moves", { workspace: MOVED });
-    report(
-      `a label had a workspace handed over in ${Math.round((performance.now() - since) / 100) / 10} s, its gap was ${items[0]?.gapMs} ms; ${pushes} pushes meanwhile`,
-    );
-    expect(items).toMatchObject([{ phase: "DONE", to: "trusted-1", actor: "scheduler" }]);
+    report(`a label had a workspace handed over in ${inSeconds(performance.now() - since)}, its gap was ${moves[0]?.gapMs} ms`);
+    report(`${pushes} pushes came meanwhile`);
+    expect(moves).toMatchObject([{ phase: "DONE", to: "trusted-1", actor: "scheduler" }]);
     expectOneWriter(writers);
     expect(await movable.uids()).toEqual(uids);
     expect(uids).not.toContain(undefined);
@@ -174,5 +182,20 @@ describe("a class that labels of a namespace ask for", () => {
     await movable.push("one", "without the label");
     await movable.arrived("one", "without the label");
     expect(await unitOf(MOVED)).toMatchObject({ class: CLASS, wantedClass: null, instance: "trusted-1" });
+  });
+
+  it("is changed by an order too, where another trust takes an approver, and is explained", async () => {
+    const uids = await movable.uids();
+    const order = ["assign", MOVED, "--class", usual, "--reason", "it left the inside"];
+    expect(await argosy(world, ...order)).toMatchObject({ code: 1, err: expect.stringContaining("this needs approver") });
+    const approver = createRestClient({ url: world.harness.argosyUrls[0] ?? "", token: world.harness.approverToken });
+    await approver.put(`/v1/workspaces/${MOVED}/class`, { class: usual, reason: "it left the inside" });
+    await handedOver(usual);
+    expect(await movable.uids()).toEqual(uids);
+    for (const name of NAMES) await movable.push(name, "back");
+    for (const name of NAMES) await movable.arrived(name, "back");
+    expect((await workspaceOf(MOVED))?.trustClass).toBe("public");
+    const { out } = await argosy(world, "explain", MOVED);
+    expect(out.replaceAll(/\s+/g, " ")).toContain(`assigned to class ${usual}, said`);
   });
 });

@@ -52,7 +52,10 @@ export const workspaceViewSchema = z
       z.object({
         id: z.string(),
         class: z.string(),
-        wantedClass: z.string().nullable().describe("the class that labels of the namespace ask for, while it has another one; else null"),
+        wantedClass: z
+          .string()
+          .nullable()
+          .describe("the class it is to have by labels of its namespace or by an order, while it has another one; else null"),
         instance: z.string().nullable(),
         epoch: z.number().int(),
         phase: z.string(),
@@ -166,6 +169,10 @@ export const directiveViewSchema = z
       .object({ until: time, ...said })
       .nullable()
       .describe("until when it is not moved unless it must be"),
+    assigned: z
+      .object({ class: z.string(), ...said })
+      .nullable()
+      .describe("the class it has, whatever labels of its namespace ask for"),
   })
   .meta({ id: "Directive" });
 

@@ -155,7 +155,7 @@ export function operationView(operation: Operation, names: InstanceNames, subjec
   };
 }
 
-export function directiveView({ pin, hold }: Directive, names: InstanceNames): DirectiveView {
+export function directiveView({ pin, hold, assigned }: Directive, names: InstanceNames): DirectiveView {
   return {
     pin:
       pin === undefined
@@ -168,6 +168,8 @@ export function directiveView({ pin, hold }: Directive, names: InstanceNames): D
             at: rfc3339(pin.at),
           },
     hold: hold === undefined ? null : { until: rfc3339(hold.until), actor: hold.actor, reason: hold.reason, at: rfc3339(hold.at) },
+    assigned:
+      assigned === undefined ? null : { class: assigned.class, actor: assigned.actor, reason: assigned.reason, at: rfc3339(assigned.at) },
   };
 }
 

@@ -1,6 +1,8 @@
 import type { Command } from "commander";
 import type { FreezeView } from "../api/schema.ts";
 import {
+  type AssignOptions,
+  assignWorkspace,
   cordonInstance,
   createFreeze,
   type FreezeOptions,
@@ -34,6 +36,14 @@ export function addDirectingCommands(program: Command, terminal: Terminal): void
     .option(...REASON)
     .action(async (workspace: string, options: RemoteOptions & HoldOptions) =>
       terminal.write(await holdWorkspace(clientOf(options, terminal), workspace, options)),
+    );
+  remote(program.command("assign <workspace>"), ["table", "json", "yaml"])
+    .description("say which class a workspace has, or that labels of its namespace do; it is handed over while everything goes on")
+    .option("--class <class>", "this one, as `argosy get instances -o wide` shows them; another trust needs an approver")
+    .option("--none", "the one that labels ask for; without a rule that fits it stays where it is")
+    .option(...REASON)
+    .action(async (workspace: string, options: RemoteOptions & AssignOptions) =>
+      terminal.write(await assignWorkspace(clientOf(options, terminal), workspace, options)),
     );
   addCordon(program, terminal, { name: "cordon", cordoned: true, description: "give an instance no new units; what it holds stays" });
   addCordon(program, terminal, {

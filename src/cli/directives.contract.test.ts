@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Served, serveApi } from "../api/testing/served.ts";
-import { aDecision, anInstance, anIntent } from "../store/testing/builders.ts";
+import { aDecision, aFleet, anInstance, anIntent } from "../store/testing/builders.ts";
 import { runCommand } from "./testing/run-command.ts";
 
 describe("orders on the command line", () => {
@@ -10,6 +10,7 @@ describe("orders on the command line", () => {
     const signal = AbortSignal.timeout(60_000);
     await served.store.intents.recordDeployments([anIntent({ namespace: "shop" })], signal);
     await served.store.fleet.insertInstance(anInstance({ name: "standard-1" }), aDecision(), signal);
+    await served.store.fleet.applyFleet(aFleet(), "ada", signal);
   });
   afterAll(() => served.close());
   const run = (...args: readonly string[]) => runCommand(args, { ARGOSY_URL: served.url, ARGOSY_TOKEN: served.token("operator") });
@@ -19,6 +20,11 @@ describe("orders on the command line", () => {
     [["pin", "shop", "--pool", "standard"], "workspace shop is pinned to pool standard"],
     [["pin", "shop", "--none"], "workspace shop may live on any instance of its class"],
     [["hold", "shop", "--none"], "workspace shop may be moved"],
+    [
+      ["assign", "shop", "--class", "eu/shared/public", "--reason", "its own word"],
+      "workspace shop has class eu/shared/public; `argosy explain shop` shows how it gets there",
+    ],
+    [["assign", "shop", "--none"], "workspace shop has the class that labels of its namespace ask for"],
     [["cordon", "standard-1"], "instance standard-1 takes no new units; what it holds stays"],
     [["cordon", "standard-1"], "instance standard-1 takes no new units; what it holds stays, as before"],
     [["uncordon", "standard-1"], "instance standard-1 takes units again"],
@@ -52,6 +58,12 @@ describe("orders on the command line", () => {
     [["pin", "shop", "--to", "a", "--none"], 2, "--to, --pool, --none: say exactly one thing. Give one of --to, --pool, --none."],
     [["hold", "shop", "--for", "long"], 2, "--for: long is no length of time. Give one like 90m, 4h or 7d."],
     [["pin", "shop", "--pool", "x"], 1, "pin: pool x has no instance that serves. Choose one of `argosy get instances` that is ACTIVE"],
+    [["assign", "shop"], 2, "--class, --none: say exactly one thing. Give one of --class, --none."],
+    [
+      ["assign", "shop", "--class", "eu/shared/publik"],
+      1,
+      "class: eu/shared/publik is the class of no pool. Did you mean eu/shared/public?",
+    ],
     [["pin", "nobody", "--pool", "x"], 1, "there is no workspace nobody; `argosy get workspaces` lists them"],
     [["cordon", "nobody"], 1, "there is no instance nobody; `argosy get instances` lists them"],
   ])("answers %j with exit code %i and what to do", async (args, code, err) => {

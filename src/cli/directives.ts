@@ -43,6 +43,25 @@ export async function holdWorkspace(client: RestClient, workspace: string, optio
   return show(view, options.output, `workspace ${workspace} ${what}`);
 }
 
+export interface AssignOptions {
+  readonly class?: string;
+  readonly none?: boolean;
+  readonly reason?: string;
+  readonly output: OutputFormat;
+}
+
+/** `argosy assign <workspace>`: which class it has from now on. */
+export async function assignWorkspace(client: RestClient, workspace: string, options: AssignOptions): Promise<string> {
+  const { class: to, none, reason = DEFAULT_REASON } = options;
+  one({ "--class": to !== undefined, "--none": none === true });
+  const view = await client.put<DirectiveView>(`/v1/workspaces/${encodeURIComponent(workspace)}/class`, { class: to ?? null, reason });
+  const what =
+    view.assigned === null
+      ? "has the class that labels of its namespace ask for"
+      : `has class ${view.assigned.class}; \`argosy explain ${workspace}\` shows how it gets there`;
+  return show(view, options.output, `workspace ${workspace} ${what}`);
+}
+
 /** `argosy cordon|uncordon <instance>`: whether it takes new units. */
 export async function cordonInstance(
   client: RestClient,

@@ -86,6 +86,14 @@ describe("a decision as a sentence", () => {
       "C",
       "not to be moved until 1970-01-01T00:00:00Z unless it must be, said by anna: r",
     ],
+    [
+      ...["directive ASSIGNED", { actor: "otto", class: "eu/gold/public", reason: "bought gold" }, "COMMAND"],
+      "assigned to class eu/gold/public by otto: bought gold",
+    ],
+    [
+      ...["directive UNASSIGNED", { actor: "otto", class: null, reason: "sold it" }, "COMMAND"],
+      "has the class that its labels ask for, or the one it has, said by otto: sold it",
+    ],
     ["directive HELD", { until: 1e300 }, "C", "not to be moved unless it must be, said"],
     ["directive RELEASED", { actor: "anna" }, "C", "may be moved again, said by anna"],
     [

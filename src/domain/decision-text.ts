@@ -43,6 +43,9 @@ const TELLINGS: Readonly<Partial<Record<string, Telling>>> = {
   "placement MERGED": ({ details }) => parts(details, "fewer have done with 40 % to spare for seven days"),
   "directive PINNED": ({ details }, instanceName) => `pinned to ${pinnedTo(details, instanceName)}${by(details)}${because(details)}`,
   "directive UNPINNED": ({ details }) => `unpinned${by(details)}${because(details)}`,
+  "directive ASSIGNED": ({ details }) => `assigned to class ${textOf(details["class"])}${by(details)}${because(details)}`,
+  "directive UNASSIGNED": ({ details }) =>
+    `has the class that its labels ask for, or the one it has, said${by(details)}${because(details)}`,
   "directive HELD": ({ details }) => `not to be moved${until(details)} unless it must be, said${by(details)}${because(details)}`,
   "directive RELEASED": ({ details }) => `may be moved again, said${by(details)}${because(details)}`,
   "directive FROZEN": ({ details }) => `nothing is moved that need not be${frozenFor(details)}, said${by(details)}${because(details)}`,

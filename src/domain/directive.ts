@@ -16,10 +16,16 @@ export interface Hold extends Said {
   readonly until: Millis;
 }
 
+/** A workspace has this class, whatever labels of its namespace ask for. */
+export interface Assignment extends Said {
+  readonly class: string;
+}
+
 /** What people have ordered about one workspace; it binds all its units. */
 export interface Directive {
   readonly pin: Pin | undefined;
   readonly hold: Hold | undefined;
+  readonly assigned?: Assignment | undefined;
 }
 
 export const NO_DIRECTIVE: Directive = { pin: undefined, hold: undefined };

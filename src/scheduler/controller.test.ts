@@ -280,7 +280,7 @@ describe("a unit that is to have another class", () => {
     await eventually("a move was asked for", async () => asked.length > 0);
     expect(asked[0]).toMatchObject({
       ...{ unitId: unit, to: "b", epoch: 1, kind: "voluntary", reason: "FORCED", plan: undefined, actor: "scheduler" },
-      words: "labels of the namespace ask for class eu/shared/internal",
+      words: "its workspace is to have class eu/shared/internal",
     });
     const request = { ...asked[0], id: "m" as MoveId, reverses: undefined, isFailOver: false, decision: aDecision(unit) };
     expect(await store.moves.request(request as never, never)).toEqual({ kind: "requested" });

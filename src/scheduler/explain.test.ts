@@ -112,6 +112,27 @@ describe("explaining a placement", () => {
     expect(lines).toContain("    refused: A, the workspace is pinned to X");
   });
 
+  it("says which class it is to have, by whose order, and what keeps it until then", () => {
+    const unit = {
+      ...(explained([aCandidate("a", 0)]).question.unit as PlacementUnit),
+      owner: "i-a" as InstanceId,
+      wantedClass: "eu/gold/public",
+    };
+    const said = { actor: "otto", reason: "bought gold", at: millis(NOON - 1_000) };
+    const about = { unit, namespace: "anna", decisions: [], instanceName: (id: string) => id.slice(2) };
+    const lines = explainUnit({ ...about, directive: { ...NO_DIRECTIVE, assigned: { ...said, class: "eu/gold/public" } } });
+    expect(lines[0]).toBe("workspace anna lives on a (epoch 7, UNPLACED), class eu/shared/public, and is to have eu/gold/public");
+    expect(lines[1]).toMatch(/^ {2}assigned to class eu\/gold\/public, said otto at .*: bought gold$/);
+    const next = "  next: it is handed over to an instance of class eu/gold/public, which it is to have";
+    expect(lines[2]).toBe(`${next}, as soon as one takes it: what was decided last says what keeps it`);
+    const hold = { ...said, until: millis(NOON + 60_000) };
+    expect(explainUnit({ ...about, directive: { ...NO_DIRECTIVE, hold } })[2]).toContain(`${next}, once it may be moved: after `);
+    const freeze = { ...said, name: "launch", schedule: undefined, durationMs: 60_000 };
+    expect(explainUnit({ ...about, directive: NO_DIRECTIVE, freezes: [freeze] })[1]).toMatch(
+      /, once no freeze holds: after .* \(launch: bought gold\)$/,
+    );
+  });
+
   it("shows the last move with its plan, its cause and the instances that were passed over", () => {
     const A = aRow("a");
     const facts = aFacts([A, aRow("b")], [aUnitRow("x", "a", 10)]);

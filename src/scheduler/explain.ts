@@ -68,10 +68,11 @@ function isAboutItsPlace({ kind, verdict }: Decision): boolean {
 }
 
 /** What people have ordered about it, one line each. */
-function explainDirective({ pin, hold }: Directive, instanceName: InstanceNaming): readonly string[] {
+function explainDirective({ pin, hold, assigned }: Directive, instanceName: InstanceNaming): readonly string[] {
+  const classed = assigned === undefined ? [] : [`assigned to class ${assigned.class}${said(assigned)}`];
   const pinned = pin === undefined ? [] : [`pinned to ${pinText(pin, instanceName)}${said(pin)}`];
   const held = hold === undefined ? [] : [`not moved until ${rfc3339(hold.until)} unless it must be${said(hold)}`];
-  return [...pinned, ...held].map((line) => `  ${line}`);
+  return [...classed, ...pinned, ...held].map((line) => `  ${line}`);
 }
 
 function pinText(pin: Pin, instanceName: InstanceNaming): string {
@@ -120,7 +121,7 @@ function nextText(about: Explained): string {
 /** What keeps a change of class, or that it is tried. */
 function nextClassText(wanted: string, { directive: { hold }, freezes = [], now }: Explained): string {
   const freeze = freezeAt(freezes, now);
-  const then = `it is handed over to an instance of class ${wanted}, which labels of its namespace ask for`;
+  const then = `it is handed over to an instance of class ${wanted}, which it is to have`;
   if (hold !== undefined && hold.until > now) return `${then}, once it may be moved: after ${rfc3339(hold.until)}`;
   if (freeze !== undefined) return `${then}, once no freeze holds: after ${rfc3339(freeze.until)} (${freeze.reason})`;
   return `${then}, as soon as one takes it: what was decided last says what keeps it`;

@@ -40,7 +40,7 @@ export async function requestClassMove(deps: ClassMoveDeps, found: UnitWithWorks
     const { details, ...decision } = placementDecision(question, placement, now);
     return stay({ ...decision, details: { ...details, wantedClass: wanted } }, whyUnplaceable(placement.facts));
   }
-  const words = `labels of the namespace ask for class ${wanted}`;
+  const words = `its workspace is to have class ${wanted}`;
   const { instance: to, ceiling } = placement;
   const request = { unitId: unit.id, to, epoch: unit.epoch, ceiling, kind: "voluntary", reason: "FORCED", plan: undefined } as const;
   const asked = await moving.askFor({ ...request, actor: SCHEDULER, words }, signal);

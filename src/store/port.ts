@@ -1,6 +1,6 @@
 import type { Change } from "../domain/change.ts";
 import type { Decision } from "../domain/decision.ts";
-import type { Directive, Freeze, Hold, Pin } from "../domain/directive.ts";
+import type { Assignment, Directive, Freeze, Hold, Pin } from "../domain/directive.ts";
 import type { ApplicationId, RolloutId, WorkspaceId } from "../domain/ids.ts";
 import type { Owned } from "../domain/ownership.ts";
 import type { FrozenVersion, Rollout } from "../domain/rollout.ts";
@@ -94,14 +94,14 @@ export interface ChangeFeed {
 /** What a person orders about a workspace. An absent member stays as it is; `undefined` takes the order back. */
 export interface DirectiveChange {
   readonly workspaceId: WorkspaceId;
-  readonly change: { readonly pin: Pin | undefined } | { readonly hold: Hold | undefined };
+  readonly change: { readonly pin: Pin | undefined } | { readonly hold: Hold | undefined } | { readonly assigned: Assignment | undefined };
   readonly decision: Decision;
 }
 
 /** People's standing orders about where workspaces live and when nothing moves. Written by SREs' commands, each with its entry in the journal. */
 export interface DirectiveStore {
   /**
-   * Changes one order and notifies the workspace's units. Their rows count as changed, so that a placement that was decided
+   * Changes one order and notifies the workspace's units, and `class` where that is what was ordered. Their rows count as changed, so that a placement that was decided
    * without the order is decided again. Throws `GoneError` when there is no such workspace.
    */
   direct(change: DirectiveChange, signal: AbortSignal): Promise<void>;

@@ -131,7 +131,8 @@ export function ruledUnitOf(
   return rule && unitOfClass(rule.class);
 }
 
-function unitOfClass(key: string): NewUnit {
+/** What a unit of this class is made with. */
+export function unitOfClass(key: string): NewUnit {
   return { class: key, trustClass: readClass(key).trust };
 }
 

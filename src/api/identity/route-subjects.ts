@@ -80,6 +80,12 @@ export const ROUTE_SUBJECTS: Readonly<Record<string, RouteSubject>> = {
   exportWorkspace: ({ params }, deps, signal) => workspace(params["workspace"], deps, signal),
   pinWorkspace: ({ params }, deps, signal) => workspace(params["workspace"], deps, signal),
   holdWorkspace: ({ params }, deps, signal) => workspace(params["workspace"], deps, signal),
+  // It leaves one class and comes to another.
+  assignWorkspace: async ({ params, body }, deps, signal) => {
+    const subjects = await workspace(params["workspace"], deps, signal);
+    const to = body["class"];
+    return typeof to === "string" ? subjects && [...subjects, { kind: "class", class: to }] : subjects;
+  },
   moveWorkspace: ({ body }, deps, signal) => workspace(body["workspace"], deps, signal),
   tryMove: ({ body }, deps, signal) => workspace(body["workspace"], deps, signal),
   readMove: move,

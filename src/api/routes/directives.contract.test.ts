@@ -1,11 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { WorkspaceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
-import { aDecision, anInstance, anIntent } from "../../store/testing/builders.ts";
+import { aDecision, aFleet, anInstance, anIntent, aPool } from "../../store/testing/builders.ts";
 import { type Served, serveApi } from "../testing/served.ts";
 
 const signal = AbortSignal.timeout(60_000);
 const reason = "its users asked";
+const GOLD = { class: { region: "eu", tier: "gold", trust: "public" } };
+const INSIDE = { class: { region: "eu", tier: "shared", trust: "internal" } };
 
 describe("orders about workspaces and instances", () => {
   let served: Served;
@@ -30,6 +32,7 @@ describe("orders about workspaces and instances", () => {
   it.each([
     ["PUT", "/v1/workspaces/shop/pin", { instance: "standard-1", reason }],
     ["PUT", "/v1/workspaces/shop/hold", { seconds: 60, reason }],
+    ["PUT", "/v1/workspaces/shop/class", { class: null, reason }],
     ["PUT", "/v1/instances/standard-1/cordon", { cordoned: true, reason }],
     ["PUT", "/v1/freezes/launch", { seconds: 3600, reason }],
     ["DELETE", "/v1/freezes/launch", undefined],
@@ -44,12 +47,45 @@ describe("orders about workspaces and instances", () => {
     const pooled = await served.call("PUT", "/v1/workspaces/shop/pin", { body: { pool: "standard", reason } });
     expect(pooled.body["pin"]).toMatchObject({ instance: null, pool: "standard" });
     const free = await served.call("PUT", "/v1/workspaces/shop/pin", { body: { reason } });
-    expect(free.body).toEqual({ pin: null, hold: null });
+    expect(free.body).toEqual({ pin: null, hold: null, assigned: null });
     expect(await journal(workspaceId)).toMatchObject([
       { verdict: "UNPINNED", rule: "COMMAND", details: { actor: "otto", reason, namespace: "shop" } },
       { verdict: "PINNED", details: { pool: "standard" } },
       { verdict: "PINNED", details: { instance: "standard-1" } },
     ]);
+  });
+
+  it("assign a class that a pool has, which is shown with the explanation, and take it back", async () => {
+    await served.store.fleet.applyFleet(aFleet({ pools: [aPool("standard"), aPool("gold", GOLD)] }), "ada", signal);
+    const to = await served.call("PUT", "/v1/workspaces/shop/class", { body: { class: "eu/gold/public", reason } });
+    expect(to).toMatchObject({
+      status: 200,
+      body: { pin: null, hold: null, assigned: { class: "eu/gold/public", actor: "otto", reason } },
+    });
+    const { body } = await served.call("GET", "/v1/explain/shop");
+    expect(body).toMatchObject({ directive: { assigned: { class: "eu/gold/public", reason } }, decisions: [{ verdict: "ASSIGNED" }] });
+    expect((await served.call("PUT", "/v1/workspaces/shop/class", { body: { class: null, reason } })).body).toMatchObject({
+      assigned: null,
+    });
+    expect(await journal(workspaceId)).toMatchObject([
+      { verdict: "UNASSIGNED", rule: "COMMAND", details: { actor: "otto", reason, class: null } },
+      { verdict: "ASSIGNED", rule: "COMMAND", details: { actor: "otto", reason, class: "eu/gold/public" } },
+    ]);
+  });
+
+  it("assign no class of another trust for an operator alone, and none that no pool has", async () => {
+    await served.store.fleet.applyFleet(aFleet({ pools: [aPool("standard"), aPool("inside", INSIDE)] }), "ada", signal);
+    const put = (className: string, role: "operator" | "approver") =>
+      served.call("PUT", "/v1/workspaces/shop/class", { role, body: { class: className, reason } });
+    expect(await put("eu/shared/internal", "operator")).toMatchObject({
+      status: 403,
+      body: { code: "api.role", detail: expect.stringContaining("would live with those of trust internal") },
+    });
+    expect(await put("eu/shared/publik", "approver")).toMatchObject({
+      ...{ status: 422, body: { code: "api.class", detail: expect.stringContaining("Did you mean eu/shared/public?") } },
+    });
+    expect(await journal(workspaceId)).toEqual([]);
+    expect(await put("eu/shared/internal", "approver")).toMatchObject({ status: 200, body: { assigned: { class: "eu/shared/internal" } } });
   });
 
   it("are shown with the workspace's explanation", async () => {

@@ -3,12 +3,17 @@ import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { millis } from "../../domain/clock.ts";
 import { cordonedBy, isCordonedByHand } from "../../domain/cordon.ts";
-import { type Freeze, freezeSubject, type Hold, type Pin } from "../../domain/directive.ts";
+import { type Assignment, type Freeze, freezeSubject, type Hold, type Pin } from "../../domain/directive.ts";
 import { GoneError, InputError, RefusedError } from "../../domain/errors.ts";
+import { classOf, readClass } from "../../domain/fleet.ts";
 import type { Instance } from "../../domain/instance.ts";
+import { nearest } from "../../domain/nearest.ts";
+import type { Workspace } from "../../domain/workspace.ts";
+import { includesRole } from "../auth.ts";
 import { findInstance, findWorkspace } from "../find.ts";
 import type { Scopes } from "../identity/scope.ts";
 import type { ApiDeps } from "../port.ts";
+import { problem, sendProblem, tooMuch } from "../problem.ts";
 import { directiveViewSchema, freezeViewSchema } from "../schema.ts";
 import * as views from "../views.ts";
 import { whyNotPin } from "../why-not-pin.ts";
@@ -25,6 +30,7 @@ const workspace = z.object({ workspace: z.string().max(253).describe("its namesp
 const freezeName = z.object({ name: z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/) });
 const pinBody = z.strictObject({ instance: z.string().max(253).nullish(), pool: z.string().max(253).nullish(), reason });
 const holdBody = z.strictObject({ seconds: z.number().int().min(1).max(LONGEST_S).nullable(), reason });
+const assignBody = z.strictObject({ class: z.string().max(253).nullable(), reason });
 const cordonBody = z.strictObject({ cordoned: z.boolean(), reason });
 const freezeBody = z.strictObject({
   seconds: z.number().int().min(60).max(LONGEST_FREEZE_S),
@@ -66,6 +72,29 @@ export function addDirectiveRoutes(server: FastifyInstance, deps: ApiDeps): void
       },
     },
     async ({ params, body, actor }) => hold(deps, params.workspace, { ...body, actor }),
+  );
+  app.put(
+    "/v1/workspaces/:workspace/class",
+    {
+      schema: {
+        ...describe(
+          "assignWorkspace",
+          "Says which class a workspace has, whatever labels of its namespace ask for; null: these decide. Another trust needs approver",
+          { body: assignBody, params: workspace },
+        ),
+        response: { 200: directiveViewSchema },
+      },
+    },
+    async ({ params, body, actor, role }, reply) => {
+      const found = await findWorkspace(deps, params.workspace, deadline());
+      if (body.class !== null) await refuseUnserved(deps, body.class);
+      const stranger = otherTrust(found.workspace, body.class);
+      if (stranger !== undefined && !includesRole(role, "approver")) {
+        const detail = tooMuch(`workspace ${params.workspace} would live with those of trust ${stranger}`, { actor, role });
+        return sendProblem(reply, problem({ status: 403, code: "api.role", detail }));
+      }
+      return assign(deps, found.workspace, { ...body, actor });
+    },
   );
   app.put(
     "/v1/instances/:instance/cordon",
@@ -182,6 +211,36 @@ async function hold(deps: ApiDeps, namespace: string, { actor, reason: why, seco
   await deps.store.directives.direct({ workspaceId: found.id, change: { hold: order }, decision }, deadline());
   const instances = await deps.store.fleet.listInstances(deadline());
   return views.directiveView(await deps.store.directives.read(found.id, deadline()), views.namesOf(instances));
+}
+
+/** The trust of a class, where a workspace has another one: who may live together is for two kinds of people. */
+function otherTrust({ trustClass }: Pick<Workspace, "trustClass">, className: string | null): string | undefined {
+  const trust = className === null ? trustClass : readClass(className).trust;
+  return trust === trustClass ? undefined : trust;
+}
+
+async function assign(
+  deps: ApiDeps,
+  { id, namespace }: Workspace,
+  { actor, reason: why, class: to }: Order & { readonly class: string | null },
+) {
+  const at = deps.clock.now();
+  const order: Assignment | undefined = to === null ? undefined : { actor, reason: why, at, class: to };
+  const details = { actor, reason: why, namespace, class: to };
+  const verdict = order ? "ASSIGNED" : "UNASSIGNED";
+  const decision = { at, subject: id, kind: "directive", verdict, rule: "COMMAND", details } as const;
+  await deps.store.directives.direct({ workspaceId: id, change: { assigned: order }, decision }, deadline());
+  const instances = await deps.store.fleet.listInstances(deadline());
+  return views.directiveView(await deps.store.directives.read(id, deadline()), views.namesOf(instances));
+}
+
+/** A class that no pool has is one that nobody ever serves. */
+async function refuseUnserved({ store }: ApiDeps, to: string): Promise<void> {
+  const served = [...new Set(((await store.fleet.readFleet(deadline()))?.spec.pools ?? []).map(classOf))];
+  if (served.includes(to)) return;
+  const meant = nearest(to, served);
+  const remedy = meant === undefined ? `Choose one of ${served.join(", ")}` : `Did you mean ${meant}?`;
+  throw new InputError(`${to} is the class of no pool`, { code: "api.class", path: "class", remedy });
 }
 
 async function cordon(deps: ApiDeps, name: string, { actor, reason: why, cordoned: isWanted }: Order & { readonly cordoned: boolean }) {

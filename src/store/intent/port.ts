@@ -90,9 +90,11 @@ export interface KnownWorkspace {
   readonly state: Workspace["state"];
   /** Those its units have, or are to have, sorted; empty while it has no unit. */
   readonly classes: readonly string[];
+  /** The class that somebody has assigned to it. */
+  readonly assigned?: string;
 }
 
-/** A class that a rule gives a workspace. */
+/** A class that a rule or a person gives a workspace. */
 export interface ClassAssignment {
   readonly workspaceId: WorkspaceId;
   readonly class: string;

@@ -123,6 +123,7 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
   const onChange = (change: Change): void => {
     const { kind, id } = change;
     if (isAboutFleet(change)) sweeps.add("policy");
+    if (kind === "class") sweeps.add("workspaces");
     if (kind === "status") applications.add(id as ApplicationId, "now");
     // What an application should be, and where it went, can wait for its first status.
     if (kind === "application") applications.add(id as ApplicationId, "soon");

@@ -35,6 +35,13 @@ describe("the class of a workspace that is there", () => {
     expect(planned({ workspace: split })).toHaveLength(1);
   });
 
+  it("becomes the one that somebody has assigned, whatever labels ask for, and with or without rules", () => {
+    const assigned = { assigned: "eu/gold/public" };
+    expect(planned({ workspace: assigned })).toMatchObject([{ class: "eu/gold/public", trustClass: "public" }]);
+    expect(planned({ workspace: assigned, policy: { classes: [] } })).toHaveLength(1);
+    expect(planned({ workspace: { ...assigned, classes: ["eu/gold/public"] } })).toEqual([]);
+  });
+
   it.each([
     ["it has it, or is to have it", { workspace: { classes: ["us/shared/internal"] } }],
     ["it has no unit yet", { workspace: { classes: [] } }],
@@ -48,6 +55,18 @@ describe("the class of a workspace that is there", () => {
     ["it is another process's", { isMine: false }],
   ] as const)("stays where %s", (_why, over) => {
     expect(planned(over as Parameters<typeof planned>[0])).toEqual([]);
+  });
+
+  it("is journaled as assigned where somebody did", () => {
+    const decision = classDecision(
+      { ...workspace, assigned: "eu/gold/public" },
+      { class: "eu/gold/public", trustClass: "public" },
+      millis(1),
+    );
+    expect(decision).toMatchObject({
+      rule: "ASSIGNED",
+      details: { reason: "class eu/gold/public was assigned to the workspace; it had eu/shared/public" },
+    });
   });
 
   it("is journaled with what it was and why", () => {

@@ -35,4 +35,5 @@ function direct({ tables, notify }: Transaction, { workspaceId, change, decision
     putUnit(tables, { ...row, unit: { ...row.unit, rowVersion: row.unit.rowVersion + 1 } });
     notify("unit", row.unit.id);
   }
+  if ("assigned" in change) notify("class", workspaceId);
 }

@@ -47,7 +47,9 @@ export function createUserViews(transact: Transact): Views {
           .toSorted((a, b) => (a.id < b.id ? -1 : 1));
         return own.map(({ id, namespace, namespaceUid, state }) => {
           const units = tables.units.where("workspace", id).map(({ unit }) => unit.wantedClass ?? unit.class);
-          return { workspaceId: id, namespace, namespaceUid, state, classes: [...new Set(units)].sort() };
+          const assigned = tables.directives.get(id)?.assigned?.class;
+          const known = { workspaceId: id, namespace, namespaceUid, state, classes: [...new Set(units)].sort() };
+          return assigned === undefined ? known : { ...known, assigned };
         });
       }),
   };

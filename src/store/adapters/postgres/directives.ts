@@ -1,5 +1,5 @@
 import type { Millis } from "../../../domain/clock.ts";
-import type { Directive, Freeze, Hold, Pin } from "../../../domain/directive.ts";
+import type { Assignment, Directive, Freeze, Hold, Pin } from "../../../domain/directive.ts";
 import { GoneError } from "../../../domain/errors.ts";
 import type { DirectiveChange, DirectiveStore } from "../../port.ts";
 import type { Database, Statement } from "./database.ts";
@@ -13,23 +13,28 @@ const DIRECT: Statement = {
 with known as materialized (
   select id from workspace where id = $1 for key share
 ), directed as (
-  insert into directive as d (workspace, pin, hold)
-  select id, $2::json, $3::json from known
+  insert into directive as d (workspace, pin, hold, assigned)
+  select id, $2::json, $3::json, $4::json from known
   on conflict (workspace) do update
-     set pin = case when $4 then excluded.pin else d.pin end, hold = case when $5 then excluded.hold else d.hold end
+     set pin = case when $5 then excluded.pin else d.pin end, hold = case when $6 then excluded.hold else d.hold end,
+         assigned = case when $7 then excluded.assigned else d.assigned end
 ), journal as (
-  insert into decision (${DECISION_COLUMNS}) select $6, $7, $8, $9, $10, $11, $12::json from known
+  insert into decision (${DECISION_COLUMNS}) select $8, $9, $10, $11, $12, $13, $14::json from known
 ), units as materialized (
   select u.id from known k cross join lateral (select id from placement_unit where workspace = k.id order by id for no key update) as u
 ), changed as (
   update placement_unit u set row_version = u.row_version + 1 from units n where u.id = n.id
 ), notifications as materialized (
-  select count(pg_notify('argosy', 'unit:' || id)) as sent from units
+  select count(pg_notify('argosy', n.notification)) as sent
+    from (select 'unit:' || id from units union all select 'class:' || id from known where $7) as n (notification)
 )
 select (select count(*) from known) as known from notifications`,
 };
 
-const READ: Statement = { name: "read_directive", text: "select pin as d_pin, hold as d_hold from directive where workspace = $1" };
+const READ: Statement = {
+  name: "read_directive",
+  text: "select pin as d_pin, hold as d_hold, assigned as d_assigned from directive where workspace = $1",
+};
 
 const PUT_FREEZE: Statement = {
   name: "put_freeze",
@@ -62,6 +67,7 @@ export const FREEZES: Statement = {
 export interface DirectiveRow {
   readonly d_pin: Pin | null;
   readonly d_hold: Hold | null;
+  readonly d_assigned: Assignment | null;
 }
 
 export interface FreezeRow {
@@ -74,7 +80,7 @@ export interface FreezeRow {
 }
 
 export function directiveOf(row: DirectiveRow | undefined): Directive {
-  return { pin: row?.d_pin ?? undefined, hold: row?.d_hold ?? undefined };
+  return { pin: row?.d_pin ?? undefined, hold: row?.d_hold ?? undefined, assigned: row?.d_assigned ?? undefined };
 }
 
 export function freezeOf({ name, schedule, duration_ms, actor, reason, at }: FreezeRow): Freeze {
@@ -108,9 +114,9 @@ async function direct(
   { workspaceId, change, decision }: DirectiveChange,
   signal: AbortSignal,
 ): Promise<void> {
-  const { pin, hold } = { pin: undefined, hold: undefined, ...change };
-  const documents = [pin, hold].map((document) => (document === undefined ? null : JSON.stringify(document)));
-  const values = [workspaceId, ...documents, "pin" in change, "hold" in change, ...decisionValues(ids, decision)];
+  const { pin, hold, assigned } = { pin: undefined, hold: undefined, assigned: undefined, ...change };
+  const documents = [pin, hold, assigned].map((document) => (document === undefined ? null : JSON.stringify(document)));
+  const values = [workspaceId, ...documents, "pin" in change, "hold" in change, "assigned" in change, ...decisionValues(ids, decision)];
   const [row] = await database.run<{ readonly known: number }>(DIRECT, values, signal);
   if (row?.known === 1) return;
   throw new GoneError("ordering something about a workspace that is not there", {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
-import { type Freeze, freezeSubject, type Hold, type Pin } from "../../../domain/directive.ts";
+import { type Assignment, type Freeze, freezeSubject, type Hold, type Pin } from "../../../domain/directive.ts";
 import type { WorkspaceId } from "../../../domain/ids.ts";
 import { AT, aDecision, WIDE } from "../builders.ts";
 import { soon, type World } from "../world.ts";
@@ -30,6 +30,22 @@ export function describeDirectives(world: () => World): void {
         unit: { rowVersion: rowVersion + 3 },
         directive: { pin: undefined, hold: HOLD },
       });
+    });
+
+    it("give a workspace a class, which is listed with it and notified, and are taken back", async () => {
+      const { store, record, unit, notificationsOf } = world();
+      const { id: unitId, workspaceId } = await unit((await record()).applicationId);
+      const assigned: Assignment = { ...SAID, class: "eu/shared/internal" };
+      const direct = (change: { readonly assigned: Assignment | undefined }) =>
+        store.directives.direct({ workspaceId, change, decision: ordered(workspaceId) }, soon());
+      const known = async () => (await store.intents.listKnownWorkspaces("main", soon())).map((one) => one.assigned);
+      expect(await known()).toEqual([undefined]);
+      expect(await notificationsOf(() => direct({ assigned }))).toEqual([`class:${workspaceId}`, `unit:${unitId}`]);
+      await store.directives.direct({ workspaceId, change: { hold: HOLD }, decision: ordered(workspaceId) }, soon());
+      expect(await store.directives.read(workspaceId, soon())).toEqual({ pin: undefined, hold: HOLD, assigned });
+      expect(await known()).toEqual(["eu/shared/internal"]);
+      await direct({ assigned: undefined });
+      expect(await known()).toEqual([undefined]);
     });
 
     it("make a placement stale that was decided without them", async () => {

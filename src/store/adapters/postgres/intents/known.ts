@@ -1,4 +1,5 @@
 import type { Millis } from "../../../../domain/clock.ts";
+import type { Assignment } from "../../../../domain/directive.ts";
 import type { IntentStore, KnownApplication, KnownWorkspace, OverdueCascade } from "../../../intent/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { instant } from "../sql-values.ts";
@@ -16,7 +17,8 @@ const WORKSPACES: Statement = {
   name: "list_known_workspaces",
   text: `
 select w.id as "workspaceId", w.namespace, w.namespace_uid as "namespaceUid", w.state,
-       array(select distinct coalesce(u.wanted_class, u.class) from placement_unit u where u.workspace = w.id order by 1)::text[] as classes
+       array(select distinct coalesce(u.wanted_class, u.class) from placement_unit u where u.workspace = w.id order by 1)::text[] as classes,
+       (select d.assigned from directive d where d.workspace = w.id) as assigned
   from workspace w where w.api_cluster = $1 order by w.id`,
 };
 
@@ -56,6 +58,8 @@ export async function listOverdue(
   return rows.map((row) => ({ ...row, environment: row.environment ?? undefined }));
 }
 
-export function listKnownWorkspaces(database: Database, apiCluster: string, signal: AbortSignal): Promise<readonly KnownWorkspace[]> {
-  return database.run<KnownWorkspace>(WORKSPACES, [apiCluster], signal);
+export async function listKnownWorkspaces(database: Database, apiCluster: string, signal: AbortSignal): Promise<readonly KnownWorkspace[]> {
+  type Found = Omit<KnownWorkspace, "assigned"> & { readonly assigned: Assignment | null };
+  const rows = await database.run<Found>(WORKSPACES, [apiCluster], signal);
+  return rows.map(({ assigned, ...row }) => ({ ...row, ...(assigned === null ? {} : { assigned: assigned.class }) }));
 }

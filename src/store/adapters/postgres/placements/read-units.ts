@@ -8,7 +8,7 @@ import { UNIT, type UnitRow, unitOfRow, WORKSPACE, type WorkspaceRow, workspaceO
 
 const READ: Statement = {
   name: "read_unit_with_workspace",
-  text: `select ${UNIT}, ${WORKSPACE}, d.pin as d_pin, d.hold as d_hold,
+  text: `select ${UNIT}, ${WORKSPACE}, d.pin as d_pin, d.hold as d_hold, d.assigned as d_assigned,
        array(select s.owner from placement_unit s where s.workspace = u.workspace and s.id <> u.id and s.owner is not null
               union select m.to_instance from move m join placement_unit s on s.id = m.unit where s.workspace = u.workspace and s.id <> u.id and m.ended_at is null
               order by 1)::text[] as siblings

@@ -42,7 +42,7 @@ export const IS_DEPLOYED = `(
 const UNITS: Statement = {
   name: "read_units_to_plan",
   text: `
-select ${UNIT}, w.namespace, w.trust_class, d.pin as d_pin, d.hold as d_hold, l.planning as l_planning, l.recent as l_recent, l.at as l_at, m.at as moved_at,
+select ${UNIT}, w.namespace, w.trust_class, d.pin as d_pin, d.hold as d_hold, d.assigned as d_assigned, l.planning as l_planning, l.recent as l_recent, l.at as l_at, m.at as moved_at,
        v.to_instance as moving_to, c.clusters, ${IS_DEPLOYED} as is_deployed
   from placement_unit u
   join workspace w on w.id = u.workspace
