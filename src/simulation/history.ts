@@ -71,7 +71,16 @@ export interface Photograph {
     readonly namespace: string;
     readonly owner: string | undefined;
   }[];
-  readonly units: readonly { readonly namespace: string; readonly account: string; readonly epoch: number }[];
+  readonly units: readonly {
+    readonly namespace: string;
+    readonly account: string;
+    readonly epoch: number;
+    readonly class: string;
+    /** Of the instance that it lives on. */
+    readonly ownerClass: string;
+    /** That its namespace asks for. */
+    readonly askedClass: string | undefined;
+  }[];
   readonly applications: readonly {
     readonly instance: string;
     readonly name: string;

@@ -17,6 +17,7 @@ import { quietAtRest } from "./checkers/rest.ts";
 import { disagreements, stale } from "./checkers/settled.ts";
 import type { Breaker } from "./fleet/argosy.ts";
 import { type Fleet, startFleet } from "./fleet/fleet.ts";
+import { createLabels } from "./fleet/labels.ts";
 import { createMovers } from "./fleet/movers.ts";
 import { photograph } from "./fleet/photograph.ts";
 import { planTroubles } from "./fleet/troubles.ts";
@@ -81,8 +82,9 @@ export async function runSeed(options: RunOptions): Promise<RunOutcome> {
   const world = createWorld(`${scenario.name} ${seed}`, history);
   const failpoints = createFailpoints(world.rng.fork("faults"), named, options.onCall);
   const network = createNetwork(world, failpoints, scenario.hopMs);
-  const { members, instances, far, servers, hasWebhook } = scenario;
-  const fleet = await startFleet({ world, network, members, instances, far, servers, hasWebhook, breaker });
+  const { members, instances, far, classes, servers, hasWebhook } = scenario;
+  const trusted = classes?.trusted;
+  const fleet = await startFleet({ world, network, members, instances, far, trusted, servers, hasWebhook, breaker });
   network.onDeath((name) => fleet.crash(name, RESTART_MS));
   await world.run(START_MS);
   const { faults } = scenario;
@@ -93,6 +95,7 @@ export async function runSeed(options: RunOptions): Promise<RunOutcome> {
   }
   planUsers(fleet, scenario);
   planMoves(fleet, scenario);
+  planLabels(fleet, scenario);
   planTroubles(fleet, scenario);
   await world.run(scenario.activeSeconds * 1_000);
   failpoints.setRates(undefined);
@@ -168,6 +171,15 @@ function planMoves(fleet: Fleet, { moves, activeSeconds }: Scenario): void {
   for (const [act, count] of Object.entries(moves) as [keyof typeof movers, number][])
     for (let time = 0; time < count; time += 1)
       world.schedule((0.1 + 0.9 * rng.next()) * activeSeconds * 1_000, `somebody asks for a ${act}`, () => void movers[act]());
+}
+
+function planLabels(fleet: Fleet, { classes, activeSeconds }: Scenario): void {
+  if (classes === undefined) return;
+  const { world } = fleet;
+  const { relabel } = createLabels(fleet);
+  const rng = world.rng.fork("times of labels");
+  for (let time = 0; time < classes.relabel; time += 1)
+    world.schedule((0.1 + 0.9 * rng.next()) * activeSeconds * 1_000, "somebody labels a namespace", relabel);
 }
 
 /** Lets time pass until everything has agreed for a while, or the time for that is over, or a property did not hold. */

@@ -9,6 +9,7 @@ import { disagreements } from "./settled.ts";
 const DEPLOYMENT = { namespace: "team-1", name: "app-1", uid: "uid-1", path: "folder" };
 const APPLICATION = argoName(DEPLOYMENT);
 const MINUTE_MS = 60_000;
+const CLASSES = { class: "eu/shared/public", ownerClass: "eu/shared/public", askedClass: undefined };
 
 const user = (act: "create" | "delete"): Happening => ({ kind: "user", act, ...DEPLOYMENT });
 const made: Happening = {
@@ -69,7 +70,7 @@ describe("what does not agree in a photograph", () => {
     namespaces: ["team-1"],
     deployments: [{ ...DEPLOYMENT, isDeleting: false, isReady: true, wanted: { "app-1-0": "content" } }],
     rows: [{ uid: "uid-1", argoName: APPLICATION, namespace: "team-1", owner: "standard-1" }],
-    units: [{ namespace: "team-1", account: "u-1", epoch: 3 }],
+    units: [{ namespace: "team-1", account: "u-1", epoch: 3, ...CLASSES }],
     applications: [{ instance: "standard-1", name: APPLICATION, epoch: 3, path: DEPLOYMENT.path, isDeleting: false }],
     ownerBindings: [{ namespace: "team-1", subjects: ["u-1"], epoch: 3 }],
     moves: [],
@@ -81,6 +82,7 @@ describe("what does not agree in a photograph", () => {
     good.ownerBindings[0]!,
     good.objects[0]!,
   ];
+  const unit = good.units[0]!;
 
   it("is nothing where everything does", () => {
     expect(disagreements(good)).toEqual([]);
@@ -98,6 +100,8 @@ describe("what does not agree in a photograph", () => {
     ["the owner binding of team-1 names u-1, u-2", { ownerBindings: [{ ...ownerBinding, subjects: ["u-1", "u-2"] }] }],
     ["under epoch 2", { ownerBindings: [{ ...ownerBinding, epoch: 2 }] }],
     ["there is no owner binding", { ownerBindings: [] }],
+    ["and lives on an instance of us/shared/public", { units: [{ ...unit, ownerClass: "us/shared/public" }] }],
+    ["asks for class us/shared/public, and has eu/shared/public", { units: [{ ...unit, askedClass: "us/shared/public" }] }],
   ])("says that something %s", (text, over) => {
     expect(disagreements({ ...good, ...over }).join("\n")).toContain(text);
   });

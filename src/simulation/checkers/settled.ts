@@ -4,7 +4,7 @@ import { unfinished } from "./moves.ts";
 /**
  * Everything that does not agree in a photograph, sorted; empty if the fleet is as it should be. Each deployment's objects are as Git has
  * them and its status says Ready; there are no other objects; there is a row for each resource, and an Application on the owner for each
- * row; owner bindings name the owners' accounts under their epochs.
+ * row; owner bindings name the owners' accounts under their epochs; units have the class that labels ask for.
  */
 export function disagreements(photograph: Photograph): readonly string[] {
   return [
@@ -13,6 +13,7 @@ export function disagreements(photograph: Photograph): readonly string[] {
     ...ofRows(photograph),
     ...ofApplications(photograph),
     ...ofOwnerBindings(photograph),
+    ...ofClasses(photograph),
     ...unfinished(photograph),
     ...stale(photograph),
   ].sort();
@@ -75,4 +76,12 @@ function ofOwnerBindings({ ownerBindings, units, rows }: Photograph): readonly s
     (namespace) => !ownerBindings.some((each) => each.namespace === namespace),
   );
   return [...wrong, ...missing.map((namespace) => `there is no owner binding in ${namespace}`)];
+}
+
+/** A unit lives on an instance of its class, and that is the one its namespace asks for. */
+function ofClasses({ units }: Photograph): readonly string[] {
+  return units.flatMap(({ namespace, class: own, ownerClass, askedClass = own }) => [
+    ...(own === ownerClass ? [] : [`the unit of ${namespace} is of class ${own}, and lives on an instance of ${ownerClass}`]),
+    ...(own === askedClass ? [] : [`${namespace} asks for class ${askedClass}, and has ${own}`]),
+  ]);
 }

@@ -4,6 +4,7 @@ import { classOf, type FleetSpec, type PoolSpec } from "../../domain/fleet.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { asLoadVector } from "../../domain/load.ts";
+import { CLASS_LABELS } from "../../domain/names.ts";
 
 export const ENGINE_CLUSTER = "engine";
 /** An engine cluster from which scenarios may cut Argosy off while its instances go on. */
@@ -34,6 +35,13 @@ const POOL: PoolSpec = {
   },
 };
 
+/** A pool of another class, for workspaces whose namespace asks for it. */
+const TRUSTED_POOL: PoolSpec = { ...POOL, name: "trusted", class: { ...POOL.class, trust: "internal" } };
+
+/** What a namespace is labelled with to have each class; without the label it keeps the one it has. */
+export const CLASS_LABEL = `${CLASS_LABELS}trust`;
+export const CLASS_BY_LABEL: Readonly<Record<string, string>> = { public: classOf(POOL), internal: classOf(TRUSTED_POOL) };
+
 /** What `argosy apply` declared before the simulation began. */
 export const DECLARED_FLEET: FleetSpec = {
   engineClusters: [ENGINE_CLUSTER, FAR_CLUSTER].map((name) => ({ name, region: "eu", access: { kind: "inCluster" } })),
@@ -44,14 +52,25 @@ export const DECLARED_FLEET: FleetSpec = {
   deployments: { allowedGroups: [] },
 };
 
+/** The same with a second class, and with rules by which labels ask for either. */
+export const FLEET_OF_CLASSES: FleetSpec = {
+  ...DECLARED_FLEET,
+  pools: [POOL, TRUSTED_POOL],
+  workspaces: {
+    ...DECLARED_FLEET.workspaces,
+    classes: Object.entries(CLASS_BY_LABEL).map(([value, name]) => ({ labels: { [CLASS_LABEL]: value }, class: name })),
+  },
+};
+
 export const DECLARED: Decision = { at: millis(0), subject: "fleet", kind: "fleet", verdict: "APPLIED", rule: "DECLARED", details: {} };
 
 /** An instance that exists already: its creation is not simulated. */
-export function standingInstance(index: number, engineCluster: string): Instance {
-  const name = `standard-${index}`;
+export function standingInstance(index: number, engineCluster: string, isTrusted = false): Instance {
+  const pool = isTrusted ? TRUSTED_POOL : POOL;
+  const name = `${pool.name}-${index}`;
   return {
     id: `00000000-0000-7000-8000-${String(index).padStart(12, "0")}` as InstanceId,
-    ...{ name, engineCluster, namespace: `argosy-${name}`, pool: POOL.name, class: classOf(POOL) },
+    ...{ name, engineCluster, namespace: `argosy-${name}`, pool: pool.name, class: classOf(pool) },
     ...{ version: VERSION, desiredVersion: VERSION, state: "ACTIVE", stateSince: millis(0), reason: "", attempt: 0 },
     ...{
       capacity: POOL.capacity,

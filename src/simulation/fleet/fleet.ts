@@ -15,7 +15,7 @@ import type { Network } from "../world/network.ts";
 import { createParty, type Party } from "../world/party.ts";
 import type { World } from "../world/world.ts";
 import { type Breaker, startArgosy } from "./argosy.ts";
-import { DECLARED, DECLARED_FLEET, ENGINE_CLUSTER, FAR_CLUSTER, standingInstance } from "./declared.ts";
+import { DECLARED, DECLARED_FLEET, ENGINE_CLUSTER, FAR_CLUSTER, FLEET_OF_CLASSES, standingInstance } from "./declared.ts";
 
 /** A whole fleet with its surroundings. */
 export interface Fleet {
@@ -45,6 +45,8 @@ export interface FleetOptions {
   readonly instances: number;
   /** How many of them, the first, stand on an engine cluster of their own. */
   readonly far?: number;
+  /** How many of them, the last, are of another class; absent: there is one class. */
+  readonly trusted?: number | undefined;
   /** API servers behind the address of the users' cluster. */
   readonly servers: number;
   /** How long one comparison takes an instance, in ms: from, to. */
@@ -57,12 +59,14 @@ const never = new AbortController().signal;
 
 /** Builds a fleet whose instances are empty, and starts its processes. */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
-  const { world, network, members, instances: wanted, far = 0, servers, breaker } = options;
+  const { world, network, members, instances: wanted, far = 0, trusted, servers, breaker } = options;
   const database = createSimulatedDatabase(world, network);
   const api = createKubeServer(world, "api");
   const engines = [ENGINE_CLUSTER, ...(far === 0 ? [] : [FAR_CLUSTER])].map((name) => createKubeServer(world, name));
   const git = createGit(world);
-  const instances = Array.from({ length: wanted }, (_, index) => standingInstance(index + 1, index < far ? FAR_CLUSTER : ENGINE_CLUSTER));
+  const instances = Array.from({ length: wanted }, (_, index) =>
+    standingInstance(index + 1, index < far ? FAR_CLUSTER : ENGINE_CLUSTER, index >= wanted - (trusted ?? 0)),
+  );
   const engineOf = ({ engineCluster }: Pick<Instance, "engineCluster">): KubeServer =>
     engines.find(({ name }) => name === engineCluster) as KubeServer;
   const authority = createAuthority(world, api, servers);
@@ -73,7 +77,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"] }];
   api.objects.create(CLUSTER_ROLES, "", { sent: { metadata: { name: READER_ROLE }, rules }, dryRun: false });
   for (const instance of instances) prepare(engineOf(instance), [instance.namespace]);
-  await database.rows.fleet.applyFleet(DECLARED_FLEET, "simulation", never);
+  await database.rows.fleet.applyFleet(trusted === undefined ? DECLARED_FLEET : FLEET_OF_CLASSES, "simulation", never);
   for (const instance of instances) await database.rows.fleet.insertInstance(instance, DECLARED, never);
 
   const parties = new Map<string, Party>();

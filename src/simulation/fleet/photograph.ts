@@ -13,6 +13,7 @@ import { CONFIG_MAPS } from "../models/engine/cluster-cache.ts";
 import { annotationsOf, NAMESPACE_TYPE } from "../models/kubernetes/server.ts";
 import { textAt } from "../models/kubernetes/text.ts";
 import type { Fleet } from "./fleet.ts";
+import { classAskedFor } from "./labels.ts";
 import { pathOf } from "./users.ts";
 
 const MOVES_LIMIT = 10_000;
@@ -81,14 +82,18 @@ function standing({ git }: Fleet, resource: JsonMap): DeployedStanding {
   };
 }
 
-async function rowsOf({ database, instances }: Fleet): Promise<[Photograph["rows"], Photograph["units"]]> {
+async function rowsOf({ database, instances, api }: Fleet): Promise<[Photograph["rows"], Photograph["units"]]> {
   const { shards, placements } = database.rows;
   const rows: Photograph["rows"][number][] = [];
   const units: Photograph["units"][number][] = [];
-  for (const { id, name } of instances) {
+  const asked = new Map(api.objects.list(NAMESPACE_TYPE, "").map((each) => [nameOf(each), classAskedFor(each)]));
+  for (const { id, name, class: ownerClass } of instances) {
     for (const { unitId, epoch } of await shards.listOwned(id, never)) {
       const found = await placements.readUnit(unitId, never);
-      if (found !== undefined) units.push({ namespace: found.workspace.namespace, account: accountName(unitId, id as InstanceId), epoch });
+      if (found === undefined) continue;
+      const { namespace } = found.workspace;
+      const classes = { class: found.unit.class, ownerClass, askedClass: asked.get(namespace) };
+      units.push({ namespace, account: accountName(unitId, id as InstanceId), epoch, ...classes });
     }
     const held = await shards.listApplications(id, never);
     for (const { application, workspace } of await shards.readApplications(

@@ -72,6 +72,13 @@ export const scenarioSchema = z.strictObject({
     })
     .optional()
     .describe("live moves that are asked for, at any time after the first tenth of the active time"),
+  classes: z
+    .strictObject({
+      trusted: times.describe("how many of the instances, the last, are of another class"),
+      relabel: times.describe("labels by which namespaces ask for one of the classes, which come, change and go"),
+    })
+    .optional()
+    .describe("a second class, which workspaces are handed over to by labels of their namespaces, and back"),
   servers: z.int().min(1).max(3).default(1).describe("API servers behind the address of the users' cluster"),
   hopMs: z.number().min(0.1).max(1_000).default(3).describe("how long one way between two processes takes at most"),
   hasWebhook: z.boolean().default(false).describe("a webhook notifies instances of pushes at once"),
