@@ -144,6 +144,7 @@ describe("a class that labels of a namespace ask for", () => {
     report(`a label had a workspace handed over in ${inSeconds(performance.now() - since)}, its gap was ${moves[0]?.gapMs} ms`);
     report(`${pushes} pushes came meanwhile`);
     expect(moves).toMatchObject([{ phase: "DONE", to: "trusted-1", actor: "scheduler" }]);
+    report(`writers seen: ${[...new Set(writers)].join(", ")} in ${writers.length} probes`);
     expectOneWriter(writers);
     expect(await movable.uids()).toEqual(uids);
     expect(uids).not.toContain(undefined);
