@@ -189,6 +189,11 @@ export function classOf({ class: { region, tier, trust, channel } }: Pick<PoolSp
   return [region, tier, trust, ...(channel === undefined ? [] : [channel])].join("/");
 }
 
+/** Whether all of the wanted labels are there, with the same values. */
+export function hasLabels(labels: Readonly<Record<string, string>>, wanted: Readonly<Record<string, string>>): boolean {
+  return Object.entries(wanted).every(([label, value]) => labels[label] === value);
+}
+
 /** What a class key says; its words hold no slash. What is missing in a key that is none is empty. */
 export function readClass(key: string): PoolClass {
   const [region = "", tier = "", trust = "", channel] = key.split("/");

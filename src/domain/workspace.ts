@@ -23,7 +23,7 @@ export interface PlacementUnit {
   readonly workspaceId: WorkspaceId;
   readonly bucket: number;
   readonly class: string;
-  /** The class that the fleet's rules give it, while it has another one. */
+  /** The class that a rule of the fleet or a person gives it, while it has another one. */
   readonly wantedClass?: string;
   /** The instance that holds the unit; absent until the first placement. */
   readonly owner: InstanceId | undefined;

@@ -14,7 +14,7 @@ import { createRingMemo } from "./ring-memo.ts";
 
 export interface SchedulerDeps {
   readonly store: Pick<Store, "placements" | "changes" | "directives" | "rollouts">;
-  /** How a unit that is to have another class gets there. */
+  /** Requests the live moves of units that are to have another class. */
   readonly moving: Pick<LiveMoves, "askFor">;
   /** By unit id. */
   readonly partition: Partition;
@@ -38,8 +38,8 @@ const SWEEP_LIMIT = 1_000;
 const AT_ONCE = 8;
 
 /**
- * Gives every unit without an owner its first instance, at once and outside the planning cycle, and hands over to one of its new class each that is
- * to have another class.
+ * Gives every unit without an owner its first instance, at once and outside the planning cycle. For each unit that is to have another class it requests
+ * a live move to an instance of that class.
  */
 export function createScheduler(deps: SchedulerDeps): Scheduler {
   const { store, partition, clock, rng, log } = deps;

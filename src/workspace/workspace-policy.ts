@@ -1,7 +1,7 @@
 import type { Change } from "../domain/change.ts";
 import { MOST_ENVIRONMENTS } from "../domain/controller-memory.ts";
 import type { DeclaredGroups } from "../domain/deployable-kinds.ts";
-import { type ClassRule, classOf, type FleetSpec, readClass, type WorkspacesSpec } from "../domain/fleet.ts";
+import { type ClassRule, classOf, type FleetSpec, hasLabels, readClass, type WorkspacesSpec } from "../domain/fleet.ts";
 import { contentHash } from "../domain/hash.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { ObservedNamespace } from "../domain/user-resource.ts";
@@ -134,8 +134,4 @@ export function ruledUnitOf(
 /** What a unit of this class is made with. */
 export function unitOfClass(key: string): NewUnit {
   return { class: key, trustClass: readClass(key).trust };
-}
-
-function hasLabels(labels: Readonly<Record<string, string>>, wanted: Readonly<Record<string, string>>): boolean {
-  return Object.entries(wanted).every(([label, value]) => labels[label] === value);
 }

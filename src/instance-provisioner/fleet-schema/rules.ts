@@ -1,6 +1,6 @@
 import { CONTROLLER_COST_MIB, controllerNeed, mostEnvironmentObjects, mostEnvironments } from "../../domain/controller-memory.ts";
 import { isForbidden, isRefused, readGroupEntry } from "../../domain/deployable-kinds.ts";
-import { classOf, EVERY_GROUP, REFUSED_GROUPS } from "../../domain/fleet.ts";
+import { classOf, EVERY_GROUP, hasLabels, REFUSED_GROUPS } from "../../domain/fleet.ts";
 import { CLASS_LABELS, SYSTEM_NAMESPACE } from "../../domain/names.ts";
 import { nearest } from "../../domain/nearest.ts";
 import { parseQuantity } from "../../domain/quantity.ts";
@@ -65,7 +65,8 @@ function classBreaches(rules: readonly (ClassRule | undefined)[], pools: readonl
   return rules.flatMap((rule, index) => {
     const at = ["workspaces", "classes", index];
     const labels = soundLabels(rule);
-    const first = labels && rules.slice(0, index).findIndex((one) => isWithin(soundLabels(one), labels));
+    const before = rules.slice(0, index).map(soundLabels);
+    const first = labels && before.findIndex((wanted) => wanted !== undefined && hasLabels(labels, wanted));
     return [
       ...(labels !== undefined && Object.keys(labels).length === 0
         ? [complain([...at, "labels"], "names no label", "Name one, or put the pool for workspaces without a label first in pools")]
@@ -118,11 +119,6 @@ function classesOf(pools: readonly (Pool | undefined)[]): readonly string[] | un
 function soundLabels(rule: ClassRule | undefined): Readonly<Record<string, string>> | undefined {
   const entries = Object.entries(rule?.labels ?? {}).flatMap(([label, value]) => (value === undefined ? [] : [[label, value] as const]));
   return rule?.labels === undefined || entries.length < Object.keys(rule.labels).length ? undefined : Object.fromEntries(entries);
-}
-
-/** Whether whatever has the other labels has these too. */
-function isWithin(labels: Readonly<Record<string, string>> | undefined, others: Readonly<Record<string, string>>): boolean {
-  return labels !== undefined && Object.entries(labels).every(([label, value]) => others[label] === value);
 }
 
 /** The memory of a pool's controllers in MiB; `undefined` where what was written is none. */

@@ -1,5 +1,4 @@
-import type { JsonMap } from "../../runtime/kube/testing/json.ts";
-import { mapAt } from "../../runtime/kube/testing/json.ts";
+import { type JsonMap, mapAt } from "../../runtime/kube/testing/json.ts";
 import { metadataOf, nameOf } from "../../runtime/kube/testing/object-rules.ts";
 import { NAMESPACE_TYPE } from "../models/kubernetes/server.ts";
 import { textAt } from "../models/kubernetes/text.ts";

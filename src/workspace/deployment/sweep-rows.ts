@@ -60,8 +60,8 @@ export interface WorkspaceSweepDeps extends SweepDeps {
 }
 
 /**
- * Ends the workspaces of namespaces that are gone, again only when the API server says that they are, and gives each other one the class that a
- * rule says.
+ * Gives workspaces the class that a rule or a person says, and ends those of namespaces that are gone: again only when the API server says that
+ * they are.
  */
 export function createWorkspaceSweep(deps: WorkspaceSweepDeps): (signal: AbortSignal) => Promise<void> {
   const { apiCluster, intents, resources, partition, policy, clock, log } = deps;

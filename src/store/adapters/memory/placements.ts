@@ -166,7 +166,7 @@ export function takeClassOfOwner(tables: Tables, unitId: UnitId): PlacementUnit 
   return unit;
 }
 
-/** A unit that is to have no class any more but what it has, or another one still. */
+/** The unit without the class that it was to have, where this is that class. */
 function settledIn({ wantedClass, ...unit }: PlacementUnit, className: string): PlacementUnit {
   return wantedClass === undefined || wantedClass === className ? unit : { ...unit, wantedClass };
 }
