@@ -53,7 +53,8 @@ export function addMovingCommands(program: Command, terminal: Terminal): void {
   remote(program.command("moves [move]"), ["table", "wide", "json", "yaml"])
     .description("live moves, newest first, or watch one to its end: any unique beginning of its id names it")
     .option("--live", "only those that have not ended")
-    .action(async (id: string | undefined, options: RemoteOptions & { readonly live?: boolean }) => {
+    .option("--workspace <namespace>", "only those of this workspace")
+    .action(async (id: string | undefined, options: RemoteOptions & { readonly live?: boolean; readonly workspace?: string }) => {
       const client = clientOf(options, terminal);
       if (id !== undefined) {
         const output = options.output === "wide" ? "table" : options.output;
@@ -61,6 +62,7 @@ export function addMovingCommands(program: Command, terminal: Terminal): void {
         terminal.write(text);
         return terminal.setExitCode(exitCode);
       }
-      terminal.write(render(await client.all<MoveView>("/v1/moves", { live: options.live === true }), moves, options.output));
+      const { live = false, workspace } = options;
+      terminal.write(render(await client.all<MoveView>("/v1/moves", { live, workspace }), moves, options.output));
     });
 }

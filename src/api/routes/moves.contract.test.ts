@@ -43,6 +43,16 @@ describe("moves over REST", () => {
     expect(decision).toMatchObject({ verdict: "MOVE_REQUESTED", rule: "COMMAND", details: { actor: "otto", move: body["id"] } });
   });
 
+  it("are listed for one workspace, and an unknown one is said to be unknown", async () => {
+    const { id } = (await move()).body;
+    const another = await rows.deploy({ namespace: "another" });
+    await api.call("POST", "/v1/moves", { body: { workspace: "another", to } });
+    const listed = async (namespace: string) => (await api.call("GET", `/v1/moves?workspace=${namespace}`)).body;
+    expect(await listed("team")).toMatchObject({ items: [{ id, workspace: "team" }] });
+    expect(await listed("another")).toMatchObject({ items: [{ unit: another.unitId }] });
+    expect(await api.call("GET", "/v1/moves?workspace=nobody")).toMatchObject({ status: 404, body: { code: "api.no-workspace" } });
+  });
+
   it("say in a dry run what speaks against them, and do nothing", async () => {
     const tryTo = async (instance: string) =>
       (await api.call("POST", "/v1/moves/dry-run", { body: { workspace: "team", to: instance } })).body;

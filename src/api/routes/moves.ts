@@ -77,12 +77,17 @@ export function addMoveViews(server: FastifyInstance, deps: ApiDeps): void {
         operationId: "listMoves",
         summary: "Live moves, newest first",
         security,
-        querystring: z.object({ live: z.stringbool().default(false), limit: z.coerce.number().int().min(1).max(1000).default(100) }),
+        querystring: z.object({
+          workspace: z.string().max(253).optional().describe("of this workspace (namespace), only"),
+          live: z.stringbool().default(false),
+          limit: z.coerce.number().int().min(1).max(1000).default(100),
+        }),
         response: { 200: z.object({ items: z.array(moveView) }) },
       },
     },
     async ({ query, scopes }) => {
-      const found = await deps.store.moves.list({ isLive: query.live }, scopes === undefined ? query.limit : NEWEST_SEARCHED, deadline());
+      const limit = scopes === undefined ? query.limit : NEWEST_SEARCHED;
+      const found = await listMoves(deps, query, limit);
       const shown = scopes === undefined ? found : await movesWithin(deps, found, scopes);
       const instances = await deps.store.fleet.listInstances(deadline());
       return { items: await Promise.all(shown.slice(0, query.limit).map((move) => viewOf(deps, move, instances))) };
@@ -163,6 +168,20 @@ async function requestOf(
 
 /** Moves among which those are searched that a limited role may see. */
 const NEWEST_SEARCHED = 1_000;
+
+/** Moves of a workspace's units, or of all: newest first. Throws `GoneError` for an unknown workspace. */
+async function listMoves(
+  deps: ApiDeps,
+  { workspace, live: isLive }: { readonly workspace?: string | undefined; readonly live: boolean },
+  limit: number,
+): Promise<readonly Move[]> {
+  const { moves, placements } = deps.store;
+  if (workspace === undefined) return moves.list({ isLive }, limit, deadline());
+  const { workspace: found } = await findWorkspace(deps, workspace, deadline());
+  const units = await placements.readUnitsOf(found.id, deadline());
+  const lists = await Promise.all(units.map(({ id: unitId }) => moves.list({ isLive, unitId }, limit, deadline())));
+  return lists.flat().toSorted((a, b) => b.createdAt - a.createdAt || (a.id > b.id ? -1 : 1));
+}
 
 async function movesWithin({ store }: ApiDeps, moves: readonly Move[], scopes: Scopes): Promise<readonly Move[]> {
   const ids = [...new Set(moves.map(({ unitId }) => unitId))];
