@@ -33,6 +33,7 @@ import { addMetricsRoute, addOpenRoutes, isProbe } from "./routes/open.ts";
 import { addPlanRoutes, addPlanViews } from "./routes/plans.ts";
 import { addProposalRoutes, addProposalViews } from "./routes/proposals.ts";
 import { addQuestionRoutes } from "./routes/questions.ts";
+import { addRebalancingView } from "./routes/rebalancing.ts";
 import { addRolloutRoutes, addRolloutViews } from "./routes/rollouts.ts";
 import { addTokenList, addTokenRoutes } from "./routes/tokens.ts";
 import { addWhoamiRoute } from "./routes/whoami.ts";
@@ -185,6 +186,7 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps, limits: RequestLimits): 
     addCalibrationView(views, deps);
     addLoadRoutes(views, deps);
     addPlanViews(views, deps);
+    addRebalancingView(views, deps);
     addMoveViews(views, deps);
     addDrainViews(views, deps);
     addRolloutViews(views, deps);

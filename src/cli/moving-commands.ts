@@ -1,8 +1,10 @@
 import type { Command } from "commander";
 import type { MoveView } from "../api/routes/moves.ts";
+import type { RebalancingView } from "../api/routes/rebalancing.ts";
 import { type DrainOptions, drainInstance } from "./drain.ts";
 import { attachMove, changeMove, type MoveOptions, moves, moveWorkspace } from "./moves.ts";
 import { render } from "./output.ts";
+import { rebalancing } from "./rebalancing.ts";
 import { clientOf, type RemoteOptions, remote } from "./remote.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -50,6 +52,11 @@ export function addMovingCommands(program: Command, terminal: Terminal): void {
       if (text !== "") terminal.write(text);
       terminal.setExitCode(exitCode);
     });
+  remote(program.command("rebalancing"), ["table", "json", "yaml"])
+    .description("what becomes of moves that need not be made, class by class, and what the last automatic ones have done")
+    .action(async (options: RemoteOptions) =>
+      terminal.write(render(await clientOf(options, terminal).all<RebalancingView>("/v1/rebalancing"), rebalancing, options.output)),
+    );
   remote(program.command("moves [move]"), ["table", "wide", "json", "yaml"])
     .description("live moves, newest first, or watch one to its end: any unique beginning of its id names it")
     .option("--live", "only those that have not ended")

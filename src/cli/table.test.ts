@@ -14,6 +14,7 @@ import { keyColumns as keys } from "./key-commands.ts";
 import { moves } from "./moves.ts";
 import { render } from "./output.ts";
 import { proposals } from "./proposals.ts";
+import { rebalancing } from "./rebalancing.ts";
 import { recoveryColumns as recovered } from "./recovery-commands.ts";
 import { rollouts, versions } from "./rollouts.ts";
 import { type Column, LINE_WIDTH, paragraph, sentences, shortened, wrapped } from "./table.ts";
@@ -108,6 +109,14 @@ const TABLES: readonly Case[] = [
   ["get operations", columnsOf(lists.operations), { state: "In_Progress" }],
   ["get plans", columnsOf(lists.plans)],
   ["moves", columnsOf(moves)],
+  [
+    "rebalancing",
+    columnsOf(rebalancing),
+    {
+      ...{ class: "eu/regulated/private", mode: "propose", modeInForce: "propose", fallsBackUntil: TIME, kept: 2, broken: 3 },
+      ...{ movesPerHour: 10_000, movesPerDay: 100_000, promises: [{ instance: INSTANCE }, { instance: INSTANCE }] },
+    },
+  ],
   ["health", columnsOf(health), { state: "overloaded" }],
   ["health <instance>", columnsOf(evidence)],
   ["journal", columnsOf(journal)],

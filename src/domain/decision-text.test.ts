@@ -37,6 +37,20 @@ describe("a decision as a sentence", () => {
       "TWO_PEOPLE",
       "what otto proposed was approved by anna: agreed",
     ],
+    ["plan KEPT", { from: "i-a", reason: "4 % were to leave, 3 % did" }, "PROMISE", "its moves relieved one: 4 % were to leave, 3 % did"],
+    [
+      "plan BROKEN",
+      { from: "i-a", reason: "4 % were to leave, 1 % did", class: "eu/shared/public", fallsBackUntil: "2026-11-28T00:00:00Z" },
+      "PROMISE",
+      "its moves did not relieve one as they were to: 4 % were to leave, 1 % did; class eu/shared/public only proposes until 2026-11-28T00:00:00Z",
+    ],
+    ["plan BROKEN", { from: "i-a" }, "PROMISE", "its moves did not relieve one as they were to"],
+    [
+      "plan NOT_MEASURED",
+      { from: "i-b", reason: "nothing was moved" },
+      "NOTHING_MOVED",
+      "what its moves did to two is not known: nothing was moved",
+    ],
     ["fleet REJECTED", { actor: "anna", proposedBy: "otto" }, "TWO_PEOPLE", "what otto proposed was rejected by anna"],
     [
       "fleet WITHDRAWN",

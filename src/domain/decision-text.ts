@@ -54,6 +54,11 @@ const TELLINGS: Readonly<Partial<Record<string, Telling>>> = {
   "directive TOKEN_CREATED": ({ details }) =>
     `token ${details.name ?? ""} with role ${textOf(details["role"])}${limited(details)} made${by(details)}${lasting(details)}`,
   "directive TOKEN_REVOKED": ({ details }) => `token ${details.name ?? ""} revoked${by(details)}`,
+  "plan KEPT": ({ details }, instanceName) => `its moves relieved ${relievedInstance(details, instanceName)}${because(details)}`,
+  "plan BROKEN": ({ details }, instanceName) =>
+    `its moves did not relieve ${relievedInstance(details, instanceName)} as they were to${because(details)}${fallenBack(details)}`,
+  "plan NOT_MEASURED": ({ details }, instanceName) =>
+    `what its moves did to ${relievedInstance(details, instanceName)} is not known${because(details)}`,
   "fleet DECLARED": ({ details }) => `fleet declared${by(details)}${revision(details)}${because(details) || pools(details)}`,
   "fleet PRUNED": ({ details }) =>
     `pools that are not declared any more were asked to go${by(details)}${revision(details)}${pools(details)}`,
@@ -77,6 +82,16 @@ function by({ actor }: DecisionDetails): string {
 
 function because({ reason = "" }: DecisionDetails): string {
   return reason === "" ? "" : `: ${reason}`;
+}
+
+function relievedInstance({ from }: DecisionDetails, instanceName: InstanceNaming): string {
+  return from === undefined ? "an instance" : instanceName(from);
+}
+
+/** Broken too often, a class only proposes for a while. */
+function fallenBack(details: DecisionDetails): string {
+  const until = textOf(details["fallsBackUntil"]);
+  return until === "" ? "" : `; class ${textOf(details["class"])} only proposes until ${until}`;
 }
 
 function away({ from }: DecisionDetails, instanceName: InstanceNaming): string {

@@ -7,6 +7,8 @@ export interface FleetSpec {
   readonly versions: VersionsSpec;
   readonly pools: readonly PoolSpec[];
   readonly workspaces: WorkspacesSpec;
+  /** By class; what is not listed is proposed and waits for a person. Absent: so are all. */
+  readonly rebalancing?: readonly RebalancingSpec[];
   readonly egress: EgressSpec;
   readonly deployments: DeploymentsSpec;
 }
@@ -108,6 +110,26 @@ export interface WorkspacesSpec {
     /** Objects that an instance may cache of one environment; absent: it was declared before this could be, and nothing bounds them. */
     readonly environmentObjects?: number;
   };
+}
+
+/**
+ * What becomes of moves that need not be made. off: none is planned, nor does anything leave an overloaded instance. propose: a plan waits for a
+ * person. auto: the scheduler carries it out.
+ */
+export const REBALANCING_MODES = ["off", "propose", "auto"] as const;
+export type RebalancingMode = (typeof REBALANCING_MODES)[number];
+
+/** How many moves of a class a declaration allows where it does not say. */
+export const USUAL_MOVES = { perHour: 50, perDay: 200 } as const;
+
+/** How instances of one class are evened out. */
+export interface RebalancingSpec {
+  /** As {@link classOf} writes it; some pool has it. */
+  readonly class: string;
+  readonly mode: RebalancingMode;
+  /** Moves that need not be made, of all plans within one hour and one day; those away from overloaded instances may be four times as many. */
+  readonly movesPerHour: number;
+  readonly movesPerDay: number;
 }
 
 /** Gives workspaces whose namespace has all of these labels a class. */

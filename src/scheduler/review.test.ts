@@ -60,6 +60,14 @@ describe("the review of a recorded decision (P5)", () => {
     expect(reviewDecision({ ...decision, verdict: "MOVED", details: { record: null } })).toBeUndefined();
   });
 
+  it("asks whether a promise came out as it says", () => {
+    const promise = (verdict: string, expected: unknown, real: unknown) =>
+      reviewDecision({ ...decide([aCandidate("a", 0)]), kind: "plan", verdict, rule: "PROMISE", details: { expected, real } });
+    expect([promise("KEPT", 100, 50), promise("BROKEN", 100, 49), promise("BROKEN", 100, -10)]).toEqual([true, true, true]);
+    expect([promise("KEPT", 100, 49), promise("BROKEN", 100, 50), promise("KEPT", "100", 50)]).toEqual([false, false, false]);
+    expect([promise("PROPOSED", 100, 50), promise("NOT_MEASURED", undefined, undefined)]).toEqual([undefined, undefined]);
+  });
+
   it("covers moves and whole plans", () => {
     const facts = aFacts(
       [aRow("a"), aRow("b")],

@@ -8,6 +8,7 @@ import { reEvaluatesBlockedBy } from "./plan/budget.ts";
 import { type MoveRecord, reEvaluates, reEvaluatesStay } from "./plan/record.ts";
 import type { PlanDocument } from "./plan/report.ts";
 import type { PlacementPolicy } from "./policy.ts";
+import { isKept } from "./rebalancing/relief-promise.ts";
 import { reviewSplit } from "./split/split-decision.ts";
 
 /**
@@ -15,6 +16,7 @@ import { reviewSplit } from "./split/split-decision.ts";
  * so there is nothing to review.
  */
 export function reviewDecision(decision: Decision): boolean | undefined {
+  if (decision.kind === "plan") return reviewPromise(decision);
   if (decision.kind !== "placement") return undefined;
   if (decision.verdict === "MOVED") return reviewMove(decision.details);
   if (decision.verdict === "SPLIT" || decision.verdict === "MERGED") return reviewSplit(decision);
@@ -29,6 +31,12 @@ export function reviewPlan({ records, report }: StoredPlan): boolean {
     blockedBy.every(reEvaluatesBlockedBy) &&
     left.shown.every(reEvaluatesStay)
   );
+}
+
+/** Whether a promise that was measured came out as it says. */
+function reviewPromise({ verdict, details: { expected, real } }: Decision): boolean | undefined {
+  if (verdict !== "KEPT" && verdict !== "BROKEN") return undefined;
+  return typeof expected === "number" && typeof real === "number" && isKept({ expected, real }) === (verdict === "KEPT");
 }
 
 function reviewMove(details: Decision["details"]): boolean | undefined {

@@ -69,6 +69,7 @@ export const ROUTE_SUBJECTS: Readonly<Record<string, RouteSubject>> = {
   listFreezes: "list",
   listMoves: "list",
   listPlans: "list",
+  listRebalancing: "list",
   listRollouts: "list",
   topInstances: "list",
   topWorkspaces: "list",

@@ -128,7 +128,7 @@ describe("a Fleet document", () => {
       {
         path: "wholly",
         message: "is no field of a Fleet",
-        remedy: "Remove it, or use one of apiVersion, kind, engineClusters, versions, pools, workspaces, egress, deployments",
+        remedy: "Remove it, or use one of apiVersion, kind, engineClusters, versions, pools, workspaces, rebalancing, egress, deployments",
       },
     ]);
   });
@@ -562,6 +562,23 @@ describe("which namespaces are workspaces", () => {
 });
 
 describe("which workspaces get another class", () => {
+  const ofRebalancing = (...rebalancing: unknown[]) => complaintsOf(aDocument({ rebalancing }));
+
+  it("that is evened out is that of a pool, and is named once", () => {
+    const mine = { class: "eu/shared/public", mode: "auto" };
+    expect(ofRebalancing(mine)).toEqual([]);
+    expect(ofRebalancing(mine, { ...mine, mode: "off" })).toMatchObject([
+      { path: "rebalancing[1].class", message: "is there twice (first at [0])" },
+    ]);
+    expect(ofRebalancing({ ...mine, class: "eu/shared/publik" })).toMatchObject([
+      { path: "rebalancing[0].class", message: "is the class of no pool", remedy: "Did you mean eu/shared/public?" },
+    ]);
+    expect(ofRebalancing({ ...mine, mode: "on", movesPerDay: 0 })).toMatchObject([
+      { path: "rebalancing[0].mode", remedy: "Give off, propose or auto" },
+      { path: "rebalancing[0].movesPerDay", message: "is less than 1" },
+    ]);
+  });
+
   const said = (...classes: unknown[]) => complaintsOf(aDocument({ workspaces: { everyNamespace: true, classes } }));
   const rule = (labels: unknown, name: unknown = "eu/shared/public") => ({ labels, class: name });
   const US = { "class.argosy.dev/region": "us" };

@@ -43,6 +43,7 @@ function specOf({ engineClusters, pools, egress, deployments, ...rest }: FleetDo
       ...(workspaces.classes === undefined ? {} : { classes: workspaces.classes }),
       quota: quotaOf(workspaces.quota, pools),
     },
+    ...(rest.rebalancing === undefined ? {} : { rebalancing: rest.rebalancing }),
     egress: egressOf(egress),
     deployments: {
       allowedGroups: deployments?.allowedGroups ?? [],

@@ -1,4 +1,4 @@
-import type { EngineClusterSpec, FleetSpec, PoolSpec, VersionsSpec } from "../../domain/fleet.ts";
+import type { EngineClusterSpec, FleetSpec, PoolSpec, RebalancingSpec, VersionsSpec } from "../../domain/fleet.ts";
 import { toDocumentLoad } from "../../domain/load.ts";
 import { FLOOR_SEPARATOR } from "../../domain/version.ts";
 
@@ -8,7 +8,7 @@ import { FLOOR_SEPARATOR } from "../../domain/version.ts";
  * and holds none.
  */
 export function renderFleetDocument(spec: FleetSpec): Readonly<Record<string, unknown>> {
-  const { engineClusters, versions, pools, workspaces, egress, deployments } = spec;
+  const { engineClusters, versions, pools, workspaces, rebalancing, egress, deployments } = spec;
   const { allow, apiServers, http, certificateAuthorities, sshKnownHosts } = egress;
   return {
     apiVersion: "argosy.dev/v1alpha1",
@@ -24,6 +24,7 @@ export function renderFleetDocument(spec: FleetSpec): Readonly<Record<string, un
         : { classes: workspaces.classes.map(({ labels, class: className }) => ({ labels, class: className })) }),
       quota: workspaces.quota,
     },
+    ...(rebalancing === undefined ? {} : { rebalancing: rebalancing.map(rebalancingFields) }),
     egress: {
       allow,
       ...(apiServers === undefined ? {} : { apiServers }),
@@ -36,6 +37,10 @@ export function renderFleetDocument(spec: FleetSpec): Readonly<Record<string, un
       ...(deployments.refusedGroups === undefined ? {} : { refusedGroups: deployments.refusedGroups }),
     },
   };
+}
+
+function rebalancingFields({ class: className, mode, movesPerHour, movesPerDay }: RebalancingSpec): Readonly<Record<string, unknown>> {
+  return { class: className, mode, movesPerHour, movesPerDay };
 }
 
 function clusterFields({ name, region, access, reach }: EngineClusterSpec): Readonly<Record<string, unknown>> {

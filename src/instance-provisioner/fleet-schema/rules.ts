@@ -32,6 +32,8 @@ export function breaches(document: SoundFleet): readonly Complaint[] {
     ...workspaceBreaches(document),
     ...classBreaches(document.workspaces?.classes ?? [], pools),
     ...quotaBreaches(document.workspaces?.quota ?? {}, pools),
+    ...duplicates(["rebalancing"], "class", fieldsOf(document.rebalancing, "class")),
+    ...(document.rebalancing ?? []).flatMap((entry, index) => servedBreaches(["rebalancing", index, "class"], entry?.class, pools)),
     ...rangeBreaches(["egress", "allow"], egress.allow ?? []),
     ...rangeBreaches(["egress", "apiServers"], egress.apiServers ?? []),
     ...duplicates(["egress", "certificateAuthorities"], "host", fieldsOf(egress.certificateAuthorities, "host")),
@@ -61,7 +63,6 @@ type ClassRule = NonNullable<NonNullable<Sound<"workspaces">["classes"]>[number]
  * labels that users may set lets them choose.
  */
 function classBreaches(rules: readonly (ClassRule | undefined)[], pools: readonly (Pool | undefined)[]): readonly Complaint[] {
-  const served = classesOf(pools);
   return rules.flatMap((rule, index) => {
     const at = ["workspaces", "classes", index];
     const labels = soundLabels(rule);
@@ -91,11 +92,16 @@ function classBreaches(rules: readonly (ClassRule | undefined)[], pools: readonl
               "Put it before that one, or remove it",
             ),
           ]),
-      ...(rule?.class === undefined || served === undefined || served.includes(rule.class)
-        ? []
-        : [complain([...at, "class"], "is the class of no pool", classRemedy(rule.class, served))]),
+      ...servedBreaches([...at, "class"], rule?.class, pools),
     ];
   });
+}
+
+/** A class that is named has to be that of a pool. */
+function servedBreaches(at: Path, name: string | undefined, pools: readonly (Pool | undefined)[]): readonly Complaint[] {
+  const served = classesOf(pools);
+  if (name === undefined || served === undefined || served.includes(name)) return [];
+  return [complain(at, "is the class of no pool", classRemedy(name, served))];
 }
 
 function classRemedy(name: string, served: readonly string[]): string {

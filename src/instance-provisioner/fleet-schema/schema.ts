@@ -1,6 +1,6 @@
 // In one piece and in the order of the document: docs/fleet.md is made from it.
 import { z } from "zod";
-import { USUAL_DISK } from "../../domain/fleet.ts";
+import { REBALANCING_MODES, USUAL_DISK, USUAL_MOVES } from "../../domain/fleet.ts";
 import { ENTRIES } from "../../domain/instance.ts";
 import { CLASS_LABELS, SYSTEM_NAMESPACE } from "../../domain/names.ts";
 import { QUANTITY } from "../../domain/quantity.ts";
@@ -289,6 +289,28 @@ const fleet = z.strictObject({
         .prefault({}),
     })
     .prefault({}),
+  rebalancing: z
+    .array(
+      z.strictObject({
+        class: classKey.describe("Class that this is for, with slashes. That of a pool."),
+        mode: z
+          .enum(REBALANCING_MODES)
+          .meta({ title: "off, propose or auto" })
+          .describe(
+            "What becomes of moves that need not be made. `propose`: they wait for `argosy apply`, only what leaves an overloaded instance does not. `auto`: they are made, unless a plan moves so much that it needs an approver; while most plans do not do what they promise, it is as `propose`. `off`: nothing is planned, and nothing leaves an overloaded instance. docs/rebalancing.md tells more.",
+          ),
+        movesPerHour: z
+          .int()
+          .min(1)
+          .max(10_000)
+          .default(USUAL_MOVES.perHour)
+          .describe("Moves within an hour that need not be made. Four times as many may leave overloaded instances."),
+        movesPerDay: z.int().min(1).max(100_000).default(USUAL_MOVES.perDay).describe("The same within a day."),
+      }),
+    )
+    .max(1000)
+    .optional()
+    .describe("How instances of a class are evened out. Absent, or the class is not listed: `propose`, without a limit of a day."),
   egress: z
     .strictObject({
       allow: z

@@ -11,7 +11,7 @@ import { createRingMemo } from "../ring-memo.ts";
 import { type ClassPlanDeps, refreshPlan } from "./refresh-plan.ts";
 import { watchFreezes } from "./watch-freezes.ts";
 
-export interface PlanCycleDeps extends Omit<ClassPlanDeps, "store" | "proposed"> {
+export interface PlanCycleDeps extends Omit<ClassPlanDeps, "store" | "proposed" | "promised"> {
   readonly store: ClassPlanDeps["store"] & Pick<Store, "fleet" | "directives" | "changes">;
   /** Calls when a freeze begins, in the machine's time. Absent, as in simulated time: the next cycle sees that one began or ended. */
   readonly startCron?: typeof startCron;
@@ -41,10 +41,15 @@ export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
   const ending = new AbortController();
   const ringsOf = createRingMemo();
   const proposed = deps.metrics.counter("argosy_scheduler_plans_total", "Plans the scheduler has proposed, by class.", ["class"]);
+  const promised = deps.metrics.counter(
+    "argosy_scheduler_promises_total",
+    "What moves that the scheduler made by itself were to take from an instance, by class and how it came out.",
+    ["class", "verdict"],
+  );
   const queueOf = (name: string, work: (key: string, signal: AbortSignal) => Promise<void>) =>
     createKeyedQueue({ ...deps, name, concurrency: 1, rng: rng.fork(name), work });
 
-  const classes = queueOf("plan-classes", (name, signal) => refreshPlan({ ...deps, proposed }, name, ringsOf(name), signal));
+  const classes = queueOf("plan-classes", (name, signal) => refreshPlan({ ...deps, proposed, promised }, name, ringsOf(name), signal));
   const surveys = queueOf("plan-survey", async (_key, signal) => {
     freezes.follow(await store.directives.listFreezes(signal));
     for (const name of await store.plans.listClasses(signal)) if (partition.isMine(`plan/${name}`)) classes.add(name);

@@ -1,28 +1,33 @@
-import { type Clock, millis } from "../../domain/clock.ts";
-import type { InstanceVerdict } from "../../domain/health.ts";
-import type { Ids } from "../../domain/ids.ts";
-import type { StoredPlan } from "../../domain/plan.ts";
+import { type Clock, type Millis, millis } from "../../domain/clock.ts";
+import type { Ids, InstanceId } from "../../domain/ids.ts";
+import type { CarriedStep, StoredPlan } from "../../domain/plan.ts";
+import { modeInForce, type ReliefPromise } from "../../domain/rebalancing.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Counter } from "../../telemetry/metrics.ts";
 import { relievedBy, unrelieved, withVerdicts } from "../load/next-overloaded.ts";
-import { assembleSnapshot } from "../plan/assemble.ts";
+import { assembleSnapshot, type ClassState } from "../plan/assemble.ts";
 import { makePlan } from "../plan/make-plan.ts";
 import { nextClassState } from "../plan/next-class-state.ts";
+import type { PlanDocument } from "../plan/report.ts";
 import { proposalOf, proposedOf, SCHEDULER, storedPlanOf } from "../plan/stored-plan.ts";
+import { promisesOf } from "../rebalancing/relief-promise.ts";
+import { settlePromises, withPromises } from "../rebalancing/settle-promises.ts";
 import type { RingSource } from "../ring-memo.ts";
 import { splitLarge } from "../split/record-splits.ts";
 import type { PlanningDeps, PlanRequests } from "./carry-out-plan.ts";
 import type { DrainRequests } from "./empty-instance.ts";
 
 export interface ClassPlanDeps extends Pick<PlanningDeps, "approval"> {
-  readonly store: Pick<Store, "plans" | "loads" | "splits" | "health">;
+  readonly store: Pick<Store, "plans" | "loads" | "splits" | "health" | "decisions">;
   readonly planning: Pick<PlanRequests, "apply" | "followUp">;
   readonly draining: Pick<DrainRequests, "carryOn">;
   /** Whether moves away from an instance with the verdict overloaded are carried out without a person. */
   readonly relieves: boolean;
   /** Plans that were proposed, by class. */
   readonly proposed: Counter;
+  /** What automatic moves promised and how it came out, by class and verdict. */
+  readonly promised: Counter;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -39,11 +44,12 @@ const PLANS_READ = 20;
  * One planning cycle of a class of instances, from its current rows:
  *
  * 1. Carries on with exchanges and drains that have begun.
- * 2. Records since when instances have been too full or overloaded.
- * 3. Splits workspaces that are too large.
- * 4. Plans what should move, and records the plan as a proposal.
- * 5. Carries out the plan's moves away from overloaded instances, where `relieves` is set. All other moves of the plan wait
- *    for a person.
+ * 2. Measures what earlier automatic moves were to do.
+ * 3. Records since when instances have been too full or overloaded.
+ * 4. Splits workspaces that are too large.
+ * 5. Plans what should move, and records the plan as a proposal; not in mode `off`.
+ * 6. Carries out the plan's moves away from overloaded instances, where `relieves` is set, and in mode `auto` the others too. All other
+ *    moves of the plan wait for a person.
  */
 export async function refreshPlan(deps: ClassPlanDeps, name: string, ringOf: RingSource, signal: AbortSignal): Promise<void> {
   const { store, planning, clock } = deps;
@@ -53,9 +59,12 @@ export async function refreshPlan(deps: ClassPlanDeps, name: string, ringOf: Rin
   // Verdicts on instances that are being relieved already are left out.
   const verdicts = unrelieved(await store.health.listVerdicts(signal), facts, at);
   const next = nextClassState(facts, assembleSnapshot(facts, at));
-  const state = { ...next, overloadedSince: withVerdicts(next.overloadedSince, verdicts) };
+  const judged = { ...next, overloadedSince: withVerdicts(next.overloadedSince, verdicts) };
+  const state = await measurePromises(deps, judged, { facts, at }, signal);
   await store.loads.recordState(name, state as Facts["state"], signal);
   await splitLarge(deps, facts, at, signal);
+  const mode = modeInForce(facts.rebalancing, state.measured ?? [], at);
+  if (mode === "off") return;
   const made = makePlan({ ...facts, state }, { kind: "rebalance" }, { at, ringOf, approval: deps.approval });
   // A unit without an instance needs no plan: the scheduler places it as soon as an instance has room.
   if (made.plan.moves.every(({ from }) => from === undefined)) return;
@@ -64,7 +73,30 @@ export async function refreshPlan(deps: ClassPlanDeps, name: string, ringOf: Rin
     storedPlanOf(made, { id: deps.ids.next(), goal: "rebalance", subject: "", actor: SCHEDULER, at }),
     signal,
   );
-  if (deps.relieves) await relieve(deps, plan, verdicts, signal);
+  const relieved = deps.relieves ? relievedBy(plan, verdicts) : [];
+  const leaving = mode === "auto" ? [...new Set([...relieved, ...carriedOutAlone(plan, state.promises ?? [])])] : relieved;
+  const steps: CarriedStep[] = [];
+  for (const only of leaving) steps.push(...(await planning.apply(plan.id, { actor: SCHEDULER, only }, signal)));
+  const promises = promisesOf(plan, steps, facts, { means: state.meanLoads ?? {}, at });
+  if (promises.length > 0) await store.loads.recordState(name, withPromises(state, promises) as Facts["state"], signal);
+}
+
+/** Compares what automatic moves have done with what they were to do, and says so in the journal. Returns what is remembered from now on. */
+async function measurePromises(
+  { store, promised, log }: ClassPlanDeps,
+  before: ClassState,
+  { facts, at }: { readonly facts: Facts; readonly at: Millis },
+  signal: AbortSignal,
+): Promise<ClassState> {
+  const { state, decisions } = settlePromises(before, facts, at);
+  if (decisions.length > 0) await store.decisions.append(decisions, signal);
+  for (const { verdict, details } of decisions) {
+    promised.add(1, { class: facts.class, verdict });
+    const about = { plan: details.plan, instance: details.from, class: facts.class, reason: details.reason };
+    if (verdict === "BROKEN") log.warn(about, "Automatic moves did not relieve an instance as much as they were to");
+    else log.info({ ...about, verdict }, "Measured what automatic moves have done");
+  }
+  return state;
 }
 
 /**
@@ -88,12 +120,13 @@ async function propose({ store, proposed, log }: ClassPlanDeps, fresh: StoredPla
   return fresh;
 }
 
-/** Carries out the plan's moves away from overloaded instances: an overload must not last until a person comes. */
-async function relieve(
-  { planning }: ClassPlanDeps,
-  plan: StoredPlan,
-  verdicts: readonly InstanceVerdict[],
-  signal: AbortSignal,
-): Promise<void> {
-  for (const only of relievedBy(plan, verdicts)) await planning.apply(plan.id, { actor: SCHEDULER, only }, signal);
+/**
+ * The instances from which the scheduler carries the plan out without a person: none, if it moves so much that an approver has to agree. An instance
+ * of which it is not measured yet what earlier moves have done stays as it is, unless it is overloaded.
+ */
+function carriedOutAlone({ moves, report }: StoredPlan, promises: readonly ReliefPromise[]): readonly InstanceId[] {
+  if ((report as unknown as PlanDocument).approval.length > 0) return [];
+  const measuring = new Set(promises.map(({ instance }) => instance));
+  const left = moves.flatMap(({ from, reason }) => (from === undefined || (measuring.has(from) && reason !== "HOT") ? [] : [from]));
+  return [...new Set(left)];
 }

@@ -1,5 +1,6 @@
 import type { Millis } from "../../domain/clock.ts";
 import type { Directive, Freeze } from "../../domain/directive.ts";
+import type { RebalancingSpec } from "../../domain/fleet.ts";
 import { type InstanceVerdict, unfitState } from "../../domain/health.ts";
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
@@ -12,12 +13,13 @@ import { type InstanceReport, judgeMetrics, negligibleFor } from "../load/judge-
 import { isOverloaded, type PresentLoad } from "../load/next-overloaded.ts";
 import type { Reference } from "../load/next-reference.ts";
 import { type UnitLoad, wholeLoad } from "../load/planning-load.ts";
+import type { PromiseState } from "../rebalancing/settle-promises.ts";
 import { unitNeeds } from "../unit-needs.ts";
 import { frozenUntil } from "./freeze-window.ts";
 import type { PlanCandidate, PlanSnapshot, PlanUnit } from "./snapshot.ts";
 
 /** What the planner remembers of a class from one plan to the next. */
-export interface ClassState {
+export interface ClassState extends PromiseState {
   readonly reference?: Reference | undefined;
   readonly weights?: CpuWeights | undefined;
   readonly fittedAt?: Millis | undefined;
@@ -43,6 +45,8 @@ export interface PlanningFacts {
   readonly class: string;
   /** The oldest version that is safe; absent: none was declared. */
   readonly floor: string | undefined;
+  /** How it is evened out; absent: that is not declared. */
+  readonly rebalancing?: RebalancingSpec | undefined;
   readonly instances: readonly Instance[];
   readonly units: readonly PlanningUnit[];
   readonly instanceLoads: readonly {
@@ -68,13 +72,15 @@ export interface PlanningFacts {
 }
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 /** How long an instance counts as new, or as back, in ms: within a day plans can give it its share. */
-const FILLING_MS = 24 * HOUR_MS;
+const FILLING_MS = DAY_MS;
 /** States in which an instance holds units, and is measured. */
 const MEASURED: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
 
 /** Makes the snapshot of a plan from rows. It decides only what depends on the time: freezes, freshness, which instances are new. */
 export function assembleSnapshot(facts: PlanningFacts, at: Millis): PlanSnapshot {
+  const voluntary = facts.moves.filter(({ reason }) => reason !== "FORCED");
   return {
     class: facts.class,
     at,
@@ -84,9 +90,9 @@ export function assembleSnapshot(facts: PlanningFacts, at: Millis): PlanSnapshot
       ...{ now: at, reports: reportsOf(facts), negligible: negligibleOf(facts) },
       ...{ reference: facts.state.reference?.total, rival: facts.state.reference?.rival },
     }),
-    recentMoves: facts.moves
-      .filter((move) => move.reason !== "FORCED" && at - move.at < HOUR_MS)
-      .map(({ unit, from, to }) => ({ unit, from, to })),
+    recentMoves: voluntary.filter((move) => at - move.at < HOUR_MS).map(({ unit, from, to }) => ({ unit, from, to })),
+    // Where no limit of a day is declared, nothing depends on it.
+    ...(facts.rebalancing === undefined ? {} : { movesOfDay: voluntary.filter((move) => at - move.at < DAY_MS).length }),
     outcomes: outcomesOf(facts),
     freeze: freezeAt(facts.freezes, at),
   };

@@ -22,6 +22,7 @@ describe("what moves use up", () => {
   it.each([
     ["PLAN_MOVES", "", { movesPerPlan: 3 }],
     ["HOUR_MOVES", "", { movesPerHour: 3 }],
+    ["DAY_MOVES", "", { movesPerDay: 3 }],
     ["INSTANCE_MOVES", "a", { movesPerInstance: 3 }],
     ["CLUSTER_MOVES", "c", { movesPerCluster: 3 }],
     ["WORKSPACES", "", { workspaces: 390_000 }],
@@ -34,6 +35,15 @@ describe("what moves use up", () => {
     expect(budget.whyNot(asked(2, 2), "voluntary")).toEqual({ rule, subject, used: 2, asked: 2, limit: 3 });
     expect(budget.whyNot(asked(2, 4), "hot")).toBeUndefined();
     expect(budget.whyNot(asked(2, 5), "hot")).toEqual({ rule, subject, used: 2, asked: 5, limit: 6 });
+  });
+
+  it("is counted against the limit of a day after the moves of the last day, and the limit of an hour comes first", () => {
+    const budget = open({ movesPerDay: 3 }, { movesOfDay: 2, recentMoves: [recent("u8"), recent("u9")] });
+    expect(budget.whyNot(asked(0, 2), "voluntary")).toEqual({ rule: "DAY_MOVES", subject: "", used: 2, asked: 2, limit: 3 });
+    budget.spend(asked(0));
+    expect(budget.spent("voluntary")).toMatchObject({ rule: "DAY_MOVES", used: 3 });
+    expect(budget.spent("hot")).toBeUndefined();
+    expect(open({ movesPerDay: 0, movesPerHour: 0 }).spent("voluntary")).toMatchObject({ rule: "HOUR_MOVES" });
   });
 
   it("is counted on both instances in order of name, and on the fleet before either", () => {

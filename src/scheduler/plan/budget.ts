@@ -14,12 +14,15 @@ export type BlockedBy =
   /** The instance is above the bound, but not for long enough. */
   | { readonly rule: "PERSISTENCE"; readonly instance: InstanceId; readonly forMs: number; readonly persistMs: number }
   | {
-      readonly rule: "PLAN_MOVES" | "HOUR_MOVES" | "INSTANCE_MOVES" | "CLUSTER_MOVES" | "WORKSPACES";
+      readonly rule: CountRule;
       readonly subject: string;
       readonly used: number;
       readonly asked: number;
       readonly limit: number;
     };
+
+/** Limits that are numbers. */
+type CountRule = "PLAN_MOVES" | "HOUR_MOVES" | "DAY_MOVES" | "INSTANCE_MOVES" | "CLUSTER_MOVES" | "WORKSPACES";
 
 /** Moves of some units between two instances. What is asked of the budget in one call is made together or not at all. */
 export interface AskedMoves {
@@ -39,13 +42,13 @@ export interface Budget {
   whyNot(asked: readonly AskedMoves[], urgency: Urgency): BlockedBy | undefined;
   /** Counts these moves as planned. */
   spend(asked: readonly AskedMoves[]): void;
-  /** What blocks any further move, whichever it is: the limit of the plan or that of the hour is reached. */
+  /** What blocks any further move, whichever it is: the limit of the plan, of the hour or of the day is reached. */
   spent(urgency: Urgency): BlockedBy | undefined;
 }
 
 /**
  * Opens the budget of one plan. The voluntary moves of the last hour are counted first, towards every limit but that of
- * one plan. A workspace counts once, however many of its units move.
+ * one plan; towards that of a day, those of the last day. A workspace counts once, however many of its units move.
  */
 export function openBudget(snapshot: PlanSnapshot, { budgets }: PlannerPolicy): Budget {
   const recent = new Set<string>(snapshot.recentMoves.map(({ unit }) => unit));
@@ -54,6 +57,7 @@ export function openBudget(snapshot: PlanSnapshot, { budgets }: PlannerPolicy): 
   const most: Readonly<Record<Count["rule"], number>> = {
     PLAN_MOVES: budgets.movesPerPlan,
     HOUR_MOVES: budgets.movesPerHour,
+    DAY_MOVES: budgets.movesPerDay ?? Number.POSITIVE_INFINITY,
     INSTANCE_MOVES: budgets.movesPerInstance,
     CLUSTER_MOVES: budgets.movesPerCluster,
     WORKSPACES: Math.max(1, Math.floor((workspaces * budgets.workspaces) / WHOLE)),
@@ -62,11 +66,12 @@ export function openBudget(snapshot: PlanSnapshot, { budgets }: PlannerPolicy): 
   // number holds too.
   const hotLimit = (rule: Count["rule"]): number =>
     Math.max(most[rule] * budgets.hotFactor, rule === "WORKSPACES" ? budgets.hotWorkspaces : 0);
-  const used = new Map<string, number>();
+  const used = new Map<string, number>([["DAY_MOVES ", snapshot.movesOfDay ?? 0]]);
   const moved = new Set<string>();
   const charge = (asked: readonly AskedMoves[], isPlan: boolean): void => {
     for (const { rule, subject, asked: count } of countsOf(asked, moved))
-      if (isPlan || rule !== "PLAN_MOVES") used.set(`${rule} ${subject}`, (used.get(`${rule} ${subject}`) ?? 0) + count);
+      if (isPlan || (rule !== "PLAN_MOVES" && rule !== "DAY_MOVES"))
+        used.set(`${rule} ${subject}`, (used.get(`${rule} ${subject}`) ?? 0) + count);
     for (const { units: each } of asked) for (const { workspaceId } of each) moved.add(workspaceId);
   };
   // A unit that is not in the snapshot any more counts as if it had a workspace of its own.
@@ -96,6 +101,7 @@ export function openBudget(snapshot: PlanSnapshot, { budgets }: PlannerPolicy): 
         [
           { ...ONE, rule: "PLAN_MOVES" },
           { ...ONE, rule: "HOUR_MOVES" },
+          { ...ONE, rule: "DAY_MOVES" },
         ],
         urgency,
       ),
@@ -111,7 +117,7 @@ export function countWorkspaces(units: readonly PlanUnit[]): number {
 }
 
 interface Count {
-  readonly rule: "PLAN_MOVES" | "HOUR_MOVES" | "INSTANCE_MOVES" | "CLUSTER_MOVES" | "WORKSPACES";
+  readonly rule: CountRule;
   readonly subject: string;
   readonly asked: number;
 }
@@ -131,6 +137,7 @@ function countsOf(asked: readonly AskedMoves[], moved: ReadonlySet<string>): rea
   return [
     { rule: "PLAN_MOVES", subject: "", asked: moves },
     { rule: "HOUR_MOVES", subject: "", asked: moves },
+    { rule: "DAY_MOVES", subject: "", asked: moves },
     { rule: "WORKSPACES", subject: "", asked: fresh.size },
     ...tally(
       each.flatMap(({ from, to }) => [from, to]),

@@ -45,7 +45,7 @@ interface PlanOptions {
 /** Makes the plan a goal asks for from rows as they were at one moment. */
 export function makePlan(facts: PlanningFacts, goal: Goal, options: PlanOptions): MadePlan {
   const snapshot = snapshotFor(withoutOtherReleases(assembleSnapshot(facts, options.at), facts, goal), goal);
-  const base = goal.kind === "add" ? UNHURRIED : DEFAULT_PLANNER_POLICY;
+  const base = goal.kind === "add" ? UNHURRIED : withBudgets(DEFAULT_PLANNER_POLICY, facts);
   const policy = { ...base, approval: options.approval ?? base.approval };
   const plan = planMoves(snapshot, options.ringOf === undefined ? { policy } : { policy, ringOf: options.ringOf });
   const moved = new Set(plan.moves.map(({ unit }) => unit));
@@ -68,6 +68,13 @@ export function makePlan(facts: PlanningFacts, goal: Goal, options: PlanOptions)
     deployed: facts.units.filter(({ unit, isDeployed }) => isDeployed && moved.has(unit.id)).map(({ unit }) => unit.id),
   };
   return { snapshot, plan, document };
+}
+
+/** With the moves that the class's declaration allows. */
+function withBudgets(policy: PlannerPolicy, { rebalancing }: PlanningFacts): PlannerPolicy {
+  if (rebalancing === undefined) return policy;
+  const { movesPerHour, movesPerDay } = rebalancing;
+  return { ...policy, budgets: { ...policy.budgets, movesPerHour, movesPerDay } };
 }
 
 function nameOf(bucket: number, namespace: string): string {

@@ -3,6 +3,7 @@ import { FIRST_WEIGHTS, nextCpuWeights } from "../load/cpu-weights.ts";
 import { METRICS_LIMITS, totalOf } from "../load/judge-metrics.ts";
 import { nextOverloaded } from "../load/next-overloaded.ts";
 import { nextReference } from "../load/next-reference.ts";
+import { nextMeanLoads } from "../rebalancing/mean-loads.ts";
 import { type ClassState, negligibleOf, type PlanningFacts, presentLoads, reportsOf } from "./assemble.ts";
 import { openBook } from "./book.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
@@ -25,6 +26,8 @@ export function nextClassState(facts: PlanningFacts, snapshot: PlanSnapshot): Cl
     ...(reference === undefined ? {} : { reference }),
     ...(isDue ? refit(state, instanceLoads, at) : keptFit(state)),
     aboveSince: isTrusted ? Object.fromEntries(nextAbove(snapshot)) : state.aboveSince,
+    ...{ promises: state.promises, measured: state.measured },
+    meanLoads: isTrusted ? nextMeanLoads(state.meanLoads ?? {}, instanceLoads) : state.meanLoads,
     overloadedSince: isPresent ? nextOverloaded(presentLoads(facts), at) : {},
   };
 }

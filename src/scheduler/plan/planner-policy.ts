@@ -7,6 +7,8 @@ const HOUR_MS = 60 * MINUTE_MS;
 export interface Budgets {
   readonly movesPerPlan: number;
   readonly movesPerHour: number;
+  /** Absent: nothing limits them. */
+  readonly movesPerDay?: number;
   /** To or from one instance within an hour. */
   readonly movesPerInstance: number;
   /** Of units that deploy to one managed cluster within an hour. */

@@ -52,6 +52,8 @@ export interface PlanSnapshot {
   readonly units: readonly PlanUnit[];
   readonly metrics: MetricsVerdict;
   readonly recentMoves: readonly RecentMove[];
+  /** How many voluntary moves there were within the last day; absent: nothing limits them. */
+  readonly movesOfDay?: number;
   /** How the last moves ended, newest first. */
   readonly outcomes: readonly ("done" | "failed")[];
   /** Why nothing is moved now that need not be: a freeze window, a wave that bakes. */

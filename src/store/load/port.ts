@@ -1,6 +1,7 @@
 import type { Millis } from "../../domain/clock.ts";
 import type { EnvironmentId, InstanceId, UnitId } from "../../domain/ids.ts";
 import type { LoadVector } from "../../domain/load.ts";
+import type { MeanLoads, MeasuredPromise, ReliefPromise } from "../../domain/rebalancing.ts";
 
 /** What is known of a unit's load, with fractions. */
 export interface KnownLoad {
@@ -72,6 +73,10 @@ export interface ClassLoadState {
   /** Since when instances have been above the bound, and overloaded, by id. */
   readonly aboveSince: Readonly<Record<string, Millis>>;
   readonly overloadedSince: Readonly<Record<string, Millis>>;
+  /** What the instances were measured to have, what automatic plans promise of them, and how the last promises came out, newest first. */
+  readonly meanLoads?: MeanLoads | undefined;
+  readonly promises?: readonly ReliefPromise[] | undefined;
+  readonly measured?: readonly MeasuredPromise[] | undefined;
 }
 
 /** A unit with its load, for people. */

@@ -1,6 +1,7 @@
 import type { Millis } from "../../domain/clock.ts";
 import type { Decision } from "../../domain/decision.ts";
 import type { Directive, Freeze } from "../../domain/directive.ts";
+import type { RebalancingSpec } from "../../domain/fleet.ts";
 import type { InstanceVerdict } from "../../domain/health.ts";
 import type { InstanceId, PlanId, UnitId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
@@ -40,6 +41,8 @@ export interface PlanFacts {
   readonly class: string;
   /** The oldest version that is safe, as declared; absent before a fleet is. */
   readonly floor: string | undefined;
+  /** How it is evened out, as declared; absent: that is not declared. */
+  readonly rebalancing: RebalancingSpec | undefined;
   /** Those that are not retired, sorted by id. */
   readonly instances: readonly Instance[];
   /** Sorted by id. */

@@ -61,6 +61,7 @@ function readFacts(tables: Tables, className: string, movesSince: number): PlanF
   return {
     class: className,
     floor: tables.fleet?.spec.versions.floor,
+    rebalancing: tables.fleet?.spec.rebalancing?.find((each) => each.class === className),
     instances,
     units: units.toSorted((a, b) => (a.unit.id < b.unit.id ? -1 : 1)).map((row) => unitFacts(tables, row)),
     instanceLoads: instances.flatMap(({ id }) => tables.instanceLoads.get(id) ?? []),

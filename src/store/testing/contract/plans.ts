@@ -160,7 +160,13 @@ export function describePlans(world: () => World): void {
       expect(await factsOf(waiting.id)).toMatchObject({ unit: { owner: undefined }, clusters: [], isDeployed: false });
       expect(await store.plans.listClasses(soon())).toEqual([CLASS, "us/shared/public"]);
       await store.fleet.applyFleet(aFleet(), "otto", soon());
-      expect((await store.plans.readFacts(CLASS, millis(0), soon())).floor).toBe(aFleet().versions.floor);
+      expect(await store.plans.readFacts(CLASS, millis(0), soon())).toMatchObject({
+        floor: aFleet().versions.floor,
+        rebalancing: undefined,
+      });
+      const own = { class: CLASS, mode: "auto", movesPerHour: 5, movesPerDay: 9 } as const;
+      await store.fleet.applyFleet(aFleet({ rebalancing: [{ ...own, class: "us/shared/public", mode: "off" }, own] }), "otto", soon());
+      expect((await store.plans.readFacts(CLASS, millis(0), soon())).rebalancing).toEqual(own);
     });
 
     it("tells a unit of which something stands, or may, from one of which nothing does", async () => {

@@ -1,4 +1,5 @@
 import type { Millis } from "../../../../domain/clock.ts";
+import type { RebalancingSpec } from "../../../../domain/fleet.ts";
 import type { InstanceId, UnitId } from "../../../../domain/ids.ts";
 import type { MoveReason } from "../../../../domain/plan.ts";
 import { freezeOfRollout } from "../../../../domain/rollout.ts";
@@ -27,7 +28,10 @@ const INSTANCES: Statement = {
   text: `select ${INSTANCE} from instance i where i.class = $1 and i.state <> 'RETIRED' order by i.id`,
 };
 
-const FLOOR: Statement = { name: "read_version_floor", text: "select spec -> 'versions' ->> 'floor' as floor from fleet" };
+const DECLARED: Statement = {
+  name: "read_declared_for_plans",
+  text: "select spec -> 'versions' ->> 'floor' as floor, spec -> 'rebalancing' as rebalancing from fleet",
+};
 
 /**
  * Expression: whether a unit `u` may not be moved without a hand-over. Something of its applications stands on its instance, or may:
@@ -91,6 +95,11 @@ type PlanUnitRow = UnitRow &
     readonly is_deployed: boolean;
   };
 
+interface DeclaredRow {
+  readonly floor: string | null;
+  readonly rebalancing: readonly RebalancingSpec[] | null;
+}
+
 interface MoveRow {
   readonly unit: UnitId;
   readonly from_instance: InstanceId;
@@ -104,7 +113,7 @@ export function readFacts(database: Database, className: string, movesSince: Mil
     "read_plan_facts",
     async (run) => {
       await run(ONE_MOMENT, []);
-      const [declared] = await run<{ readonly floor: string | null }>(FLOOR, []);
+      const [declared] = await run<DeclaredRow>(DECLARED, []);
       const instances = (await run<InstanceRow>(INSTANCES, [className])).map(instanceOf);
       const units = (await run<PlanUnitRow>(UNITS, [className])).map(unitFactsOf);
       const instanceLoads = (await run<InstanceLoadRow>(INSTANCE_LOADS, [className])).map(instanceLoadOf);
@@ -115,7 +124,8 @@ export function readFacts(database: Database, className: string, movesSince: Mil
       const failures = await run<FailedMove>(FAILURES, [className, instant(movesSince)]);
       const verdicts = await run<PlanFacts["verdicts"][number]>(VERDICTS, [className]);
       const floor = declared?.floor ?? undefined;
-      return { class: className, floor, instances, units, instanceLoads, freezes, state, moves, failures, verdicts };
+      const rebalancing = declared?.rebalancing?.find((each) => each.class === className);
+      return { class: className, floor, rebalancing, instances, units, instanceLoads, freezes, state, moves, failures, verdicts };
     },
     signal,
   );
