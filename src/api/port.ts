@@ -11,6 +11,7 @@ import type { Move, MoveKind } from "../domain/move.ts";
 import type { CarriedStep, PlanGoal, StoredPlan } from "../domain/plan.ts";
 import type { RepositoryCredential } from "../domain/repository-credential.ts";
 import type { Rollout, RolloutOrder } from "../domain/rollout.ts";
+import type { Supposition, WhatIf } from "../domain/what-if.ts";
 import type { PlacementUnit, Workspace } from "../domain/workspace.ts";
 import type { InstanceLoad } from "../store/load/port.ts";
 import type { Store } from "../store/port.ts";
@@ -58,6 +59,8 @@ export interface PlanningPort {
     goal: { readonly kind: PlanGoal; readonly instance?: Instance; readonly subject: string; readonly actor: string },
     signal: AbortSignal,
   ): Promise<StoredPlan>;
+  /** What would become of a class if something were different. Keeps nothing. Throws `InputError` for what cannot be supposed. */
+  whatIf(className: string, suppositions: readonly Supposition[], signal: AbortSignal): Promise<WhatIf>;
   apply(id: PlanId, said: { readonly actor: string }, signal: AbortSignal): Promise<readonly CarriedStep[]>;
   /** A plan as sentences. */
   describe(plan: StoredPlan): readonly string[];

@@ -36,6 +36,7 @@ import { addQuestionRoutes } from "./routes/questions.ts";
 import { addRebalancingView } from "./routes/rebalancing.ts";
 import { addRolloutRoutes, addRolloutViews } from "./routes/rollouts.ts";
 import { addTokenList, addTokenRoutes } from "./routes/tokens.ts";
+import { addWhatIfRoute } from "./routes/what-if.ts";
 import { addWhoamiRoute } from "./routes/whoami.ts";
 import { createTokenUse } from "./token-use.ts";
 
@@ -203,6 +204,7 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps, limits: RequestLimits): 
     addProposalRoutes(writes, deps);
     addDirectiveRoutes(writes, deps);
     addPlanRoutes(writes, deps);
+    addWhatIfRoute(writes, deps);
     addMoveRoutes(writes, deps);
     addDrainRoutes(writes, deps);
     addRolloutRoutes(writes, deps);

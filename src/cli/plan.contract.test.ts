@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { WhatIfView } from "../api/routes/what-if.ts";
 import { planningDeps } from "../api/testing/planning-deps.ts";
 import { type Served, serveApi } from "../api/testing/served.ts";
 import type { PlanId } from "../domain/ids.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { type PlannedFleet, plannedFleet } from "../scheduler/testing/fleet.ts";
-import { CLASS } from "../store/testing/builders.ts";
+import { aFleet, aPool, CLASS } from "../store/testing/builders.ts";
 import { deployOne } from "./testing/deploy-one.ts";
 import { runCommand } from "./testing/run-command.ts";
 
@@ -37,6 +38,36 @@ describe("plans on the command line", () => {
     expect(code).toBe(0);
     expect(out).toContain("  moves nothing");
     expect(out).toContain("PERSISTENCE: standard-1 has been too full for 0 min, 720 min are needed");
+  });
+
+  it("says what would become of a class if something were different, and keeps nothing", async () => {
+    await served.store.fleet.applyFleet(aFleet({ pools: [aPool("standard")] }), "ada", AbortSignal.timeout(60_000));
+    const { out, code } = await run("plan", "--what-if", "instances=standard:1", "--what-if", "load=shop-00:3");
+    expect(code).toBe(0);
+    expect(out.replace(/\s+/g, " ")).toMatch(
+      /^if pool standard had 1 instance more and shop-00 took 3 times what it takes, class eu\/shared\/public would in the end be so:/,
+    );
+    expect(out).toMatch(/^ {2}standard-1: 90 % with 18 units → \d+(\.\d)? % with \d+ units$/m);
+    expect(out).toMatch(/^ {2}one more of standard \(1\): not there → /m);
+    const view = JSON.parse((await run("plan", "--what-if", "load=*:0.5", "--class", CLASS, "-o", "json")).out) as WhatIfView;
+    expect(view).toMatchObject({ class: CLASS, moves: 0, instances: [{ before: { share: 0.9 }, after: { share: 0.45, units: 18 } }, {}] });
+    expect((await run("get", "plans")).out).not.toContain("rebalance");
+  });
+
+  it.each([
+    [["--what-if", "instances=standard:x"], "--what-if: instances=standard:x is nothing that can be supposed"],
+    [["--what-if", "pools=standard:1"], "Give instances=<pool>:-2"],
+    [["drain", "--what-if", "load=*:2"], "goal: says nothing beside --what-if"],
+    [["--exit-code", "--what-if", "load=*:2"], "--exit-code: says nothing beside --what-if"],
+    [["--what-if", "instances=standard:-3"], "pool standard has 2 instances. Suppose at most 2 fewer"],
+    [["--what-if", "release=standard:9.9.9"], "pool standard cannot have release 9.9.9"],
+    [["--what-if", "load=nobody:2"], "there is no workspace nobody"],
+    [["--what-if", "load=shop-00:-1"], "suppose.0.times"],
+  ])("refuses %j, and says what to do", async (args, said) => {
+    await served.store.fleet.applyFleet(aFleet({ pools: [aPool("standard")] }), "ada", AbortSignal.timeout(60_000));
+    const { err, code } = await run("plan", ...args);
+    expect(code).not.toBe(0);
+    expect(err.replace(/\s+/g, " ")).toContain(said);
   });
 
   it("gives programs every field", async () => {

@@ -1,4 +1,6 @@
 import type { AppliedPlan, PlanView } from "../api/routes/plans.ts";
+import type { WhatIfView } from "../api/routes/what-if.ts";
+import { InputError } from "../domain/errors.ts";
 import { isForPrograms, type OutputFormat, render, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
 import { paragraph } from "./table.ts";
@@ -20,6 +22,32 @@ export async function makePlanCommand(
   if (isForPrograms(options.output)) return { text: render(items, [], options.output), hasMoves };
   const text = items.length === 0 ? "there is no class to plan for: declare a fleet" : items.map(planText).join("\n\n");
   return { text, hasMoves };
+}
+
+/** `argosy plan --what-if <change>`: what would become of a class if something were different. */
+export async function supposeCommand(
+  client: RestClient,
+  changes: readonly string[],
+  { class: className, output }: PlanCommandOptions,
+): Promise<string> {
+  const body = { suppose: changes.map(suppositionOf), ...(className === undefined ? {} : { class: className }) };
+  const view = await client.post<WhatIfView>("/v1/what-if", body);
+  return isForPrograms(output) ? renderOne(view, output) : view.text.map(paragraph).join("\n");
+}
+
+type Supposed = Readonly<Record<string, string | number>>;
+
+/** Reads `instances=<pool>:-2`, `load=<workspace>:10`, `load=*:1.5`, `release=<pool>:<version>`. */
+function suppositionOf(text: string): Supposed {
+  const [, kind, name = "", value = ""] = /^(instances|load|release)=([^:]+):(.+)$/.exec(text) ?? [];
+  const amount = Number(value);
+  if (kind === "release") return { kind, pool: name, version: value };
+  if (kind === "instances" && Number.isInteger(amount)) return { kind, pool: name, by: amount };
+  if (kind === "load" && Number.isFinite(amount)) return { kind, ...(name === "*" ? {} : { workspace: name }), times: amount };
+  throw new InputError(`${text} is nothing that can be supposed`, {
+    ...{ code: "cli.option", path: "--what-if" },
+    remedy: "Give instances=<pool>:-2, load=<workspace>:10, load=*:1.5 or release=<pool>:<version>",
+  });
 }
 
 /** A plan's sentences, as they may stand in a terminal. */

@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import { DECISION_KINDS } from "../domain/decision.ts";
+import { InputError } from "../domain/errors.ts";
 import { OPERATION_STATES } from "../domain/operation.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { DATABASE_TOKEN, type DatabaseTokenOptions, withClient } from "./database-token.ts";
@@ -9,7 +10,7 @@ import { explain } from "./explain.ts";
 import { getResources, watchedResources } from "./get.ts";
 import { showHealth } from "./health.ts";
 import { type JournalOptions, readJournal } from "./journal.ts";
-import { makePlanCommand, type PlanCommandOptions } from "./plan.ts";
+import { makePlanCommand, type PlanCommandOptions, supposeCommand } from "./plan.ts";
 import { clientOf, type RemoteOptions, remote } from "./remote.ts";
 import { RESOURCES, resourceOf } from "./resource.ts";
 import type { Terminal } from "./terminal.ts";
@@ -45,12 +46,22 @@ export function addReadingCommands(program: Command, terminal: Terminal): void {
     .description("what should move: rebalance (default), drain <instance>; or would: add <pool>, remove <instance>")
     .option("--class <class>", "only of this class")
     .option("--exit-code", "end with exit code 1 if anything should move")
+    .option(
+      "--what-if <change>",
+      "what would become of a class, by the loads of now: instances=<pool>:-2, load=<workspace>:10, load=*:1.5, release=<pool>:<version>; several at once",
+      (change: string, others: readonly string[]) => [...others, change],
+      [],
+    )
     .action(
       async (
         goal: string | undefined,
         subject: string | undefined,
-        options: RemoteOptions & PlanCommandOptions & { readonly exitCode?: boolean },
+        options: RemoteOptions & PlanCommandOptions & { readonly exitCode?: boolean; readonly whatIf?: readonly string[] },
       ) => {
+        if (options.whatIf !== undefined && options.whatIf.length > 0) {
+          refuseBesideWhatIf({ goal, exitCode: options.exitCode });
+          return terminal.write(await supposeCommand(clientOf(options, terminal), options.whatIf, options));
+        }
         const wanted = { goal: goal ?? "rebalance", subject };
         const { text, hasMoves } = await makePlanCommand(clientOf(options, terminal), wanted, options);
         terminal.write(text);
@@ -89,6 +100,12 @@ export function addReadingCommands(program: Command, terminal: Terminal): void {
   remote(program.command("version"), ["table", "json", "yaml"])
     .description("version of this program, and of the fleet's server if one is found")
     .action((options: RemoteOptions) => askVersions(options, terminal));
+}
+
+/** A supposition has no goal, and nothing of it should move now. */
+function refuseBesideWhatIf({ goal, exitCode }: { readonly goal: string | undefined; readonly exitCode: boolean | undefined }): void {
+  const path = goal === undefined ? exitCode === true && "--exit-code" : "goal";
+  if (path !== false) throw new InputError("says nothing beside --what-if", { code: "cli.option", path, remedy: "Leave it out" });
 }
 
 function addJournal(program: Command, terminal: Terminal): void {

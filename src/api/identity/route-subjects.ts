@@ -102,6 +102,7 @@ export const ROUTE_SUBJECTS: Readonly<Record<string, RouteSubject>> = {
   tryDrain: ({ params }, deps, signal) => instance(params["instance"], deps, signal),
   // A class.
   makePlan: wantedPlan,
+  supposeChange: ({ body }) => Promise.resolve(typeof body["class"] === "string" ? [{ kind: "class", class: body["class"] }] : undefined),
   readPlan: plan,
   applyPlan: plan,
   createRollout: ({ body }, deps, signal) => pool(body["pool"], deps, signal),

@@ -47,6 +47,7 @@ export function idleDeps(store: MemoryStore): ApiDeps {
     isSchedule: (text) => text.split(" ").length === 5,
     planning: {
       plan: () => Promise.reject(new Error("nobody plans here")),
+      whatIf: () => Promise.reject(new Error("nobody plans here")),
       apply: () => Promise.reject(new Error("nobody plans here")),
       describe: () => [],
       review: () => true,

@@ -1,8 +1,9 @@
 import type { Clock } from "../../domain/clock.ts";
 import { type Millis, millis } from "../../domain/clock.ts";
-import { GoneError, RefusedError } from "../../domain/errors.ts";
+import { GoneError, InputError, RefusedError } from "../../domain/errors.ts";
 import type { Ids, InstanceId, PlanId } from "../../domain/ids.ts";
 import type { CarriedStep, PlannedMove, StepOutcome, StoredPlan } from "../../domain/plan.ts";
+import type { Supposition, WhatIf } from "../../domain/what-if.ts";
 import type { LiveMoves } from "../../mover/port.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -22,6 +23,7 @@ import { type Goal, makePlan } from "../plan/make-plan.ts";
 import type { ApprovalLimits } from "../plan/planner-policy.ts";
 import { proposalOf, storedPlanOf } from "../plan/stored-plan.ts";
 import { type CarryingOut, kindOf, moveDecision, openCarryingOut } from "../plan/validate-step.ts";
+import { whatIf } from "../plan/what-if.ts";
 import { createRingMemo } from "../ring-memo.ts";
 
 export interface PlanningDeps {
@@ -40,6 +42,8 @@ type Wanted = Goal & { readonly subject: string; readonly actor: string };
 export interface PlanRequests {
   /** Makes a plan without keeping it; `subject` is what people call the instance or pool of the goal. */
   draft(className: string, wanted: Wanted, signal: AbortSignal): Promise<StoredPlan>;
+  /** What would become of a class if something were different. Keeps nothing. Throws `InputError` for what cannot be supposed. */
+  whatIf(className: string, suppositions: readonly Supposition[], signal: AbortSignal): Promise<WhatIf>;
   /** Makes and keeps a plan. */
   plan(className: string, wanted: Wanted, signal: AbortSignal): Promise<StoredPlan>;
   /**
@@ -72,6 +76,13 @@ export function createPlanRequests(deps: PlanningDeps): PlanRequests {
   };
   return {
     draft,
+    async whatIf(className, suppositions, signal) {
+      const at = clock.now();
+      const found = whatIf(await readFacts(deps, className, at, signal), suppositions, { at, ringOf: ringsOf(className) });
+      if (found.kind === "answer") return found.answer;
+      const { message, remedy, index } = found;
+      throw new InputError(message, { code: "plan.suppose", path: `suppose.${index}`, remedy });
+    },
     async plan(className, wanted, signal) {
       const plan = await draft(className, wanted, signal);
       await plans.record(plan, proposalOf(plan), signal);

@@ -1,5 +1,5 @@
 import type { Millis } from "../../domain/clock.ts";
-import type { InstanceId } from "../../domain/ids.ts";
+import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { PlanGoal } from "../../domain/plan.ts";
 import { instanceTraits } from "../instance-traits.ts";
@@ -29,8 +29,8 @@ const SUPPOSED = "(one more)" as InstanceId;
 
 const { budgets } = DEFAULT_PLANNER_POLICY;
 const ANY = Number.MAX_SAFE_INTEGER;
-/** For what a new instance would take in the end, over however many plans: the budgets of a single plan do not limit that. */
-const UNHURRIED: PlannerPolicy = {
+/** For what would be in the end, over however many plans: the budgets of a single plan do not limit that. */
+export const UNHURRIED: PlannerPolicy = {
   ...DEFAULT_PLANNER_POLICY,
   budgets: { ...budgets, movesPerPlan: ANY, movesPerHour: ANY, movesPerInstance: ANY, movesPerCluster: ANY, workspaces: 1_000_000 },
 };
@@ -55,9 +55,7 @@ export function makePlan(facts: PlanningFacts, goal: Goal, options: PlanOptions)
     ...left.shown.map(({ unit }) => unit),
     ...[...unplaceable, ...withoutCandidate].flatMap(({ units }) => units),
   ]);
-  const units = facts.units
-    .filter(({ unit }) => named.has(unit.id))
-    .map(({ unit, namespace }) => [unit.id, nameOf(unit.bucket, namespace)] as const);
+  const units = [...namesOfUnits(facts.units)].filter(([unit]) => named.has(unit));
   const document = {
     ...plan.report,
     // Of all rows: a plan for a fleet without an instance names that one too.
@@ -77,8 +75,9 @@ function withBudgets(policy: PlannerPolicy, { rebalancing }: PlanningFacts): Pla
   return { ...policy, budgets: { ...policy.budgets, movesPerHour, movesPerDay } };
 }
 
-function nameOf(bucket: number, namespace: string): string {
-  return bucket === 0 ? namespace : `${namespace} (part ${bucket})`;
+/** What people call units. */
+export function namesOfUnits(units: PlanningFacts["units"]): ReadonlyMap<UnitId, string> {
+  return new Map(units.map(({ unit: { id, bucket }, namespace }) => [id, bucket === 0 ? namespace : `${namespace} (part ${bucket})`]));
 }
 
 /** Cordons the instances that do not run the release to which drained units should go, or are about to leave it. */

@@ -1,0 +1,136 @@
+import type { Millis } from "../../domain/clock.ts";
+import { countText } from "../../domain/count-text.ts";
+import type { InstanceId } from "../../domain/ids.ts";
+import type { Instance } from "../../domain/instance.ts";
+import type { ServedByRelease, SupposedInstance, Supposition, WhatIf } from "../../domain/what-if.ts";
+import { percent } from "../percent.ts";
+import { WHOLE } from "../policy.ts";
+import type { RingSource } from "../ring-memo.ts";
+import { assembleSnapshot, type PlanningFacts, type PlanningUnit } from "./assemble.ts";
+import { namesOfUnits, UNHURRIED } from "./make-plan.ts";
+import { type Plan, planMoves } from "./plan-moves.ts";
+import { sharesOf } from "./shares-of.ts";
+import { type Supposed, suppose } from "./suppose.ts";
+
+/**
+ * What would become of a class if all of this were so, by the planner itself, once everything has moved that should, however long budgets would take for that. It
+ * goes by the last known loads, fresh or not. `refused`: it cannot be supposed.
+ */
+export function whatIf(
+  facts: PlanningFacts,
+  suppositions: readonly Supposition[],
+  { at, ringOf }: { readonly at: Millis; readonly ringOf: RingSource },
+): { readonly kind: "answer"; readonly answer: WhatIf } | Extract<Supposed, { readonly kind: "refused" }> {
+  const rows = suppose(facts, suppositions, at);
+  if (rows.kind === "refused") return rows;
+  const { facts: supposed } = rows;
+  const plan = planMoves({ ...assembleSnapshot(supposed, at), metrics: { kind: "trusted" } }, { policy: UNHURRIED, ringOf });
+  const target = new Map(plan.moves.map(({ unit, to }) => [unit, to]));
+  const ownerAfter = ({ unit }: PlanningUnit): InstanceId | undefined => target.get(unit.id) ?? unit.owner;
+  const instances = instancesOf(facts, supposed, ownerAfter);
+  const result = {
+    class: facts.class,
+    dimension: plan.report.dimension,
+    instances,
+    releases: releasesOf(facts, supposed, { ownerAfter, dimension: plan.report.dimension }),
+    moves: plan.moves.filter(({ from }) => from !== undefined).length,
+    workspaces: plan.report.workspaces,
+    unplaceable: unplaceable(plan, supposed),
+    tooFull: tooFull(plan, supposed),
+  };
+  return { kind: "answer", answer: { ...result, text: textOf(result, suppositions, plan) } };
+}
+
+function instancesOf(
+  facts: PlanningFacts,
+  supposed: PlanningFacts,
+  ownerAfter: (row: PlanningUnit) => InstanceId | undefined,
+): readonly SupposedInstance[] {
+  const before = sharesOf(facts.instances, facts.units, ({ unit }) => unit.owner);
+  const after = sharesOf(supposed.instances, supposed.units, ownerAfter);
+  const all = new Map<InstanceId, Instance>([...facts.instances, ...supposed.instances].map((one) => [one.id, one]));
+  return [...all.values()]
+    .map(({ id, name, pool, version }) => ({ name, pool, version, before: before.get(id), after: after.get(id) }))
+    .toSorted((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
+}
+
+function releasesOf(
+  facts: PlanningFacts,
+  supposed: PlanningFacts,
+  {
+    ownerAfter,
+    dimension,
+  }: { readonly ownerAfter: (row: PlanningUnit) => InstanceId | undefined; readonly dimension: WhatIf["dimension"] },
+): readonly ServedByRelease[] {
+  const versions = (rows: PlanningFacts) => new Map(rows.instances.map(({ id, version }) => [id, version]));
+  const [was, is] = [versions(facts), versions(supposed)];
+  const on = (of: ReadonlyMap<InstanceId, string>, owner: InstanceId | undefined): string | undefined =>
+    owner === undefined ? undefined : of.get(owner);
+  const total = supposed.units.reduce((sum, { unit }) => sum + unit.load[dimension], 0);
+  return [...new Set([...was.values(), ...is.values()])].toSorted().map((version) => {
+    const after = supposed.units.filter((row) => on(is, ownerAfter(row)) === version);
+    const load = after.reduce((sum, { unit }) => sum + unit.load[dimension], 0);
+    return {
+      version,
+      unitsBefore: facts.units.filter(({ unit }) => on(was, unit.owner) === version).length,
+      unitsAfter: after.length,
+      loadAfter: total === 0 ? 0 : Math.round((load * WHOLE) / total),
+    };
+  });
+}
+
+function unplaceable({ report }: Plan, { units }: PlanningFacts): readonly string[] {
+  const names = namesOfUnits(units);
+  return report.unplaceable.flatMap((record) => record.units.map((unit) => names.get(unit) ?? unit)).toSorted();
+}
+
+function tooFull({ report }: Plan, { instances }: PlanningFacts): readonly string[] {
+  const names = new Map<string, string>(instances.map(({ id, name }) => [id, name]));
+  return report.needsCapacity.map((id) => names.get(id) ?? id).toSorted();
+}
+
+function textOf(result: Omit<WhatIf, "text">, suppositions: readonly Supposition[], { report }: Plan): readonly string[] {
+  const { instances, releases, workspaces, moves } = result;
+  const used = instances.flatMap(({ name, after }) => (after === undefined ? [] : [{ name, ...after }]));
+  const fullest = used.toSorted((a, b) => b.share - a.share)[0];
+  return [
+    `if ${suppositions.map(suppositionText).join(" and ")}, class ${result.class} would in the end be so:`,
+    `  ${countText(moves, "move")} of ${workspaces.moved} of ${workspaces.of} workspaces`,
+    `  mean use ${percent(report.mean)} in ${report.dimension}; too full above ${percent(report.bound)}`,
+    ...(fullest === undefined ? [] : [`  fullest: ${fullest.name} at ${percent(fullest.share)}`]),
+    ...section("instances", instances.map(instanceText)),
+    ...(releases.length < 2 ? [] : section("releases", releases.map(releaseText))),
+    ...section("no instance can take", result.unplaceable),
+    ...section(
+      "needs more capacity",
+      result.tooFull.map((name) => `${name} stays too full`),
+    ),
+  ];
+}
+
+function suppositionText(supposition: Supposition): string {
+  switch (supposition.kind) {
+    case "instances": {
+      const { pool, by } = supposition;
+      return `pool ${pool} had ${countText(Math.abs(by), "instance")} ${by > 0 ? "more" : "fewer"}`;
+    }
+    case "load":
+      return `${supposition.workspace ?? "every workspace"} took ${supposition.times} times what it takes`;
+    case "release":
+      return `the instances of pool ${supposition.pool} ran ${supposition.version}`;
+  }
+}
+
+function instanceText({ name, before, after }: SupposedInstance): string {
+  const was = before === undefined ? "not there" : `${percent(before.share)} with ${countText(before.units, "unit")}`;
+  const is = after === undefined ? "gone" : `${percent(after.share)} with ${countText(after.units, "unit")}`;
+  return `${name}: ${was === is ? `stays at ${is}` : `${was} → ${is}`}`;
+}
+
+function releaseText({ version, unitsBefore, unitsAfter, loadAfter }: ServedByRelease): string {
+  return `${version}: ${unitsBefore} → ${countText(unitsAfter, "unit")}, ${percent(loadAfter)} of the load`;
+}
+
+function section(title: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : [title, ...lines.map((line) => `  ${line}`)];
+}
