@@ -174,6 +174,26 @@ describe("the REST API", () => {
     expect(answer.json()).toMatchObject({ status, code });
   });
 
+  it.each([
+    ["/v1/moves?workspaces=team", "workspaces", "is no parameter of this request: did you mean workspace?"],
+    ["/v1/instances?pool=standard", "pool", "is no parameter of this request, which takes usage"],
+    ["/v1/whoami?all=true", "all", "is no parameter of this request, which takes none"],
+    ["/v1/plans?limit=3&goal=drain", "goal", "is no parameter of this request, which takes limit"],
+    ["/v1/decisions?kind=plan&since=2026-11-27T00:00:00Z&who=otto", "who", "is no parameter of this request, which takes "],
+  ])("refuses %s: a list that looks filtered and is not would mislead", async (path, parameter, message) => {
+    const answer = await call(path, { token: OPERATOR });
+    expect(answer).toMatchObject({ status: 400 });
+    expect(answer.json()).toMatchObject({
+      code: "api.invalid-request",
+      complaints: [{ path: parameter, message: expect.stringContaining(message) }],
+    });
+  });
+
+  it("takes the parameters of pages for every list, and any for a probe", async () => {
+    for (const path of ["/v1/instances?limit=10&after=", "/v1/freezes?limit=1000&after=x", "/healthz?verbose=1"])
+      expect((await call(path, { token: OPERATOR })).status, path).toBe(200);
+  });
+
   it("refuses a body that is no JSON and one that is too large", async () => {
     const send = (body: string) =>
       fetch(`${url}/v1/fleet`, {

@@ -14,6 +14,7 @@ import type { Scopes } from "./identity/scope.ts";
 import { openApiOptions } from "./openapi.ts";
 import type { ApiDeps } from "./port.ts";
 import { problem, problemOf, sendProblem } from "./problem.ts";
+import { refuseUnknownParameters } from "./refuse-unknown-parameters.ts";
 import { createRequestLimits, type RequestLimits } from "./request-limits.ts";
 import { measureRequests } from "./request-meter.ts";
 import { addAdoptionRoutes, addAdoptionRules } from "./routes/adoptions.ts";
@@ -96,6 +97,7 @@ export async function createApi(deps: ApiDeps, certificate?: ServerCertificate):
       throw new InputError("has a character U+0000", { code: "api.bad-character", path: "the address", remedy: "Leave it out" });
   });
   measureRequests(app, deps.metrics);
+  refuseUnknownParameters(app);
   // Of all routes, whatever is registered below: one that forgets it would give a limited role everything. Before the audit trail, which says
   // of a request that it was asked for only where the caller may ask.
   app.addHook("preHandler", keepWithinScope(deps));
