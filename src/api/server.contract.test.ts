@@ -15,7 +15,7 @@ const VIEWER = "argosy_viewer_0123456789";
 const OPERATOR = "argosy_operator_0123456789";
 const SPEC = {
   engineClusters: [],
-  pools: [{ name: "standard", capacity: { applications: 5_000, gitPerMinute: 1_000 } }],
+  pools: [{ name: "standard", instances: { min: 1, max: 2 }, capacity: { applications: 5_000, gitPerMinute: 1_000 } }],
   versions: { catalogue: [] },
   workspaces: { selector: { a: "b" } },
   deployments: { allowedGroups: [] },

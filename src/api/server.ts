@@ -20,6 +20,7 @@ import { measureRequests } from "./request-meter.ts";
 import { addAdoptionRoutes, addAdoptionRules } from "./routes/adoptions.ts";
 import { addAuditRoutes } from "./routes/audit.ts";
 import { addCalibrationRoute, addCalibrationView } from "./routes/calibration.ts";
+import { addCapacityView } from "./routes/capacity.ts";
 import { addDirectiveRoutes, addFreezeList } from "./routes/directives.ts";
 import { addDrainRoutes, addDrainViews } from "./routes/drains.ts";
 import { addExportView } from "./routes/export.ts";
@@ -189,6 +190,7 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps, limits: RequestLimits): 
     addCalibrationView(views, deps);
     addLoadRoutes(views, deps);
     addPlanViews(views, deps);
+    addCapacityView(views, deps);
     addRebalancingView(views, deps);
     addMoveViews(views, deps);
     addDrainViews(views, deps);

@@ -1,6 +1,8 @@
 import type { Command } from "commander";
+import type { PoolCapacityView } from "../api/routes/capacity.ts";
 import type { MoveView } from "../api/routes/moves.ts";
 import type { RebalancingView } from "../api/routes/rebalancing.ts";
+import { capacity } from "./capacity.ts";
 import { type DrainOptions, drainInstance } from "./drain.ts";
 import { attachMove, changeMove, type MoveOptions, moves, moveWorkspace } from "./moves.ts";
 import { render } from "./output.ts";
@@ -52,6 +54,11 @@ export function addMovingCommands(program: Command, terminal: Terminal): void {
       if (text !== "") terminal.write(text);
       terminal.setExitCode(exitCode);
     });
+  remote(program.command("capacity"), ["table", "wide", "json", "yaml"])
+    .description("how many instances pools have and are to have, and what load is expected of them within hours and within a day")
+    .action(async (options: RemoteOptions) =>
+      terminal.write(render(await clientOf(options, terminal).all<PoolCapacityView>("/v1/capacity"), capacity, options.output)),
+    );
   remote(program.command("rebalancing"), ["table", "json", "yaml"])
     .description("what becomes of moves that need not be made, class by class, and what the last automatic ones have done")
     .action(async (options: RemoteOptions) =>

@@ -20,7 +20,7 @@ import { runCommand } from "./testing/run-command.ts";
 const TOKEN = "argosy_operator_0123456789";
 const SPEC = {
   engineClusters: [],
-  pools: [{ name: "standard", capacity: { applications: 5_000, gitPerMinute: 1_000 } }],
+  pools: [{ name: "standard", instances: { min: 1, max: 2 }, capacity: { applications: 5_000, gitPerMinute: 1_000 } }],
   versions: { catalogue: [] },
   workspaces: { selector: { a: "b" } },
   deployments: { allowedGroups: [] },

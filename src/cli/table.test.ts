@@ -4,6 +4,7 @@ import { millis } from "../domain/clock.ts";
 import { adoptionColumns as adopted } from "./adopt.ts";
 import { age } from "./age.ts";
 import { auditColumns as audit } from "./audit.ts";
+import { capacity } from "./capacity.ts";
 import * as lists from "./columns.ts";
 import { freezes } from "./directives.ts";
 import { checkColumns as checks } from "./doctor.ts";
@@ -109,6 +110,22 @@ const TABLES: readonly Case[] = [
   ["get operations", columnsOf(lists.operations), { state: "In_Progress" }],
   ["get plans", columnsOf(lists.plans)],
   ["moves", columnsOf(moves)],
+  [
+    "capacity",
+    columnsOf(capacity),
+    {
+      min: 100,
+      max: 1000,
+      wanted: 1000,
+      shortSince: TIME,
+      since: TIME,
+      spareSince: TIME,
+      serving: 999,
+      instances: 1000,
+      scaling: "auto",
+      expected: { soon: 12.3, day: 12.3, withoutOne: 100 },
+    },
+  ],
   [
     "rebalancing",
     columnsOf(rebalancing),

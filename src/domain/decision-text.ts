@@ -54,6 +54,9 @@ const TELLINGS: Readonly<Partial<Record<string, Telling>>> = {
   "directive TOKEN_CREATED": ({ details }) =>
     `token ${details.name ?? ""} with role ${textOf(details["role"])}${limited(details)} made${by(details)}${lasting(details)}`,
   "directive TOKEN_REVOKED": ({ details }) => `token ${details.name ?? ""} revoked${by(details)}`,
+  "plan GROWN": ({ details }) => `pool ${textOf(details["pool"])} is to have ${size(details)}${because(details)}`,
+  "plan SHRUNK": ({ details }) => `pool ${textOf(details["pool"])} does with ${size(details)}${because(details)}`,
+  "plan AT_CEILING": ({ details }) => `class ${textOf(details["class"])} needs more instances than its pools may have${because(details)}`,
   "plan KEPT": ({ details }, instanceName) => `its moves relieved ${relievedInstance(details, instanceName)}${because(details)}`,
   "plan BROKEN": ({ details }, instanceName) =>
     `its moves did not relieve ${relievedInstance(details, instanceName)} as they were to${because(details)}${fallenBack(details)}`,
@@ -86,6 +89,10 @@ function because({ reason = "" }: DecisionDetails): string {
 
 function relievedInstance({ from }: DecisionDetails, instanceName: InstanceNaming): string {
   return from === undefined ? "an instance" : instanceName(from);
+}
+
+function size({ before, after }: DecisionDetails): string {
+  return `${String(after)} instances instead of ${String(before)}`;
 }
 
 /** Broken too often, a class only proposes for a while. */

@@ -70,7 +70,8 @@ export interface PoolSpec {
   readonly name: string;
   readonly class: PoolClass;
   readonly engineClusters: readonly string[];
-  readonly instances: { readonly min: number; readonly max: number };
+  /** Absent `scaling`: there are `min` of them, and more where somebody makes more. */
+  readonly instances: { readonly min: number; readonly max: number; readonly scaling?: "auto" };
   /** How its instances enter the API cluster; absent: by one entry that their workspaces share. */
   readonly entries?: Exclude<Entries, "shared">;
   readonly version: string | undefined;
@@ -209,6 +210,11 @@ export function releaseFor(pool: Pick<PoolSpec, "version" | "class">, versions: 
 /** The class key of a pool: units and instances meet only within one. */
 export function classOf({ class: { region, tier, trust, channel } }: Pick<PoolSpec, "class">): string {
   return [region, tier, trust, ...(channel === undefined ? [] : [channel])].join("/");
+}
+
+/** The pools of a class whose size is decided by load, in the order of the declaration. */
+export function scaledPools(pools: readonly PoolSpec[] | undefined, className: string): readonly PoolSpec[] {
+  return (pools ?? []).filter((pool) => pool.instances.scaling === "auto" && classOf(pool) === className);
 }
 
 /** Whether all of the wanted labels are there, with the same values. */

@@ -19,7 +19,7 @@ import { createReconcilePool } from "./reconcile-pool.ts";
 import { createInstanceObjectWriter } from "./write-objects.ts";
 
 export interface ProvisionerDeps {
-  readonly store: Pick<Store, "fleet" | "credentials" | "changes">;
+  readonly store: Pick<Store, "fleet" | "loads" | "credentials" | "changes">;
   readonly clusters: EngineClusters;
   readonly crds: CrdSource;
   readonly secrets: SecretMaker;
@@ -49,7 +49,7 @@ export function createProvisioner(deps: ProvisionerDeps): ResourceController {
   const { fleet } = store;
   const secrets = createSecretKeeper({ ...deps, credentials: store.credentials, maker: deps.secrets });
   const writer = createInstanceObjectWriter({ ...deps, secrets });
-  const reconcilePool = createReconcilePool({ ...deps, fleet });
+  const reconcilePool = createReconcilePool({ ...deps, fleet, loads: store.loads });
   const { systemNamespace = SYSTEM_NAMESPACE, concurrency = 4 } = deps;
   const reconcileInstance = createReconcileInstance({ ...deps, fleet, writer, secrets, systemNamespace });
   let known: readonly Instance[] = [];

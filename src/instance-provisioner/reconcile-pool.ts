@@ -1,8 +1,10 @@
+import { withSize } from "../domain/capacity.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { Ids } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { WorkResult } from "../runtime/keyed-queue.ts";
 import type { FleetStore } from "../store/fleet/port.ts";
+import type { LoadStore } from "../store/load/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import { birthOf, instanceChangeOf, noteOf } from "./change.ts";
 import { type InstanceRequest, type PoolPlan, planPool, planPoolRemoval, type Sent } from "./pool-plan.ts";
@@ -11,19 +13,20 @@ const LEAVING_MS = 5_000;
 
 export interface PoolDeps {
   readonly fleet: FleetStore;
+  readonly loads: Pick<LoadStore, "listSizes">;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
 }
 
 /**
- * Gives a pool as many rows, of the size, as its declaration asks for. An undeclared pool is left alone until it is
+ * Gives a pool as many rows, of the size, as its declaration asks for, or as the scheduler has decided where it does not say. An undeclared pool is left alone until it is
  * removed on purpose. While an instance that is to leave still holds units, the pool is reconciled again soon,
  * because no event announces that the last unit has left.
  */
 export type ReconcilePool = (pool: string, signal: AbortSignal) => Promise<WorkResult | void>;
 
-export function createReconcilePool({ fleet, clock, ids, log }: PoolDeps): ReconcilePool {
+export function createReconcilePool({ fleet, loads, clock, ids, log }: PoolDeps): ReconcilePool {
   const add = async (request: InstanceRequest, signal: AbortSignal): Promise<void> => {
     const instance: Instance = { ...request, id: ids.next(), stateSince: clock.now(), revision: 1 };
     log.info({ instance: instance.name, pool: instance.pool, engineCluster: instance.engineCluster }, "Requesting an instance");
@@ -41,7 +44,9 @@ export function createReconcilePool({ fleet, clock, ids, log }: PoolDeps): Recon
     const pool = declared?.spec.pools.find((one) => one.name === name);
     if (declared === undefined || (pool === undefined && !declared.pruned.includes(name))) return undefined;
     const facts = { instances: await fleet.listInstances(signal), units: await fleet.countUnits(signal) };
-    return pool === undefined ? planPoolRemoval({ name, ...facts }) : planPool({ pool, fleet: declared.spec, ...facts });
+    if (pool === undefined) return planPoolRemoval({ name, ...facts });
+    const sizes = pool.instances.scaling === "auto" ? await loads.listSizes(signal) : {};
+    return planPool({ pool: withSize(pool, sizes), fleet: declared.spec, ...facts });
   };
   const carryOut = async (plan: PoolPlan, signal: AbortSignal): Promise<void> => {
     for (const request of plan.request) await add(request, signal);

@@ -14,7 +14,7 @@ import { type RequestPorts, refusalOf } from "./request-ports.ts";
 export function quarantining({
   moving,
   store,
-}: Pick<RequestPorts, "moving"> & { readonly store: Pick<Store, "fleet"> }): QuarantineRequests {
+}: Pick<RequestPorts, "moving"> & { readonly store: Pick<Store, "fleet" | "loads"> }): QuarantineRequests {
   const read = (signal: AbortSignal) => readPools({ store, planFleet }, signal);
   const undeclared = "no fleet is declared";
   return {

@@ -70,6 +70,7 @@ export const ROUTE_SUBJECTS: Readonly<Record<string, RouteSubject>> = {
   listMoves: "list",
   listPlans: "list",
   listRebalancing: "list",
+  listCapacity: "list",
   listRollouts: "list",
   topInstances: "list",
   topWorkspaces: "list",

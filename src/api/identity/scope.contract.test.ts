@@ -118,7 +118,7 @@ describe("a role that is limited to workspaces", () => {
     ...["/v1/applications", "/v1/applications?limit=1", "/v1/applications?namespace=rival-b", "/v1/applications?name=rival-b-app"],
     ...["/v1/operations", "/v1/operations?namespace=team-a", "/v1/operations?namespace=rival-b"],
     ...["/v1/health", "/v1/health/standard-1", "/v1/top/instances", "/v1/top/workspaces", "/v1/plans", "/v1/rollouts", "/v1/freezes"],
-    "/v1/rebalancing",
+    ...["/v1/rebalancing", "/v1/capacity"],
     ...["/v1/moves", "/v1/moves?live=true", "/v1/fleet", "/v1/doctor", "/v1/versions", "/v1/adoptions/rules"],
     ...["/v1/explain/team-a", "/v1/explain/rival-b", "/v1/instances/standard-1/explanation", "/v1/instances/standard-1/drain"],
     ...["/v1/instances/standard-1/calibration", "/v1/workspaces/team-a/export", "/v1/workspaces/rival-b/export"],

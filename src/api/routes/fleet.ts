@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
+import { isAnyScaled, withSizes } from "../../domain/capacity.ts";
 import { millis } from "../../domain/clock.ts";
 import { mayKindBeDeployed } from "../../domain/deployable-kinds.ts";
 import { GoneError } from "../../domain/errors.ts";
@@ -209,7 +210,8 @@ async function declare(deps: ApiDeps, wanted: Declaration): Promise<Outcome> {
   const isDeclared = (name: string): boolean => spec.pools.some((pool) => pool.name === name);
   const peopled = instances.filter(({ state }) => state !== "RETIRED").map(({ pool }) => pool);
   const pruned = [...new Set(prune ? peopled : before?.pruned)].filter((name) => !isDeclared(name)).sort();
-  const plan = planFleet({ spec, pruned, instances, units });
+  const sizes = isAnyScaled(spec) ? await store.loads.listSizes(signal) : {};
+  const plan = planFleet({ spec: withSizes(spec, sizes), pruned, instances, units });
   const lostKinds = await findLostKinds(store, before?.spec, spec);
   const isSame = before !== undefined && canonicalJson([before.spec, before.pruned]) === canonicalJson([spec, pruned]);
   if (!dryRun) await store.fleet.changeFleet({ spec, actor: by.actor, revision: before?.revision ?? 0 }, signal);

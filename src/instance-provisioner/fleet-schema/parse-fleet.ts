@@ -94,10 +94,12 @@ function inNamespace(secret: string): string {
 function poolOf(pool: FleetDocument["pools"][number]): PoolSpec {
   const { channel, ...shared } = pool.class;
   const own = { ...shared, ...(channel === undefined ? {} : { channel }) };
-  const { entries, ...fields } = pool;
+  const { entries, instances, ...fields } = pool;
+  const { scaling, ...size } = instances;
   const { disk, ...repoServer } = pool.resources.repoServer;
   return {
     ...fields,
+    instances: { ...size, ...(scaling === "auto" ? { scaling } : {}) },
     ...(entries === "per-workspace" ? { entries } : {}),
     class: own,
     resources: { ...pool.resources, repoServer: { ...repoServer, ...(disk === undefined ? {} : { disk }) } },

@@ -78,7 +78,7 @@ function poolFields(pool: PoolSpec): Readonly<Record<string, unknown>> {
       ...(own.channel === undefined ? {} : { channel: own.channel }),
     },
     engineClusters,
-    instances: { min: instances.min, max: instances.max },
+    instances: { min: instances.min, max: instances.max, ...(instances.scaling === undefined ? {} : { scaling: instances.scaling }) },
     ...(entries === undefined ? {} : { entries }),
     ...(version === undefined ? {} : { version }),
     capacity: toDocumentLoad(capacity),

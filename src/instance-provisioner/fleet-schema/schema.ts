@@ -186,6 +186,13 @@ const pool = z.strictObject({
   instances: z.strictObject({
     min: z.int().min(0).max(1000).describe("Instances that there always are. More are retired when they hold nothing."),
     max: z.int().min(0).max(1000).describe("Instances that there are at most. docs/instances.md says what becomes of more."),
+    scaling: z
+      .enum(["fixed", "auto"])
+      .optional()
+      .meta({ title: "fixed or auto" })
+      .describe(
+        "`auto`: between `min` and `max` there are as many as the load of the class needs, now and by what it was a day and a week ago; one is made before they are full, and one emptied when it is not needed for hours. `fixed`, and absent: `min`. docs/capacity.md tells more.",
+      ),
   }),
   entries: z
     .enum(ENTRIES)

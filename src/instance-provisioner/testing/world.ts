@@ -93,7 +93,7 @@ export async function startWorld(): Promise<World> {
       });
       const provisioner = createProvisioner({
         ...toolkit,
-        store: { fleet: through(store.fleet), credentials: through(store.credentials), changes: store.changes },
+        store: { fleet: through(store.fleet), loads: store.loads, credentials: through(store.credentials), changes: store.changes },
         clusters: { ...clusters, get: async (name) => passing(await clusters.get(name), through) },
         crds: CRDS,
         secrets: createSecretMaker(),

@@ -1,4 +1,5 @@
 import { type Clock, type Millis, millis } from "../../domain/clock.ts";
+import { RefusedError, StaleError } from "../../domain/errors.ts";
 import type { Ids, InstanceId } from "../../domain/ids.ts";
 import type { CarriedStep, StoredPlan } from "../../domain/plan.ts";
 import { modeInForce, type ReliefPromise } from "../../domain/rebalancing.ts";
@@ -17,11 +18,12 @@ import type { RingSource } from "../ring-memo.ts";
 import { splitLarge } from "../split/record-splits.ts";
 import type { PlanningDeps, PlanRequests } from "./carry-out-plan.ts";
 import type { DrainRequests } from "./empty-instance.ts";
+import { refreshSizes, type SizedPools } from "./refresh-sizes.ts";
 
 export interface ClassPlanDeps extends Pick<PlanningDeps, "approval"> {
   readonly store: Pick<Store, "plans" | "loads" | "splits" | "health" | "decisions">;
   readonly planning: Pick<PlanRequests, "apply" | "followUp">;
-  readonly draining: Pick<DrainRequests, "carryOn">;
+  readonly draining: Pick<DrainRequests, "carryOn" | "begin">;
   /** Whether moves away from an instance with the verdict overloaded are carried out without a person. */
   readonly relieves: boolean;
   /** Plans that were proposed, by class. */
@@ -45,7 +47,8 @@ const PLANS_READ = 20;
  *
  * 1. Carries on with exchanges and drains that have begun.
  * 2. Measures what earlier automatic moves were to do.
- * 3. Records since when instances have been too full or overloaded.
+ * 3. Records since when instances have been too full or overloaded, and how many of them its pools are to have. Begins to empty the one that is not
+ *    needed any more.
  * 4. Splits workspaces that are too large.
  * 5. Plans what should move, and records the plan as a proposal; not in mode `off`.
  * 6. Carries out the plan's moves away from overloaded instances, where `relieves` is set, and in mode `auto` the others too. All other
@@ -58,10 +61,14 @@ export async function refreshPlan(deps: ClassPlanDeps, name: string, ringOf: Rin
   const facts = await carryOnDraining(deps, () => store.plans.readFacts(name, millis(at - DAY_MS), signal), signal);
   // Verdicts on instances that are being relieved already are left out.
   const verdicts = unrelieved(await store.health.listVerdicts(signal), facts, at);
-  const next = nextClassState(facts, assembleSnapshot(facts, at));
+  const snapshot = assembleSnapshot(facts, at);
+  const next = nextClassState(facts, snapshot);
   const judged = { ...next, overloadedSince: withVerdicts(next.overloadedSince, verdicts) };
-  const state = await measurePromises(deps, judged, { facts, at }, signal);
+  const measured = await measurePromises(deps, judged, { facts, at }, signal);
+  const isTrusted = snapshot.metrics.kind === "trusted";
+  const { state, emptied } = await refreshSizes(deps, measured, { facts, at, isTrusted }, signal);
   await store.loads.recordState(name, state as Facts["state"], signal);
+  if (emptied !== undefined) await empty(deps, emptied, facts, signal);
   await splitLarge(deps, facts, at, signal);
   const mode = modeInForce(facts.rebalancing, state.measured ?? [], at);
   if (mode === "off") return;
@@ -79,6 +86,24 @@ export async function refreshPlan(deps: ClassPlanDeps, name: string, ringOf: Rin
   for (const only of leaving) steps.push(...(await planning.apply(plan.id, { actor: SCHEDULER, only }, signal)));
   const promises = promisesOf(plan, steps, facts, { means: state.meanLoads ?? {}, at });
   if (promises.length > 0) await store.loads.recordState(name, withPromises(state, promises) as Facts["state"], signal);
+}
+
+/** Hands over what an instance holds that is not needed any more, as a person's drain does; the provisioner lets it go then. */
+async function empty(
+  { draining, log }: ClassPlanDeps,
+  { instance: id, reason }: NonNullable<SizedPools["emptied"]>,
+  { instances }: Facts,
+  signal: AbortSignal,
+): Promise<void> {
+  const instance = instances.find((one) => one.id === id);
+  if (instance === undefined) return;
+  try {
+    await draining.begin(instance, { actor: SCHEDULER, reason }, signal);
+  } catch (error) {
+    // Somebody else drains, or it is the last one that takes units: it stays, and is found again when it is spare once more.
+    if (!(error instanceof RefusedError) && !(error instanceof StaleError)) throw error;
+    log.warn({ instance: instance.name, error }, "An instance that is not needed stays for now");
+  }
 }
 
 /** Compares what automatic moves have done with what they were to do, and says so in the journal. Returns what is remembered from now on. */

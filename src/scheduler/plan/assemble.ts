@@ -1,6 +1,7 @@
+import type { DemandHistory, PoolSizes, Sizing } from "../../domain/capacity.ts";
 import type { Millis } from "../../domain/clock.ts";
 import type { Directive, Freeze } from "../../domain/directive.ts";
-import type { RebalancingSpec } from "../../domain/fleet.ts";
+import type { PoolSpec, RebalancingSpec } from "../../domain/fleet.ts";
 import { type InstanceVerdict, unfitState } from "../../domain/health.ts";
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
@@ -25,6 +26,9 @@ export interface ClassState extends PromiseState {
   readonly fittedAt?: Millis | undefined;
   readonly aboveSince: Readonly<Record<string, Millis>>;
   readonly overloadedSince: Readonly<Record<string, Millis>>;
+  readonly demand?: DemandHistory | undefined;
+  readonly sizes?: PoolSizes | undefined;
+  readonly sizing?: Sizing | undefined;
 }
 
 export interface PlanningUnit {
@@ -47,6 +51,8 @@ export interface PlanningFacts {
   readonly floor: string | undefined;
   /** How it is evened out; absent: that is not declared. */
   readonly rebalancing?: RebalancingSpec | undefined;
+  /** Its pools whose size is decided by load, in the order of the declaration; absent: none. */
+  readonly scaled?: readonly PoolSpec[];
   readonly instances: readonly Instance[];
   readonly units: readonly PlanningUnit[];
   readonly instanceLoads: readonly {

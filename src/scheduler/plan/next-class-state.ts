@@ -1,9 +1,10 @@
 import type { Millis } from "../../domain/clock.ts";
+import { nextDemand } from "../capacity/demand.ts";
 import { FIRST_WEIGHTS, nextCpuWeights } from "../load/cpu-weights.ts";
 import { METRICS_LIMITS, totalOf } from "../load/judge-metrics.ts";
 import { nextOverloaded } from "../load/next-overloaded.ts";
 import { nextReference } from "../load/next-reference.ts";
-import { nextMeanLoads } from "../rebalancing/mean-loads.ts";
+import { nextMeanLoads, totalMean } from "../rebalancing/mean-loads.ts";
 import { type ClassState, negligibleOf, type PlanningFacts, presentLoads, reportsOf } from "./assemble.ts";
 import { openBook } from "./book.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
@@ -22,12 +23,15 @@ export function nextClassState(facts: PlanningFacts, snapshot: PlanSnapshot): Cl
   const isPresent = isTrusted || metrics.rule === "JUMP";
   const reference = nextReference(state.reference, metrics, { total: totalOf(reportsOf(facts)), at, negligible: negligibleOf(facts) });
   const isDue = isTrusted && (state.fittedAt === undefined || at - state.fittedAt >= REFIT_MS);
+  const meanLoads = isTrusted ? nextMeanLoads(state.meanLoads ?? {}, instanceLoads) : state.meanLoads;
   return {
     ...(reference === undefined ? {} : { reference }),
     ...(isDue ? refit(state, instanceLoads, at) : keptFit(state)),
     aboveSince: isTrusted ? Object.fromEntries(nextAbove(snapshot)) : state.aboveSince,
-    ...{ promises: state.promises, measured: state.measured },
-    meanLoads: isTrusted ? nextMeanLoads(state.meanLoads ?? {}, instanceLoads) : state.meanLoads,
+    ...{ promises: state.promises, measured: state.measured, sizes: state.sizes, sizing: state.sizing },
+    meanLoads,
+    demand:
+      (facts.scaled ?? []).length === 0 ? undefined : isTrusted ? nextDemand(state.demand, totalMean(meanLoads ?? {}), at) : state.demand,
     overloadedSince: isPresent ? nextOverloaded(presentLoads(facts), at) : {},
   };
 }

@@ -1,11 +1,16 @@
 import type { Millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
-import { type LoadVector, loadVector } from "../../domain/load.ts";
+import { type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import type { MeanLoads } from "../../domain/rebalancing.ts";
 import { ewma } from "../load/planning-load.ts";
 
 /** One sample of an instance is of a few minutes, and a few deployments more or less change it. */
 const MEAN_MS = 30 * 60_000;
+
+/** What all instances together were measured to have. */
+export function totalMean(means: MeanLoads): LoadVector {
+  return Object.values(means).reduce<LoadVector>((sum, { load }) => loadVector((dimension) => sum[dimension] + load[dimension]), ZERO_LOAD);
+}
 
 /** The means after the newest samples; an instance that has none is left out. */
 export function nextMeanLoads(

@@ -1,3 +1,4 @@
+import type { DemandHistory, PoolSizes, Sizing } from "../../domain/capacity.ts";
 import type { Millis } from "../../domain/clock.ts";
 import type { EnvironmentId, InstanceId, UnitId } from "../../domain/ids.ts";
 import type { LoadVector } from "../../domain/load.ts";
@@ -77,6 +78,10 @@ export interface ClassLoadState {
   readonly meanLoads?: MeanLoads | undefined;
   readonly promises?: readonly ReliefPromise[] | undefined;
   readonly measured?: readonly MeasuredPromise[] | undefined;
+  /** Where pools have no declared size: what the class took in each hour of the week, how many instances its pools are to have, and by what that was decided. */
+  readonly demand?: DemandHistory | undefined;
+  readonly sizes?: PoolSizes | undefined;
+  readonly sizing?: Sizing | undefined;
 }
 
 /** A unit with its load, for people. */
@@ -106,6 +111,8 @@ export interface LoadStore {
   /** Nothing remembered where nothing is recorded. */
   readState(className: string, signal: AbortSignal): Promise<ClassLoadState>;
   recordState(className: string, state: ClassLoadState, signal: AbortSignal): Promise<void>;
+  /** How many instances pools of every class are to have that have no declared size, by name of the pool. */
+  listSizes(signal: AbortSignal): Promise<PoolSizes>;
   /** Units that take the largest share of their instance in any dimension, largest first; a dimension without capacity does not count. */
   listHeaviest(limit: number, signal: AbortSignal): Promise<readonly HeavyUnit[]>;
 }

@@ -1,7 +1,7 @@
 import type { Millis } from "../../domain/clock.ts";
 import type { Decision } from "../../domain/decision.ts";
 import type { Directive, Freeze } from "../../domain/directive.ts";
-import type { RebalancingSpec } from "../../domain/fleet.ts";
+import type { PoolSpec, RebalancingSpec } from "../../domain/fleet.ts";
 import type { InstanceVerdict } from "../../domain/health.ts";
 import type { InstanceId, PlanId, UnitId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
@@ -43,6 +43,8 @@ export interface PlanFacts {
   readonly floor: string | undefined;
   /** How it is evened out, as declared; absent: that is not declared. */
   readonly rebalancing: RebalancingSpec | undefined;
+  /** Its pools whose size is decided by load, in the order of the declaration. */
+  readonly scaled: readonly PoolSpec[];
   /** Those that are not retired, sorted by id. */
   readonly instances: readonly Instance[];
   /** Sorted by id. */

@@ -1,3 +1,4 @@
+import type { PoolSizes } from "../../../domain/capacity.ts";
 import { LOAD_DIMENSIONS } from "../../../domain/load.ts";
 import type { CountedDestination, CountedUnit, HeavyUnit, LoadSample, LoadStore } from "../../load/port.ts";
 import { applicationsOf, putUnit, workspaceOfTables } from "./applications.ts";
@@ -16,6 +17,11 @@ export function createMemoryLoadStore(transact: Transact): LoadStore {
     readState: (className, signal) =>
       transact(signal, ({ tables }) => tables.classLoads.get(className) ?? { aboveSince: {}, overloadedSince: {} }),
     recordState: (className, state, signal) => transact(signal, ({ tables }) => void tables.classLoads.set(className, state)),
+    listSizes: (signal) =>
+      transact(signal, ({ tables }) => {
+        const states = [...tables.classLoads].toSorted(([a], [b]) => (a < b ? -1 : 1));
+        return Object.assign({}, ...states.map(([, { sizes }]) => sizes ?? {})) as PoolSizes;
+      }),
     listHeaviest: (limit, signal) => transact(signal, ({ tables }) => heaviest(tables).slice(0, limit)),
   };
 }

@@ -1,4 +1,5 @@
 import { NO_DIRECTIVE } from "../../../domain/directive.ts";
+import { scaledPools } from "../../../domain/fleet.ts";
 import type { InstanceId } from "../../../domain/ids.ts";
 import { LOAD_DIMENSIONS } from "../../../domain/load.ts";
 import type { CarriedStep, StoredPlan } from "../../../domain/plan.ts";
@@ -61,6 +62,7 @@ function readFacts(tables: Tables, className: string, movesSince: number): PlanF
   return {
     class: className,
     floor: tables.fleet?.spec.versions.floor,
+    scaled: scaledPools(tables.fleet?.spec.pools, className),
     rebalancing: tables.fleet?.spec.rebalancing?.find((each) => each.class === className),
     instances,
     units: units.toSorted((a, b) => (a.unit.id < b.unit.id ? -1 : 1)).map((row) => unitFacts(tables, row)),

@@ -141,6 +141,11 @@ export function describeLoads(world: () => World): void {
       };
       await loads.recordState(CLASS, { aboveSince: {}, overloadedSince: {} }, soon());
       await loads.recordState(CLASS, state, soon());
+      expect(await loads.listSizes(soon())).toEqual({});
+      const size = { instances: 3, at: AT, reason: "it will be fuller" };
+      await loads.recordState("us/shared/public", { aboveSince: {}, overloadedSince: {}, sizes: { us: size } }, soon());
+      await loads.recordState("us/own/public", { aboveSince: {}, overloadedSince: {}, sizes: { own: { ...size, instances: 1 } } }, soon());
+      expect(await loads.listSizes(soon())).toEqual({ us: size, own: { ...size, instances: 1 } });
       expect(await loads.readState(CLASS, soon())).toEqual(state);
     });
   });

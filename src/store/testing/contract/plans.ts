@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
+import type { PoolSpec } from "../../../domain/fleet.ts";
 import type { InstanceId, MoveId, PlanId, UnitId } from "../../../domain/ids.ts";
 import { ZERO_LOAD } from "../../../domain/load.ts";
 import type { CarriedStep, StoredPlan } from "../../../domain/plan.ts";
@@ -167,6 +168,11 @@ export function describePlans(world: () => World): void {
       const own = { class: CLASS, mode: "auto", movesPerHour: 5, movesPerDay: 9 } as const;
       await store.fleet.applyFleet(aFleet({ rebalancing: [{ ...own, class: "us/shared/public", mode: "off" }, own] }), "otto", soon());
       expect((await store.plans.readFacts(CLASS, millis(0), soon())).rebalancing).toEqual(own);
+      const [pool] = aFleet().pools as [PoolSpec, ...PoolSpec[]];
+      const scaled = { ...pool, name: "scaled", instances: { min: 1, max: 4, scaling: "auto" } } as const;
+      const elsewhere = { ...scaled, name: "elsewhere", class: { ...scaled.class, region: "us" } };
+      await store.fleet.applyFleet(aFleet({ pools: [pool, elsewhere, scaled] }), "otto", soon());
+      expect((await store.plans.readFacts(CLASS, millis(0), soon())).scaled).toEqual([scaled]);
     });
 
     it("tells a unit of which something stands, or may, from one of which nothing does", async () => {

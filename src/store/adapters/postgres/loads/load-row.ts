@@ -15,6 +15,12 @@ select l.instance, l.at, l.total, l.observation, l.cached_objects
 
 export const READ_CLASS_LOAD: Statement = { name: "read_class_load", text: "select state from class_load where class = $1" };
 
+/** Decided by the scheduler, and with nothing a user wrote. */
+export const LIST_SIZES: Statement = {
+  name: "list_pool_sizes",
+  text: "select state -> 'sizes' as sizes from class_load where state -> 'sizes' is not null order by class",
+};
+
 /** Null together: it was not measured yet. */
 export interface KnownRow {
   readonly l_planning: readonly number[] | null;

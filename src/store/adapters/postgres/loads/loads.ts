@@ -1,8 +1,18 @@
+import type { PoolSizes } from "../../../../domain/capacity.ts";
 import type { InstanceId, UnitId } from "../../../../domain/ids.ts";
 import type { CountedUnit, HeavyUnit, LoadStore } from "../../../load/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { loadOfRow } from "../rows.ts";
-import { INSTANCE_LOADS, type InstanceLoadRow, instanceLoadOf, type KnownRow, knownOf, READ_CLASS_LOAD, stateOf } from "./load-row.ts";
+import {
+  INSTANCE_LOADS,
+  type InstanceLoadRow,
+  instanceLoadOf,
+  type KnownRow,
+  knownOf,
+  LIST_SIZES,
+  READ_CLASS_LOAD,
+  stateOf,
+} from "./load-row.ts";
 import { recordSample } from "./record-sample.ts";
 
 const COUNT: Statement = {
@@ -69,6 +79,10 @@ export function createLoadStore(database: Database): LoadStore {
       (await database.run<InstanceLoadRow>(INSTANCE_LOADS, [className], signal)).map(instanceLoadOf),
     readState: async (className, signal) => stateOf(await database.run(READ_CLASS_LOAD, [className], signal)),
     recordState: async (className, state, signal) => void (await database.run(RECORD_STATE, [className, JSON.stringify(state)], signal)),
+    async listSizes(signal) {
+      const rows = await database.run<{ readonly sizes: PoolSizes | null }>(LIST_SIZES, [], signal);
+      return Object.assign({}, ...rows.map(({ sizes }) => sizes ?? {})) as PoolSizes;
+    },
     listHeaviest: async (limit, signal) => (await database.run<HeavyRow>(HEAVIEST, [limit], signal)).map(heavyOf),
   };
 }

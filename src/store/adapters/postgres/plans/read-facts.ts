@@ -1,5 +1,5 @@
 import type { Millis } from "../../../../domain/clock.ts";
-import type { RebalancingSpec } from "../../../../domain/fleet.ts";
+import { type PoolSpec, type RebalancingSpec, scaledPools } from "../../../../domain/fleet.ts";
 import type { InstanceId, UnitId } from "../../../../domain/ids.ts";
 import type { MoveReason } from "../../../../domain/plan.ts";
 import { freezeOfRollout } from "../../../../domain/rollout.ts";
@@ -30,7 +30,7 @@ const INSTANCES: Statement = {
 
 const DECLARED: Statement = {
   name: "read_declared_for_plans",
-  text: "select spec -> 'versions' ->> 'floor' as floor, spec -> 'rebalancing' as rebalancing from fleet",
+  text: "select spec -> 'versions' ->> 'floor' as floor, spec -> 'rebalancing' as rebalancing, spec -> 'pools' as pools from fleet",
 };
 
 /**
@@ -98,6 +98,7 @@ type PlanUnitRow = UnitRow &
 interface DeclaredRow {
   readonly floor: string | null;
   readonly rebalancing: readonly RebalancingSpec[] | null;
+  readonly pools: readonly PoolSpec[] | null;
 }
 
 interface MoveRow {
@@ -125,7 +126,8 @@ export function readFacts(database: Database, className: string, movesSince: Mil
       const verdicts = await run<PlanFacts["verdicts"][number]>(VERDICTS, [className]);
       const floor = declared?.floor ?? undefined;
       const rebalancing = declared?.rebalancing?.find((each) => each.class === className);
-      return { class: className, floor, rebalancing, instances, units, instanceLoads, freezes, state, moves, failures, verdicts };
+      const scaled = scaledPools(declared?.pools ?? [], className);
+      return { class: className, floor, rebalancing, scaled, instances, units, instanceLoads, freezes, state, moves, failures, verdicts };
     },
     signal,
   );

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { idleDeps, type Served, serveApi } from "../api/testing/served.ts";
+import { millis } from "../domain/clock.ts";
+import type { InstanceId } from "../domain/ids.ts";
+import type { InstanceState } from "../domain/instance.ts";
+import { aDecision, aFleet, anInstance, aPool, CLASS } from "../store/testing/builders.ts";
+import { runCommand } from "./testing/run-command.ts";
+
+const HOUR_MS = 3_600_000;
+
+describe("argosy capacity", () => {
+  let served: Served;
+  const signal = AbortSignal.timeout(60_000);
+  const scaled = aPool("standard", { instances: { min: 1, max: 5, scaling: "auto" } });
+  const us = aPool("us", { class: { region: "us", tier: "shared", trust: "public" } });
+  beforeAll(async () => {
+    served = await serveApi((store) => idleDeps(store));
+    await served.store.fleet.applyFleet(aFleet({ pools: [scaled, us] }), "ada", signal);
+    const states: readonly InstanceState[] = ["ACTIVE", "ACTIVE", "WARMING", "DRAINING", "RETIRED"];
+    for (const [index, state] of states.entries()) {
+      const name = `standard-${index + 1}`;
+      const instance = anInstance({ id: name as InstanceId, name, class: CLASS, pool: "standard", state });
+      await served.store.fleet.insertInstance(instance, aDecision({ subject: name }), signal);
+    }
+  });
+  afterAll(() => served.close());
+
+  const run = (...args: readonly string[]) =>
+    runCommand(["capacity", ...args], { ARGOSY_URL: served.url, ARGOSY_TOKEN: served.token("viewer") });
+  const decide = (over: object = {}) => {
+    const at = millis(Date.now() - 2 * HOUR_MS);
+    const sizing = { at, dimension: "milliCpu", soon: 700_000, day: 720_000, withoutOne: 880_000, ...over } as const;
+    const sizes = { standard: { instances: 3, at, reason: "80 % in milliCpu are expected within hours" } };
+    return served.store.loads.recordState(CLASS, { aboveSince: {}, overloadedSince: {}, sizes, sizing }, signal);
+  };
+  const listed = async () => JSON.parse((await run("-o", "json")).out) as readonly unknown[];
+
+  it("says of each pool how many there are, how many there are to be, and why", async () => {
+    expect(await listed()).toMatchObject([{ pool: "standard", scaling: "auto", wanted: 1, since: null, expected: null }, { pool: "us" }]);
+    await decide();
+    expect(await listed()).toMatchObject([
+      {
+        ...{
+          pool: "standard",
+          class: CLASS,
+          scaling: "auto",
+          min: 1,
+          max: 5,
+          wanted: 3,
+          instances: 3,
+          serving: 2,
+          since: expect.any(String),
+        },
+        expected: { dimension: "milliCpu", soon: 0.7, day: 0.72, withoutOne: 0.88 },
+        ...{ reason: "80 % in milliCpu are expected within hours", spareSince: null, shortSince: null },
+      },
+      { pool: "us", scaling: "fixed", instances: 0, serving: 0, reason: "", since: null, expected: null },
+    ]);
+    const { code, out } = await run();
+    expect(code).toBe(0);
+    expect(out).toMatch(/^standard +1–5 +3 +2 of 3 +70 % +72 % +88 % +120m/m);
+    expect(out).toMatch(/^us +fixed +\d+ +0 of 0 +- +- +- +-/m);
+  });
+
+  it("says since when more are needed than may be", async () => {
+    await decide({ shortSince: millis(Date.now() - HOUR_MS) });
+    expect(await listed()).toMatchObject([{ shortSince: expect.any(String) }, { shortSince: null }]);
+    expect((await run()).out).toMatch(/^standard .* 3, more /m);
+  });
+});

@@ -1,0 +1,171 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { millis } from "../domain/clock.ts";
+import type { InstanceId, UnitId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
+import { addLoad, type LoadVector, loadVector, ZERO_LOAD } from "../domain/load.ts";
+import { createReconcilePool, type ReconcilePool } from "../instance-provisioner/reconcile-pool.ts";
+import { createMoveRequests } from "../mover/request-moves.ts";
+import { createCountingIds } from "../runtime/ids.ts";
+import { createSeededRng } from "../runtime/rng.ts";
+import { createVirtualClock, type VirtualClock } from "../runtime/testing/virtual-clock.ts";
+import { createPlanRequests } from "../scheduler/plan-cycle/carry-out-plan.ts";
+import { createPlanCycle, type PlanCycle } from "../scheduler/plan-cycle/controller.ts";
+import { createDrainRequests } from "../scheduler/plan-cycle/empty-instance.ts";
+import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
+import { aDecision, aFleet, aPool, CLASS } from "../store/testing/builders.ts";
+import { createWorld, type World } from "../store/testing/world.ts";
+import { silentLog } from "../telemetry/log.ts";
+import { noMetrics } from "../telemetry/metrics.ts";
+
+const never = new AbortController().signal;
+const CYCLE_MS = 120_000;
+const HOUR_MS = 3_600_000;
+const CPU = 1_000;
+const UNITS = 60;
+const CAPACITY = { ...loadVector(() => 1_000_000), milliCpu: CPU };
+/** How long an instance takes until it serves. */
+const CREATION_MS = 10 * 60_000;
+
+describe("a pool whose size is decided by load", () => {
+  let clock: VirtualClock;
+  let store: MemoryStore;
+  let world: World;
+  let cycle: PlanCycle;
+  let reconcilePool: ReconcilePool;
+  let units: UnitId[];
+  /** What the whole class takes at a time, in thousandths of a core. */
+  let demand: (at: number) => number;
+
+  beforeEach(async () => {
+    clock = createVirtualClock();
+    store = createMemoryStore({ clock });
+    world = createWorld(store);
+    const parts = { store, clock, ids: createCountingIds(), log: silentLog };
+    const moving = createMoveRequests(parts);
+    const planning = createPlanRequests({ ...parts, moving });
+    cycle = createPlanCycle({
+      ...{ ...parts, planning, relieves: true, draining: createDrainRequests({ ...parts, planning, moving }) },
+      ...{ partition: { isMine: () => true, onChange: () => () => undefined }, rng: createSeededRng("plans"), metrics: noMetrics },
+    });
+    reconcilePool = createReconcilePool({ ...parts, fleet: store.fleet, loads: store.loads });
+  });
+  afterEach(() => cycle.stop());
+
+  const instances = async (): Promise<readonly Instance[]> =>
+    (await store.fleet.listInstances(never)).filter(({ state }) => state !== "RETIRED");
+  const begin = async (bounds: { readonly min: number; readonly max: number }): Promise<void> => {
+    const pool = aPool("standard", { instances: { ...bounds, scaling: "auto" }, capacity: CAPACITY });
+    const rebalancing = [{ class: CLASS, mode: "auto", movesPerHour: 50, movesPerDay: 1_000 } as const];
+    await store.fleet.applyFleet(aFleet({ pools: [pool], rebalancing }), "ada", never);
+    await provision();
+    for (const instance of await instances()) await become(instance, "ACTIVE");
+    const serving = await instances();
+    units = [];
+    for (let index = 0; index < UNITS; index += 1) {
+      const { id } = await world.unit((await world.record({ namespace: `team-${index}` })).applicationId);
+      await world.place(id, serving[index % serving.length]?.id as InstanceId);
+      units.push(id);
+    }
+    await report();
+    cycle.start(never);
+    await cycle.idle();
+  };
+  const become = (instance: Instance, state: Instance["state"]): Promise<Instance> =>
+    store.fleet.changeInstance(
+      {
+        id: instance.id,
+        revision: instance.revision,
+        state,
+        reason: "",
+        cause: undefined,
+        attempt: 0,
+        decision: aDecision({ subject: instance.id }),
+      },
+      never,
+    );
+  /** The pool's rows, and what would become of instances on a cluster. */
+  const provision = async (): Promise<void> => {
+    await reconcilePool("standard", never);
+    const held = await store.fleet.countUnits(never);
+    for (const instance of await instances()) {
+      if (instance.state === "REQUESTED" && clock.now() - instance.stateSince >= CREATION_MS) await become(instance, "ACTIVE");
+      if (instance.state === "DRAINING" && !held.has(instance.id)) await become(instance, "RETIRED");
+    }
+  };
+  const report = async (): Promise<void> => {
+    const { units: rows } = await store.plans.readFacts(CLASS, millis(0), never);
+    const at = clock.now();
+    const whole: LoadVector = { ...ZERO_LOAD, milliCpu: Math.ceil(demand(at) / UNITS) };
+    for (const { id, state } of await instances()) {
+      if (state === "REQUESTED") continue;
+      const own = rows.flatMap(({ unit }) => (unit.owner === id ? [{ unitId: unit.id, epoch: unit.epoch }] : []));
+      const measured = own.map((unit) => ({ ...unit, load: { planning: whole, recent: whole, at }, whole }));
+      const total = measured.reduce((sum) => addLoad(sum, whole), ZERO_LOAD);
+      await store.loads.recordSample(
+        { instanceId: id, at, total, units: measured, observation: undefined, cachedObjects: undefined },
+        never,
+      );
+    }
+  };
+  /** Returns how many instances served, and how full the class was, cycle by cycle. */
+  const pass = async (hours: number): Promise<readonly { readonly serving: number; readonly used: number }[]> => {
+    const seen = [];
+    for (let passed = 0; passed < hours * HOUR_MS; passed += CYCLE_MS) {
+      await clock.advance(CYCLE_MS);
+      await provision();
+      await report();
+      await vi.waitFor(() => cycle.idle());
+      const serving = (await instances()).filter(({ state }) => state === "ACTIVE").length;
+      seen.push({ serving, used: demand(clock.now()) / (serving * CPU) });
+    }
+    return seen;
+  };
+  const verdicts = async () =>
+    (await store.decisions.list({ kind: "plan" }, 1_000, never))
+      .map(({ verdict }) => verdict)
+      .filter((verdict) => ["GROWN", "SHRUNK", "AT_CEILING"].includes(verdict))
+      .toReversed();
+
+  it("grows before it is full, and shrinks hours after it was", async () => {
+    const start = clock.now();
+    demand = (at) =>
+      at - start < 6 * HOUR_MS ? 1_000 : at - start < 18 * HOUR_MS ? Math.min(3_000, 1_000 + (at - start - 6 * HOUR_MS) / 10_800) : 900;
+    await begin({ min: 2, max: 8 });
+    const up = await pass(18);
+    expect(Math.max(...up.map(({ used }) => used))).toBeLessThanOrEqual(0.9);
+    expect(up.at(-1)?.serving).toBeGreaterThanOrEqual(4);
+    const down = await pass(48);
+    expect(down.at(-1)?.serving).toBeLessThanOrEqual(3);
+    expect(Math.max(...down.map(({ used }) => used))).toBeLessThanOrEqual(0.9);
+    const changes = await verdicts();
+    expect(changes.slice(0, 1)).toEqual(["GROWN"]);
+    expect(changes.at(-1)).toBe("SHRUNK");
+    expect(changes.filter((verdict, index) => verdict === "GROWN" && changes[index - 1] === "SHRUNK")).toEqual([]);
+    expect((await store.fleet.countUnits(never)).size).toBe(down.at(-1)?.serving);
+    const gone = (await store.fleet.listInstances(never)).filter(({ state }) => state === "RETIRED");
+    expect(gone.length).toBeGreaterThan(0);
+  });
+
+  it("says once that it needs more than it may have", async () => {
+    demand = () => 1_900;
+    await begin({ min: 2, max: 2 });
+    await pass(4);
+    expect(await verdicts()).toEqual(["AT_CEILING"]);
+    expect(await instances()).toHaveLength(2);
+    expect((await store.loads.readState(CLASS, never)).sizing).toMatchObject({ shortSince: expect.any(Number), soon: expect.any(Number) });
+  });
+
+  it("has what was declared again once that is declared", async () => {
+    demand = () => 2_400;
+    await begin({ min: 2, max: 8 });
+    await pass(3);
+    expect((await instances()).length).toBeGreaterThan(2);
+    await store.fleet.applyFleet(
+      aFleet({ pools: [aPool("standard", { instances: { min: 2, max: 8 }, capacity: CAPACITY })] }),
+      "ada",
+      never,
+    );
+    await pass(1);
+    expect(await store.loads.listSizes(never)).toEqual({});
+  });
+});

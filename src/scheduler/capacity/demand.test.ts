@@ -1,0 +1,85 @@
+import { describe, expect, it } from "vitest";
+import type { DemandHistory } from "../../domain/capacity.ts";
+import { millis } from "../../domain/clock.ts";
+import { type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
+import { forecastPeak, nextDemand } from "./demand.ts";
+
+const HOUR_MS = 3_600_000;
+/** A Monday, 00:00 UTC. */
+const MONDAY = 1_767_571_200_000;
+const hour = (count: number) => millis(MONDAY + count * HOUR_MS);
+const cpu = (milliCpu: number): LoadVector => ({ ...ZERO_LOAD, milliCpu });
+/** A wave between 100 at midnight and 300 at noon. */
+const wave = (count: number): number => 200 - 100 * Math.cos((2 * Math.PI * (count % 24)) / 24);
+const recorded = (from: number, to: number, of: (count: number) => number, known?: DemandHistory): DemandHistory | undefined => {
+  let history = known;
+  for (let count = from; count <= to; count += 1) history = nextDemand(history, cpu(of(count)), hour(count));
+  return history;
+};
+const peak = (history: DemandHistory | undefined, now: number, at: number, hours: number) =>
+  forecastPeak(history, cpu(now), { at: hour(at), untilMs: hours * HOUR_MS }).milliCpu;
+
+describe("what a class takes", () => {
+  it("is kept as the most of each hour of the week, with the same hour a week earlier", () => {
+    let history = nextDemand(undefined, cpu(5), hour(0));
+    history = nextDemand(history, { ...cpu(3), applications: 7 }, millis(hour(0) + 1));
+    expect(Object.values(history.hours)).toEqual([{ at: hour(0), load: { ...cpu(5), applications: 7 }, before: undefined }]);
+    history = nextDemand(history, cpu(4), hour(168));
+    expect(Object.values(history.hours)).toEqual([{ at: hour(168), load: cpu(4), before: { ...cpu(5), applications: 7 } }]);
+    history = nextDemand(history, cpu(9), hour(3 * 168));
+    expect(Object.values(history.hours)).toEqual([{ at: hour(3 * 168), load: cpu(9), before: undefined }]);
+  });
+
+  it("holds no more than a week", () => {
+    expect(Object.keys(recorded(0, 1_000, wave)?.hours ?? {})).toHaveLength(168);
+  });
+});
+
+describe("what a class is expected to take", () => {
+  it("is what it takes now, where nothing is known", () => {
+    expect(peak(undefined, 120, 0, 24)).toBe(120);
+    expect(peak(recorded(0, 2, wave), 120, 3, 6)).toBe(120);
+  });
+
+  it("is what it was a day ago, after the first day: the noon is expected at six", () => {
+    const history = recorded(0, 30, wave);
+    expect(peak(history, wave(30), 30, 6)).toBe(300);
+    expect(peak(history, wave(30), 30, 2)).toBe(Math.ceil(wave(8)));
+    expect(peak(history, wave(30), 30, 24)).toBe(300);
+  });
+
+  it("is what it was a week ago, after the first week: a quiet Saturday is no reason to expect a quiet Monday", () => {
+    const weekly = (count: number): number => (Math.floor(count / 24) % 7 >= 5 ? 10 : wave(count));
+    const history = recorded(0, 6 * 24 + 168, weekly);
+    const sunday = 6 * 24 + 168 + 20;
+    expect(peak(recorded(6 * 24 + 169, sunday, weekly, history), 10, sunday, 24)).toBe(300);
+  });
+
+  it("grows by what the last day has grown since the week before, by half at most", () => {
+    const grown = (factor: number) => recorded(168, 168 + 24, (count) => wave(count) * factor, recorded(0, 167, wave));
+    expect(peak(grown(1.2), wave(0) * 1.2, 168 + 24, 24)).toBe(360);
+    expect(peak(grown(1.2), wave(0), 168 + 24, 24)).toBeGreaterThanOrEqual(360);
+    expect(peak(grown(0.5), wave(0) * 0.5, 168 + 24, 24)).toBe(270);
+    // The present is within what was expected, and growth is bounded.
+    expect(peak(grown(1.5), wave(0) * 1.5, 168 + 24, 24)).toBe(450);
+  });
+
+  it("is larger by as much as the present is above what was expected of it: a launch in the morning is not over at noon", () => {
+    const history = recorded(0, 24 + 6, (count) => wave(count) * (count >= 28 ? 1.5 : 1));
+    expect(peak(history, wave(30) * 1.5, 30, 6)).toBe(450);
+    expect(peak(history, wave(30) * 9, 30, 6)).toBe(Math.max(600, Math.ceil(wave(30) * 9)));
+  });
+
+  it("lets one hour that was missed be the one before it", () => {
+    const history = recorded(0, 11, wave);
+    expect(peak(history, wave(34), 34, 2)).toBe(Math.ceil(wave(11)));
+  });
+
+  it("is never less than what it takes now, in any dimension", () => {
+    const now = loadVector((dimension) => (dimension === "applications" ? 1_000 : 1));
+    expect(forecastPeak(recorded(0, 200, wave), now, { at: hour(200), untilMs: 24 * HOUR_MS })).toMatchObject({
+      applications: 1_000,
+      cachedResources: 1,
+    });
+  });
+});

@@ -1,0 +1,93 @@
+import type { DemandHistory } from "../../domain/capacity.ts";
+import { type Millis, millis } from "../../domain/clock.ts";
+import { type LOAD_DIMENSIONS, type LoadAmounts, type LoadVector, loadVector } from "../../domain/load.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_HOURS = 24;
+const WEEK_HOURS = 7 * DAY_HOURS;
+/** An hour of the day or week before counts for so long after its end. */
+const LATE_MS = 2 * HOUR_MS;
+
+const hourOf = (at: number): number => Math.floor(at / HOUR_MS);
+const slotOf = (hour: number): string => String(hour % WEEK_HOURS);
+const larger = (a: LoadAmounts, b: LoadAmounts): LoadVector => loadVector((dimension) => Math.max(a[dimension], b[dimension]));
+
+/** The history after one more measurement of the whole class. */
+export function nextDemand(known: DemandHistory | undefined, load: LoadAmounts, at: Millis): DemandHistory {
+  const hour = hourOf(at);
+  const slot = slotOf(hour);
+  const was = known?.hours[slot];
+  const isSameHour = was !== undefined && hourOf(was.at) === hour;
+  const isWeekAgo = was !== undefined && hourOf(was.at) === hour - WEEK_HOURS;
+  const next = {
+    at: millis(hour * HOUR_MS),
+    load: isSameHour ? larger(was.load, load) : load,
+    before: isSameHour ? was.before : isWeekAgo ? was.load : undefined,
+  };
+  return { hours: { ...known?.hours, [slot]: next } };
+}
+
+/** How much more than a week ago the class takes on the whole: at least nine tenths, at most half as much again. */
+const GROWTH = { least: 0.9, most: 1.5, hours: 12 } as const;
+/** How much more than expected the present may be for what is to come to be expected larger by as much. */
+const SURGE = 2;
+
+/**
+ * The most that the class is expected to take from now until `untilMs` later, in each dimension. An hour is expected to be what it was one week ago,
+ * or one day ago where nothing older is known, larger by what the last day has grown since the week before; and by what the present is
+ * above what was expected of it. What the class takes now is the least that is expected. Without any history that is all.
+ */
+export function forecastPeak(
+  history: DemandHistory | undefined,
+  now: LoadAmounts,
+  { at, untilMs }: { readonly at: Millis; readonly untilMs: number },
+): LoadVector {
+  const expected = (hour: number): LoadVector | undefined => {
+    const week = known(history, hour - WEEK_HOURS);
+    if (week === undefined) return known(history, hour - DAY_HOURS);
+    const growth = growthOf(history, at);
+    return loadVector((dimension) => week[dimension] * growth[dimension]);
+  };
+  const present = expected(hourOf(at));
+  const surge = loadVector((dimension) => {
+    const was = present?.[dimension] ?? 0;
+    return was === 0 ? 1 : Math.min(SURGE, Math.max(1, now[dimension] / was));
+  });
+  let peak = loadVector((dimension) => now[dimension]);
+  for (let hour = hourOf(at); hour <= hourOf(at + untilMs); hour += 1) {
+    const next = expected(hour);
+    if (next !== undefined)
+      peak = larger(
+        peak,
+        loadVector((dimension) => next[dimension] * surge[dimension]),
+      );
+  }
+  return loadVector((dimension) => Math.ceil(peak[dimension]));
+}
+
+/** What was measured in this very hour; the hour before stands in for one that was missed. */
+function known(history: DemandHistory | undefined, hour: number): LoadVector | undefined {
+  for (const each of [hour, hour - 1]) {
+    const found = history?.hours[slotOf(each)];
+    if (found === undefined) continue;
+    if (hourOf(found.at) === each) return loadVector((dimension) => found.load[dimension]);
+    // It was measured again since.
+    if (hourOf(found.at) === each + WEEK_HOURS && found.before !== undefined) return found.before as LoadVector;
+  }
+  return undefined;
+}
+
+/** The last day beside the same hours of the week before, in each dimension; 1 where too few of them are known. */
+function growthOf(history: DemandHistory | undefined, at: Millis): LoadVector {
+  const since = at - DAY_HOURS * HOUR_MS - LATE_MS;
+  const pairs = Object.values(history?.hours ?? {}).flatMap((hour) =>
+    hour.at >= since && hour.before !== undefined ? [[hour.load, hour.before] as const] : [],
+  );
+  if (pairs.length < GROWTH.hours) return loadVector(() => 1);
+  const sum = (side: 0 | 1, dimension: (typeof LOAD_DIMENSIONS)[number]): number =>
+    pairs.reduce((total, pair) => total + pair[side][dimension], 0);
+  return loadVector((dimension) => {
+    const before = sum(1, dimension);
+    return before === 0 ? 1 : Math.min(GROWTH.most, Math.max(GROWTH.least, sum(0, dimension) / before));
+  });
+}

@@ -1,0 +1,117 @@
+import type { PoolSizes, Sizing } from "../../domain/capacity.ts";
+import type { Millis } from "../../domain/clock.ts";
+import { countText } from "../../domain/count-text.ts";
+import type { Decision } from "../../domain/decision.ts";
+import type { InstanceId } from "../../domain/ids.ts";
+import { addLoad, type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
+import type { Store } from "../../store/port.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { forecastPeak } from "../capacity/demand.ts";
+import { planSize, SIZING, type SizePlan } from "../capacity/plan-size.ts";
+import { percent } from "../percent.ts";
+import { type ClassState, freezeAt, type PlanningFacts } from "../plan/assemble.ts";
+import { sharesOf } from "../plan/shares-of.ts";
+import { totalMean } from "../rebalancing/mean-loads.ts";
+
+export interface SizingDeps {
+  readonly store: Pick<Store, "decisions">;
+  readonly log: Log;
+}
+
+export interface SizedPools {
+  readonly state: ClassState;
+  /** The instance that is not needed any more, and why: it is to be emptied once the state is recorded. */
+  readonly emptied: { readonly instance: InstanceId; readonly reason: string } | undefined;
+}
+
+/**
+ * Decides how many instances the pools of a class are to have whose size is not declared, by what the class takes and is expected to take. The provisioner
+ * makes what is missing; what is too much is emptied first. Says in the journal what has changed, and since when more are needed than may be.
+ */
+export async function refreshSizes(
+  { store, log }: SizingDeps,
+  state: ClassState,
+  { facts, at, isTrusted }: { readonly facts: PlanningFacts; readonly at: Millis; readonly isTrusted: boolean },
+  signal: AbortSignal,
+): Promise<SizedPools> {
+  const { scaled = [] } = facts;
+  if (scaled.length === 0) return { state: { ...state, sizes: undefined, sizing: undefined }, emptied: undefined };
+  if (!isTrusted) return { state, emptied: undefined };
+  const plan = decideSize(facts, state, at);
+  const sizing = sizingOf(plan, state.sizing, at);
+  const next: ClassState = { ...state, sizes: keptSizes(state.sizes ?? {}, facts), sizing };
+  if (plan.kind === "keep") {
+    if (sizing.shortSince !== at) return { state: next, emptied: undefined };
+    const reason = `${needText(sizing)}, and its pools may have no more`;
+    log.warn({ class: facts.class, reason }, "Too few instances, and instances.max of their pools allows no more");
+    await store.decisions.append([decisionOf(facts.class, "AT_CEILING", { at, sizing, reason })], signal);
+    return { state: next, emptied: undefined };
+  }
+  const { pool, before, after } = plan;
+  const reason =
+    plan.kind === "grow"
+      ? needText(sizing)
+      : `one fewer does for a day: ${percent(sizing.day)} in ${sizing.dimension} at most are expected`;
+  log.info({ class: facts.class, pool, before, after, reason }, "Changing the size of a pool");
+  const verdict = plan.kind === "grow" ? "GROWN" : "SHRUNK";
+  await store.decisions.append([decisionOf(facts.class, verdict, { at, sizing, reason, pool, before, after })], signal);
+  return {
+    state: { ...next, sizes: { ...next.sizes, [pool]: { instances: after, at, reason } } },
+    emptied: plan.kind === "shrink" ? { instance: plan.instance, reason: `its pool does with ${countText(after, "instance")}` } : undefined,
+  };
+}
+
+function decideSize(facts: PlanningFacts, state: ClassState, at: Millis): SizePlan {
+  const now = presentDemand(facts, state);
+  const expected = (untilMs: number): LoadVector => forecastPeak(state.demand, now, { at, untilMs });
+  const shares = sharesOf(facts.instances, facts.units, ({ unit }) => unit.owner);
+  return planSize({
+    pools: (facts.scaled ?? []).map(({ name, instances: { min, max }, capacity }) => ({ name, min, max, capacity })),
+    instances: facts.instances.map(({ id, name, pool, state: own, capacity }) => ({
+      ...{ id, name, pool, state: own, capacity, share: shares.get(id)?.share ?? 0 },
+    })),
+    sizes: state.sizes ?? {},
+    soon: expected(SIZING.soonMs),
+    day: expected(SIZING.dayMs),
+    spareSince: state.sizing?.spareSince,
+    isFrozen: freezeAt(facts.freezes, at) !== undefined,
+    at,
+  });
+}
+
+/** The larger of what plans count and what is measured: the one is a mean of a day, the other knows no unit that waits for its first instance. */
+function presentDemand({ units, instances }: PlanningFacts, { meanLoads = {} }: ClassState): LoadVector {
+  const planned = units.reduce((sum, { unit }) => addLoad(sum, unit.load), ZERO_LOAD);
+  const entries = instances.some((one) => one.entries === "per-workspace") ? units.length : 0;
+  const measured = totalMean(meanLoads);
+  return loadVector((dimension) => Math.max(planned[dimension], measured[dimension]) + (dimension === "clusterEntries" ? entries : 0));
+}
+
+function sizingOf(plan: SizePlan, before: Sizing | undefined, at: Millis): Sizing {
+  const isShort = plan.kind === "keep" && plan.why === "CEILING";
+  return {
+    ...{ at, ...plan.evidence },
+    spareSince: plan.kind === "keep" ? plan.spareSince : undefined,
+    shortSince: isShort ? (before?.shortSince ?? at) : undefined,
+  };
+}
+
+/** Sizes of pools that are still sized by load. */
+function keptSizes(sizes: PoolSizes, { scaled = [] }: PlanningFacts): PoolSizes {
+  const names = new Set(scaled.map(({ name }) => name));
+  return Object.fromEntries(Object.entries(sizes).filter(([name]) => names.has(name)));
+}
+
+function needText({ soon, withoutOne, dimension }: Sizing): string {
+  return `${percent(soon)} in ${dimension} are expected within hours, ${percent(withoutOne)} if one instance failed`;
+}
+
+function decisionOf(
+  className: string,
+  verdict: "GROWN" | "SHRUNK" | "AT_CEILING",
+  { at, sizing, ...facts }: { readonly at: Millis; readonly sizing: Sizing; readonly reason: string; readonly [fact: string]: unknown },
+): Decision {
+  const { dimension, soon, day, withoutOne } = sizing;
+  const details = { class: className, dimension, soon, day, withoutOne, ...facts };
+  return { at, subject: className, kind: "plan", verdict, rule: "FORECAST", details };
+}
