@@ -150,7 +150,18 @@ describe("the totals that the next ones are compared with", () => {
     expect(nextReference(first, jumped, { total: double, at: millis(NOON + DAY) })).toEqual({ total: double });
   });
 
-  it("are not a level that keeps changing", () => {
+  it("are a new level once it has lasted for a day, although it has noons and midnights", () => {
+    const wave = (minute: number) => 2 - 0.8 * Math.cos((2 * Math.PI * minute) / (24 * 60));
+    let known = nextReference({ total: REFERENCE }, jumped, { total: double, at: NOON });
+    for (let minute = 10; minute <= 24 * 60; minute += 10) {
+      expect(known?.rival?.since).toBe(NOON);
+      const total = loadVector((d) => Math.round((REFERENCE[d] * 2 * wave(minute + 360)) / 2));
+      known = nextReference(known, jumped, { total, at: millis(NOON + minute * MINUTE) });
+    }
+    expect(known?.rival).toBeUndefined();
+  });
+
+  it("are not a level that keeps jumping", () => {
     const first = nextReference({ total: REFERENCE }, jumped, { total: double, at: NOON });
     const later = { total: loadVector((d) => REFERENCE[d] * 10), at: millis(NOON + DAY) };
     expect(nextReference(first, jumped, later)).toEqual({ total: REFERENCE, rival: { total: later.total, since: later.at } });

@@ -5,14 +5,14 @@ import { farFrom, METRICS_LIMITS, type MetricsVerdict } from "./judge-metrics.ts
 /** The fleet's totals that a new measurement is compared with. */
 export interface Reference {
   readonly total: LoadVector;
-  /** A total that was not believed, and since when every total has been near it. */
+  /** The last total that was not believed, and since when every total has been near the one before. */
   readonly rival?: { readonly total: LoadVector; readonly since: Millis } | undefined;
 }
 
 /**
  * What the next totals are compared with. Trusted totals become the reference, so slow growth is followed. A jump is remembered: when
- * the totals stay near their new level for a day, that becomes the reference, because a fleet that really doubled must not be held up
- * for ever. Any other distrust changes nothing.
+ * the totals have not jumped again for a day, they become the reference, because a fleet that really doubled must not be held up for ever. Slow change is
+ * followed there too: a new level that has noons and midnights would never stay where it began. Any other distrust changes nothing.
  */
 export function nextReference(
   known: Reference | undefined,
@@ -24,5 +24,6 @@ export function nextReference(
   const { rival } = known;
   if (rival === undefined || farFrom(rival.total, seen.total, seen.negligible) !== undefined)
     return { ...known, rival: { total: seen.total, since: seen.at } };
-  return seen.at - rival.since >= METRICS_LIMITS.believedAfterMs ? { total: seen.total } : known;
+  if (seen.at - rival.since >= METRICS_LIMITS.believedAfterMs) return { total: seen.total };
+  return { ...known, rival: { total: seen.total, since: rival.since } };
 }
