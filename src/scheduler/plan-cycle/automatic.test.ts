@@ -92,8 +92,8 @@ describe("a class whose mode is", () => {
   it("auto has them carried out, and measured after they had time to show", async () => {
     await begin("auto");
     await pass(HALF_A_DAY);
-    const [plan] = await store.plans.list({}, 10, never);
-    expect(plan).toMatchObject({ actor: "scheduler", appliedAt: expect.any(Number) });
+    const plan = (await store.plans.list({}, 10, never)).find(({ appliedAt }) => appliedAt !== undefined);
+    expect(plan).toMatchObject({ actor: "scheduler" });
     const left = 18 - (await held(fleet.full.id));
     expect(left).toBeGreaterThan(0);
     expect((await state()).promises).toMatchObject([{ plan: plan?.id, instance: fleet.full.id, before: 1_000_000 }]);

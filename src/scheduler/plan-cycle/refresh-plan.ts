@@ -146,12 +146,13 @@ async function propose({ store, proposed, log }: ClassPlanDeps, fresh: StoredPla
 }
 
 /**
- * The instances from which the scheduler carries the plan out without a person: none, if it moves so much that an approver has to agree. An instance
- * of which it is not measured yet what earlier moves have done stays as it is, unless it is overloaded.
+ * The instances from which the scheduler carries the plan out without a person. Only overloaded ones, if it moves so much that an approver has to agree, and
+ * of those of which it is not measured yet what earlier moves have done.
  */
 function carriedOutAlone({ moves, report }: StoredPlan, promises: readonly ReliefPromise[]): readonly InstanceId[] {
-  if ((report as unknown as PlanDocument).approval.length > 0) return [];
+  const needsApprover = (report as unknown as PlanDocument).approval.length > 0;
   const measuring = new Set(promises.map(({ instance }) => instance));
-  const left = moves.flatMap(({ from, reason }) => (from === undefined || (measuring.has(from) && reason !== "HOT") ? [] : [from]));
+  const mayLeave = (from: InstanceId): boolean => !needsApprover && !measuring.has(from);
+  const left = moves.flatMap(({ from, reason }) => (from !== undefined && (reason === "HOT" || mayLeave(from)) ? [from] : []));
   return [...new Set(left)];
 }

@@ -7,7 +7,7 @@ import type { PlanSnapshot, PlanUnit } from "./snapshot.ts";
 
 const LOOSE: PlannerPolicy["budgets"] = {
   ...{ movesPerPlan: 90, movesPerHour: 90, movesPerInstance: 90, movesPerCluster: 90, workspaces: 1_000_000 },
-  ...{ hotFactor: 2, hotWorkspaces: 0, failures: 3, ofLast: 20 },
+  ...{ leastWorkspaces: 1, hotFactor: 2, hotWorkspaces: 0, failures: 3, ofLast: 20 },
 };
 const UNITS = Array.from({ length: 10 }, (_, index) => aUnit(`u${index}`, "a", 1, { clusters: ["c", "c"] }));
 const [A, B] = ["a", "b"] as unknown as [InstanceId, InstanceId];

@@ -60,7 +60,7 @@ export function openBudget(snapshot: PlanSnapshot, { budgets }: PlannerPolicy): 
     DAY_MOVES: budgets.movesPerDay ?? Number.POSITIVE_INFINITY,
     INSTANCE_MOVES: budgets.movesPerInstance,
     CLUSTER_MOVES: budgets.movesPerCluster,
-    WORKSPACES: Math.max(1, Math.floor((workspaces * budgets.workspaces) / WHOLE)),
+    WORKSPACES: Math.max(budgets.leastWorkspaces, Math.floor((workspaces * budgets.workspaces) / WHOLE)),
   };
   // Hot moves get a multiple of each limit. A share of the workspaces is next to nothing in a small class, so there a
   // number holds too.

@@ -45,8 +45,9 @@ interface PlanOptions {
 /** Makes the plan a goal asks for from rows as they were at one moment. */
 export function makePlan(facts: PlanningFacts, goal: Goal, options: PlanOptions): MadePlan {
   const snapshot = snapshotFor(withoutOtherReleases(assembleSnapshot(facts, options.at), facts, goal), goal);
-  const base = goal.kind === "add" ? UNHURRIED : withBudgets(DEFAULT_PLANNER_POLICY, facts);
-  const policy = { ...base, approval: options.approval ?? base.approval };
+  const base = goal.kind === "add" ? UNHURRIED : DEFAULT_PLANNER_POLICY;
+  const limited = { ...base, approval: options.approval ?? base.approval };
+  const policy = goal.kind === "add" ? limited : withBudgets(limited, facts);
   const plan = planMoves(snapshot, options.ringOf === undefined ? { policy } : { policy, ringOf: options.ringOf });
   const moved = new Set(plan.moves.map(({ unit }) => unit));
   const { left, unplaceable, withoutCandidate } = plan.report;
@@ -68,11 +69,15 @@ export function makePlan(facts: PlanningFacts, goal: Goal, options: PlanOptions)
   return { snapshot, plan, document };
 }
 
-/** With the moves that the class's declaration allows. */
+/**
+ * With the moves that the class's declaration allows. Of a small class as many workspaces may move within an hour as one plan may without an approver: by
+ * the share alone it would be one.
+ */
 function withBudgets(policy: PlannerPolicy, { rebalancing }: PlanningFacts): PlannerPolicy {
   if (rebalancing === undefined) return policy;
   const { movesPerHour, movesPerDay } = rebalancing;
-  return { ...policy, budgets: { ...policy.budgets, movesPerHour, movesPerDay } };
+  const leastWorkspaces = Math.max(1, Math.min(movesPerHour, policy.approval.workspaces));
+  return { ...policy, budgets: { ...policy.budgets, movesPerHour, movesPerDay, leastWorkspaces } };
 }
 
 /** What people call units. */

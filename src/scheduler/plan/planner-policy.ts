@@ -13,8 +13,9 @@ export interface Budgets {
   readonly movesPerInstance: number;
   /** Of units that deploy to one managed cluster within an hour. */
   readonly movesPerCluster: number;
-  /** Largest share of the class's workspaces that is moved within an hour, ppm; one may always be. */
+  /** Largest share of the class's workspaces that is moved within an hour, ppm; so many may always be. */
   readonly workspaces: number;
+  readonly leastWorkspaces: number;
   /** Every number above is multiplied by this for an instance that is overloaded now. */
   readonly hotFactor: number;
   /** This many workspaces may leave overloaded instances within an hour, however few the class has. */
@@ -86,6 +87,7 @@ export const DEFAULT_PLANNER_POLICY: PlannerPolicy = {
     movesPerInstance: 25,
     movesPerCluster: 10,
     workspaces: 5_000,
+    leastWorkspaces: 1,
     hotFactor: 4,
     hotWorkspaces: 10,
     failures: 3,
