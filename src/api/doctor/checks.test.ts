@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import { cordonedBy } from "../../domain/cordon.ts";
-import type { FleetSpec } from "../../domain/fleet.ts";
+import { classOf, type FleetSpec } from "../../domain/fleet.ts";
 import type { InstanceVerdict } from "../../domain/health.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
@@ -283,12 +283,19 @@ describe("the doctor", () => {
   });
 
   it("fails a pool with fewer instances serving than are declared", () => {
-    const spec = { pools: [{ name: "standard", instances: { min: 2, max: 4 } }] } as unknown as FleetSpec;
+    const own = { region: "eu", tier: "shared", trust: "public" };
+    const spec = { pools: [{ name: "standard", class: own, instances: { min: 2, max: 4 } }] } as unknown as FleetSpec;
     const serving = anInstance("ACTIVE", "3.5.7");
     expect(judgePools(spec, [serving, anInstance("FAILED", "3.5.7")])).toMatchObject([
       { name: "pool standard", ok: false, detail: "1 ACTIVE of 2 to 4 instances" },
     ]);
     expect(judgePools(spec, [serving, serving])[0]?.ok).toBe(true);
+    const scaled = { ...spec, pools: spec.pools.map((pool) => ({ ...pool, instances: { ...pool.instances, scaling: "auto" as const } })) };
+    const short = new Set(spec.pools.map(classOf));
+    expect(judgePools(scaled, [serving, serving], short)).toMatchObject([
+      { ok: true, remark: expect.stringContaining("raise instances.max") },
+    ]);
+    expect(judgePools(spec, [serving, serving], short)[0]).not.toHaveProperty("remark");
   });
 
   it("notes that every namespace is a workspace, and nothing where labels say which", () => {
@@ -331,7 +338,8 @@ describe("the doctor", () => {
   });
 
   it("passes a pool of which somebody cordoned or drains instances, with a remark; not one that is short by itself", () => {
-    const spec = { pools: [{ name: "standard", instances: { min: 2, max: 4 } }] } as unknown as FleetSpec;
+    const own = { region: "eu", tier: "shared", trust: "public" };
+    const spec = { pools: [{ name: "standard", class: own, instances: { min: 2, max: 4 } }] } as unknown as FleetSpec;
     const serving = anInstance("ACTIVE", "3.5.7");
     const cordoned = { ...anInstance("CORDONED", "3.5.7"), ...cordonedBy("otto", "a kernel update") };
     const surplus = { ...anInstance("CORDONED", "3.5.7", "its pool asks for fewer instances"), cause: { code: "POOL" } } as const;

@@ -4,7 +4,7 @@ import { controllerNeed } from "../../domain/controller-memory.ts";
 import { isCordonedByHand } from "../../domain/cordon.ts";
 import { countText } from "../../domain/count-text.ts";
 import { mayKindBeDeployed } from "../../domain/deployable-kinds.ts";
-import { EVERY_GROUP, type FleetSpec } from "../../domain/fleet.ts";
+import { classOf, EVERY_GROUP, type FleetSpec } from "../../domain/fleet.ts";
 import { type InstanceVerdict, unfitState } from "../../domain/health.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
 import { toDocumentLoad } from "../../domain/load.ts";
@@ -417,23 +417,27 @@ export function judgeKinds({ deployments }: Pick<FleetSpec, "deployments">, depl
 
 /**
  * One check a pool: whether as many of its instances take workspaces as are declared at least. Those that somebody cordoned or drains
- * count as if they did: that is maintenance, and only a remark. A cordoned one is not replaced, one that is drained is.
+ * count as if they did: that is maintenance, and only a remark. A cordoned one is not replaced, one that is drained is. `short`: classes that need more
+ * instances than their pools may have.
  */
-export function judgePools(spec: FleetSpec, instances: readonly Instance[]): readonly Check[] {
+export function judgePools(spec: FleetSpec, instances: readonly Instance[], short: ReadonlySet<string> = new Set()): readonly Check[] {
   return spec.pools.map((pool) => {
     const own = instances.filter((instance) => instance.pool === pool.name);
     const active = own.filter(({ state }) => state === "ACTIVE").length;
     const ordered = own.filter(isMaintained);
     const isShort = active < pool.instances.min;
     const ok = active + ordered.length >= pool.instances.min;
+    const isAtCeiling = pool.instances.scaling === "auto" && short.has(classOf(pool));
+    const remarks = [
+      ...(isShort && ok ? [`fewer than declared take new workspaces: ${ordered.map(({ name }) => name).join(", ")} by order`] : []),
+      ...(isAtCeiling ? ["the load needs more instances than its class may have: raise instances.max (`argosy capacity`)"] : []),
+    ];
     return {
       name: `pool ${pool.name}`,
       ok,
       detail: `${active} ACTIVE of ${pool.instances.min} to ${pool.instances.max} instances`,
       remedy: "See `argosy get instances -o wide` for what the others wait for",
-      ...(isShort && ok
-        ? { remark: `fewer than declared take new workspaces: ${ordered.map(({ name }) => name).join(", ")} by order` }
-        : {}),
+      ...(remarks.length > 0 ? { remark: remarks.join("; ") } : {}),
     };
   });
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "../../domain/clock.ts";
 import { RefusedError } from "../../domain/errors.ts";
-import type { EngineClusterSpec, FleetSpec } from "../../domain/fleet.ts";
+import { classOf, type EngineClusterSpec, type FleetSpec } from "../../domain/fleet.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { ROLES, type Role } from "../../domain/role.ts";
 import type { KubeClient } from "../../runtime/kube/client.ts";
@@ -103,7 +103,7 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
     spec === undefined
       ? []
       : [
-          ...judgePools(spec, instances),
+          ...judgePools(spec, instances, await readShortClasses(store, spec, within(CHECK_MS, signal))),
           await examineServers(deps, spec, within(CHECK_MS, signal)),
           await examineTokens(deps, spec, within(CHECK_MS, signal)),
           await examinePolicies(deps, spec, instances, within(CHECK_MS, signal)),
@@ -131,6 +131,13 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
     ...fleet,
     ...judgeInstances(instances, spec?.versions.floor, deps.clock.now()),
   ];
+}
+
+/** Classes that need more instances than their pools may have. */
+async function readShortClasses({ loads }: Store, { pools }: FleetSpec, signal: AbortSignal): Promise<ReadonlySet<string>> {
+  const scaled = [...new Set(pools.filter(({ instances }) => instances.scaling === "auto").map(classOf))];
+  const states = await Promise.all(scaled.map(async (name) => ({ name, state: await attempt(() => loads.readState(name, signal)) })));
+  return new Set(states.filter(({ state }) => state?.sizing?.shortSince !== undefined).map(({ name }) => name));
 }
 
 interface ClusterToExamine {
