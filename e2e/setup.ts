@@ -98,6 +98,8 @@ async function startParts(directory: string, stops: (() => Promise<unknown>)[]) 
         apiCluster: { instanceServer: kubernetes.server },
         roles: ROLES.filter((role) => role !== "health"),
         sampling: { periodMs: 15_000 },
+        // Only pools that say so change their size.
+        scaling: { spareMs: 20_000, restMs: 20_000 },
       },
     },
     signal,

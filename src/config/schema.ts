@@ -418,6 +418,16 @@ export const sections = {
         ),
     })
     .prefault({}),
+  scaling: z
+    .strictObject({
+      spareMs: milliseconds(10_000, 604_800_000)
+        .default(21_600_000)
+        .describe("How long one instance fewer has to do before a pool with `scaling: auto` gives one up, in ms."),
+      restMs: milliseconds(10_000, 604_800_000)
+        .default(43_200_000)
+        .describe("How long after the last change of such a pool's size none is given up, in ms. Growing waits for nothing."),
+    })
+    .prefault({}),
   health: z
     .strictObject({
       periodMs: milliseconds(1_000, 60_000)

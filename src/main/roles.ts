@@ -160,6 +160,7 @@ function makeScheduler({ context, store, clusters, membership }: RoleParts): Run
       startCron,
       relieves: context.config.moves.relief,
       approval: approvalLimits(context.config.moves),
+      scaling: context.config.scaling,
     }),
   ]);
 }

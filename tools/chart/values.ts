@@ -67,10 +67,9 @@ const config = z
       .optional()
       .describe("The cluster with the users' resources, which is the one of this release."),
     ...Object.fromEntries(
-      (["authentication", "log", "limits", "moves", "sampling", "health", "leases", "shutdown", "retention"] as const).map((name) => [
-        name,
-        sections[name].unwrap().partial().optional(),
-      ]),
+      (["authentication", "log", "limits", "moves", "sampling", "scaling", "health", "leases", "shutdown", "retention"] as const).map(
+        (name) => [name, sections[name].unwrap().partial().optional()],
+      ),
     ),
   })
   .meta({ title: "sections of Argosy's configuration" });

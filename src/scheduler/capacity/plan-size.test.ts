@@ -4,9 +4,10 @@ import { millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { InstanceState } from "../../domain/instance.ts";
 import { type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
-import { planSize, SIZING, type SizedInstance, type SizeFacts } from "./plan-size.ts";
+import { planSize, type SizedInstance, type SizeFacts } from "./plan-size.ts";
 
 const HOUR_MS = 3_600_000;
+const [SPARE_MS, REST_MS] = [6 * HOUR_MS, 12 * HOUR_MS];
 const CAPACITY = loadVector(() => 1_000);
 const POOL = { name: "standard", min: 1, max: 10, capacity: CAPACITY };
 const cpu = (milliCpu: number): LoadVector => ({ ...ZERO_LOAD, milliCpu });
@@ -24,11 +25,11 @@ const one = (index: number, over: Partial<SizedInstance> = {}): SizedInstance =>
 const many = (count: number): readonly SizedInstance[] => Array.from({ length: count }, (_, index) => one(index));
 const NOW = millis(1_000 * HOUR_MS);
 const facts = (over: Partial<SizeFacts> & { readonly load?: number }): SizeFacts => ({
-  ...{ pools: [POOL], instances: many(4), sizes: {}, spareSince: undefined, isFrozen: false, at: NOW },
+  ...{ pools: [POOL], instances: many(4), sizes: {}, spareSince: undefined, isFrozen: false, spareMs: SPARE_MS, restMs: REST_MS, at: NOW },
   ...{ soon: cpu(over.load ?? 2_000), day: cpu(over.load ?? 2_000) },
   ...over,
 });
-const spare = { spareSince: millis(NOW - SIZING.spareMs) };
+const spare = { spareSince: millis(NOW - SPARE_MS) };
 
 describe("a class that will be too full", () => {
   it("gets as many more as are needed, at once", () => {
@@ -78,8 +79,8 @@ describe("a class that does with one fewer", () => {
   it("gives up the emptiest, after that was so for six hours", () => {
     expect(planSize(facts({ load: 1_500 }))).toMatchObject({ kind: "keep", spareSince: NOW });
     const tried = (since: number) => planSize(facts({ load: 1_500, spareSince: millis(since) }));
-    expect(tried(NOW - SIZING.spareMs + 1)).toMatchObject({ kind: "keep", spareSince: NOW - SIZING.spareMs + 1 });
-    expect(tried(NOW - SIZING.spareMs)).toMatchObject({ kind: "shrink", instance: "i-0", before: 4, after: 3 });
+    expect(tried(NOW - SPARE_MS + 1)).toMatchObject({ kind: "keep", spareSince: NOW - SPARE_MS + 1 });
+    expect(tried(NOW - SPARE_MS)).toMatchObject({ kind: "shrink", instance: "i-0", before: 4, after: 3 });
   });
 
   it("keeps it where the day to come needs it, or the others could not hold everything if one failed", () => {
@@ -90,7 +91,7 @@ describe("a class that does with one fewer", () => {
 
   it.each([
     ["a freeze holds", { isFrozen: true }],
-    ["the last change is no twelve hours ago", { sizes: { standard: { instances: 4, at: millis(NOW - SIZING.restMs + 1), reason: "" } } }],
+    ["the last change is no twelve hours ago", { sizes: { standard: { instances: 4, at: millis(NOW - REST_MS + 1), reason: "" } } }],
     ["one leaves already", { instances: [...many(4), one(4, { state: "DRAINING" as InstanceState })] }],
     ["one is being made", { instances: [...many(4), one(4, { state: "WARMING" as InstanceState })] }],
   ])("waits while %s", (_what, over) => {

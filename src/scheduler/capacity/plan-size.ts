@@ -38,6 +38,9 @@ export interface SizeFacts {
   readonly spareSince: Millis | undefined;
   /** Whether anything is frozen, or a release is being rolled out: then nothing is emptied. */
   readonly isFrozen: boolean;
+  /** How long one fewer has to do, and how long after the last change nothing is emptied, in ms. */
+  readonly spareMs: number;
+  readonly restMs: number;
   readonly at: Millis;
 }
 
@@ -78,9 +81,6 @@ const HOUR_MS = 3_600_000;
 export const SIZING = {
   grow: { all: 750_000, withoutOne: 900_000 },
   shrink: { all: 650_000, withoutOne: 800_000 },
-  /** How long one fewer has to do, and how long after the last change nothing is emptied, in ms. */
-  spareMs: 6 * HOUR_MS,
-  restMs: 12 * HOUR_MS,
   /** How far ahead is planned: an instance is made in minutes and takes its share within hours; one that is emptied should not be missed tomorrow. */
   soonMs: 6 * HOUR_MS,
   dayMs: 24 * HOUR_MS,
@@ -99,7 +99,7 @@ export function planSize(facts: SizeFacts): SizePlan {
   if (shrunk === undefined) return { kind: "keep", spareSince: undefined, evidence };
   const spareSince = facts.spareSince ?? facts.at;
   const changedAt = Math.max(0, ...Object.values(facts.sizes).map(({ at }) => at));
-  const isDue = facts.at - spareSince >= SIZING.spareMs && facts.at - changedAt >= SIZING.restMs;
+  const isDue = facts.at - spareSince >= facts.spareMs && facts.at - changedAt >= facts.restMs;
   const isQuiet = !facts.isFrozen && facts.instances.every(({ state }) => state === "ACTIVE" || state === "CORDONED" || state === "FAILED");
   if (!isDue || !isQuiet) return { kind: "keep", spareSince, evidence };
   const before = countOf(present, shrunk.pool);

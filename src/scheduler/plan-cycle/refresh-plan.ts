@@ -18,9 +18,9 @@ import type { RingSource } from "../ring-memo.ts";
 import { splitLarge } from "../split/record-splits.ts";
 import type { PlanningDeps, PlanRequests } from "./carry-out-plan.ts";
 import type { DrainRequests } from "./empty-instance.ts";
-import { refreshSizes, type SizedPools } from "./refresh-sizes.ts";
+import { refreshSizes, type SizedPools, type SizingDeps } from "./refresh-sizes.ts";
 
-export interface ClassPlanDeps extends Pick<PlanningDeps, "approval"> {
+export interface ClassPlanDeps extends Pick<PlanningDeps, "approval">, Pick<SizingDeps, "scaling"> {
   readonly store: Pick<Store, "plans" | "loads" | "splits" | "health" | "decisions">;
   readonly planning: Pick<PlanRequests, "apply" | "followUp">;
   readonly draining: Pick<DrainRequests, "carryOn" | "begin">;

@@ -7,7 +7,7 @@ import { addLoad, type LoadVector, loadVector, ZERO_LOAD } from "../../domain/lo
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { forecastPeak } from "../capacity/demand.ts";
-import { planSize, SIZING, type SizePlan } from "../capacity/plan-size.ts";
+import { planSize, SIZING, type SizeFacts, type SizePlan } from "../capacity/plan-size.ts";
 import { percent } from "../percent.ts";
 import { type ClassState, freezeAt, type PlanningFacts } from "../plan/assemble.ts";
 import { sharesOf } from "../plan/shares-of.ts";
@@ -15,6 +15,8 @@ import { totalMean } from "../rebalancing/mean-loads.ts";
 
 export interface SizingDeps {
   readonly store: Pick<Store, "decisions">;
+  /** How slowly pools shrink; absent: as the configuration has it where it says nothing. */
+  readonly scaling?: { readonly spareMs: number; readonly restMs: number } | undefined;
   readonly log: Log;
 }
 
@@ -24,12 +26,15 @@ export interface SizedPools {
   readonly emptied: { readonly instance: InstanceId; readonly reason: string } | undefined;
 }
 
+const HOUR_MS = 3_600_000;
+const USUAL_SCALING = { spareMs: 6 * HOUR_MS, restMs: 12 * HOUR_MS };
+
 /**
  * Decides how many instances the pools of a class are to have whose size is not declared, by what the class takes and is expected to take. The provisioner
  * makes what is missing; what is too much is emptied first. Says in the journal what has changed, and since when more are needed than may be.
  */
 export async function refreshSizes(
-  { store, log }: SizingDeps,
+  { store, scaling = USUAL_SCALING, log }: SizingDeps,
   state: ClassState,
   { facts, at, isTrusted }: { readonly facts: PlanningFacts; readonly at: Millis; readonly isTrusted: boolean },
   signal: AbortSignal,
@@ -37,7 +42,7 @@ export async function refreshSizes(
   const { scaled = [] } = facts;
   if (scaled.length === 0) return { state: { ...state, sizes: undefined, sizing: undefined }, emptied: undefined };
   if (!isTrusted) return { state, emptied: undefined };
-  const plan = decideSize(facts, state, at);
+  const plan = planSize({ ...factsOf(facts, state, at), ...scaling });
   const sizing = sizingOf(plan, state.sizing, at);
   const next: ClassState = { ...state, sizes: keptSizes(state.sizes ?? {}, facts), sizing };
   if (plan.kind === "keep") {
@@ -61,11 +66,11 @@ export async function refreshSizes(
   };
 }
 
-function decideSize(facts: PlanningFacts, state: ClassState, at: Millis): SizePlan {
+function factsOf(facts: PlanningFacts, state: ClassState, at: Millis): Omit<SizeFacts, "spareMs" | "restMs"> {
   const now = presentDemand(facts, state);
   const expected = (untilMs: number): LoadVector => forecastPeak(state.demand, now, { at, untilMs });
   const shares = sharesOf(facts.instances, facts.units, ({ unit }) => unit.owner);
-  return planSize({
+  return {
     pools: (facts.scaled ?? []).map(({ name, instances: { min, max }, capacity }) => ({ name, min, max, capacity })),
     instances: facts.instances.map(({ id, name, pool, state: own, capacity }) => ({
       ...{ id, name, pool, state: own, capacity, share: shares.get(id)?.share ?? 0 },
@@ -76,7 +81,7 @@ function decideSize(facts: PlanningFacts, state: ClassState, at: Millis): SizePl
     spareSince: state.sizing?.spareSince,
     isFrozen: freezeAt(facts.freezes, at) !== undefined,
     at,
-  });
+  };
 }
 
 /** The larger of what plans count and what is measured: the one is a mean of a day, the other knows no unit that waits for its first instance. */
