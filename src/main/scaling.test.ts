@@ -4,18 +4,12 @@ import type { InstanceId, UnitId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import { addLoad, type LoadVector, loadVector, ZERO_LOAD } from "../domain/load.ts";
 import { createReconcilePool, type ReconcilePool } from "../instance-provisioner/reconcile-pool.ts";
-import { createMoveRequests } from "../mover/request-moves.ts";
-import { createCountingIds } from "../runtime/ids.ts";
-import { createSeededRng } from "../runtime/rng.ts";
 import { createVirtualClock, type VirtualClock } from "../runtime/testing/virtual-clock.ts";
-import { createPlanRequests } from "../scheduler/plan-cycle/carry-out-plan.ts";
-import { createPlanCycle, type PlanCycle } from "../scheduler/plan-cycle/controller.ts";
-import { createDrainRequests } from "../scheduler/plan-cycle/empty-instance.ts";
+import type { PlanCycle } from "../scheduler/plan-cycle/controller.ts";
+import { aPlanCycle } from "../scheduler/testing/plan-cycle.ts";
 import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
 import { aDecision, aFleet, aPool, CLASS } from "../store/testing/builders.ts";
 import { createWorld, type World } from "../store/testing/world.ts";
-import { silentLog } from "../telemetry/log.ts";
-import { noMetrics } from "../telemetry/metrics.ts";
 
 const never = new AbortController().signal;
 const CYCLE_MS = 120_000;
@@ -40,13 +34,8 @@ describe("a pool whose size is decided by load", () => {
     clock = createVirtualClock();
     store = createMemoryStore({ clock });
     world = createWorld(store);
-    const parts = { store, clock, ids: createCountingIds(), log: silentLog };
-    const moving = createMoveRequests(parts);
-    const planning = createPlanRequests({ ...parts, moving });
-    cycle = createPlanCycle({
-      ...{ ...parts, planning, relieves: true, draining: createDrainRequests({ ...parts, planning, moving }) },
-      ...{ partition: { isMine: () => true, onChange: () => () => undefined }, rng: createSeededRng("plans"), metrics: noMetrics },
-    });
+    const { parts, cycle: made } = aPlanCycle(store, clock);
+    cycle = made;
     reconcilePool = createReconcilePool({ ...parts, fleet: store.fleet, loads: store.loads });
   });
   afterEach(() => cycle.stop());

@@ -2,19 +2,13 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { RebalancingSpec } from "../../domain/fleet.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import { ZERO_LOAD } from "../../domain/load.ts";
-import { createMoveRequests } from "../../mover/request-moves.ts";
-import { createCountingIds } from "../../runtime/ids.ts";
-import { createSeededRng } from "../../runtime/rng.ts";
 import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
 import { aFleet, CLASS } from "../../store/testing/builders.ts";
-import { silentLog } from "../../telemetry/log.ts";
-import { noMetrics } from "../../telemetry/metrics.ts";
 import type { ApprovalLimits } from "../plan/planner-policy.ts";
 import { type PlannedFleet, plannedFleet } from "../testing/fleet.ts";
-import { createPlanRequests } from "./carry-out-plan.ts";
-import { createPlanCycle, type PlanCycle } from "./controller.ts";
-import { createDrainRequests } from "./empty-instance.ts";
+import { aPlanCycle } from "../testing/plan-cycle.ts";
+import type { PlanCycle } from "./controller.ts";
 
 const never = new AbortController().signal;
 const CYCLE_MS = 120_000;
@@ -38,14 +32,7 @@ describe("a class whose mode is", () => {
   const begin = async (mode: RebalancingSpec["mode"], over: Partial<RebalancingSpec> = {}, approval?: ApprovalLimits): Promise<void> => {
     const rebalancing = [{ class: CLASS, mode, movesPerHour: 50, movesPerDay: 200, ...over }];
     await store.fleet.applyFleet(aFleet({ rebalancing }), "ada", never);
-    const parts = { store, clock, ids: createCountingIds(), log: silentLog };
-    const moving = createMoveRequests(parts);
-    const planning = createPlanRequests({ ...parts, moving });
-    cycle = createPlanCycle({
-      ...{ ...parts, planning, relieves: true, draining: createDrainRequests({ ...parts, planning, moving }) },
-      ...{ partition: { isMine: () => true, onChange: () => () => undefined }, rng: createSeededRng("plans"), metrics: noMetrics },
-      approval,
-    });
+    ({ cycle } = aPlanCycle(store, clock, approval));
     cycle.start(never);
     await cycle.idle();
   };

@@ -4,18 +4,15 @@ import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { addLoad, type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import type { Supposition } from "../../domain/what-if.ts";
-import { createMoveRequests } from "../../mover/request-moves.ts";
-import { createCountingIds } from "../../runtime/ids.ts";
 import { createSeededRng } from "../../runtime/rng.ts";
 import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
 import { aFleet, CLASS } from "../../store/testing/builders.ts";
 import { createWorld, type World } from "../../store/testing/world.ts";
-import { silentLog } from "../../telemetry/log.ts";
-import { noMetrics } from "../../telemetry/metrics.ts";
-import { createPlanRequests, type PlanRequests } from "./carry-out-plan.ts";
-import { createPlanCycle, type PlanCycle } from "./controller.ts";
-import { createDrainRequests, type DrainRequests } from "./empty-instance.ts";
+import { aPlanCycle } from "../testing/plan-cycle.ts";
+import type { PlanRequests } from "./carry-out-plan.ts";
+import type { PlanCycle } from "./controller.ts";
+import type { DrainRequests } from "./empty-instance.ts";
 
 const never = new AbortController().signal;
 const CYCLE_MS = 120_000;
@@ -61,15 +58,8 @@ describe("what would become of a class is what becomes of it", () => {
     }
     const rebalancing = [{ class: CLASS, mode: "auto", movesPerHour: 50, movesPerDay: 200 } as const];
     await store.fleet.applyFleet(aFleet({ rebalancing }), "ada", never);
-    const parts = { store, clock, ids: createCountingIds(), log: silentLog };
-    const moving = createMoveRequests(parts);
-    planning = createPlanRequests({ ...parts, moving });
-    draining = createDrainRequests({ ...parts, planning, moving });
-    cycle = createPlanCycle({
-      ...{ ...parts, planning, relieves: true, draining, rng: rng.fork("plans"), metrics: noMetrics },
-      partition: { isMine: () => true, onChange: () => () => undefined },
-      approval: { loadShare: 1_000_000, applications: 1_000, workspaceShare: 1_000_000, workspaces: 1_000 },
-    });
+    const everything = { loadShare: 1_000_000, applications: 1_000, workspaceShare: 1_000_000, workspaces: 1_000 };
+    ({ planning, draining, cycle } = aPlanCycle(store, clock, everything));
     await report();
     cycle.start(never);
     await cycle.idle();
