@@ -101,6 +101,8 @@ export async function runGrowing(options: GrowingOptions): Promise<GrowingFigure
       await draining.begin(dead, { actor: "health", reason: "it died", isFailOver: true }, never);
     }
     if (rebalances || scales) await refresh();
+    // As retention does: planning reads what is kept.
+    if (elapsed % DAY_MS === 0) await store.retention.forgetPlans(millis(clock.now() - 2 * DAY_MS), ALL, never);
   }
   return {
     ...{ instanceHours: Math.round(instanceHours), most, died, p99S: waits.quantile(0.99), worstS: waits.worstS() },
