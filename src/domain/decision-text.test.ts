@@ -44,7 +44,7 @@ describe("a decision as a sentence", () => {
       "pool standard is to have 5 instances instead of 3: 80 % are expected",
     ],
     ["plan SHRUNK", { pool: "standard", before: 3, after: 2 }, "FORECAST", "pool standard does with 2 instances instead of 3"],
-    ["plan AT_CEILING", { class: "eu/shared/public" }, "FORECAST", "class eu/shared/public needs more instances than its pools may have"],
+    ["plan AT_CEILING", { class: "eu/shared/public" }, "FORECAST", "class eu/shared/public needs more instances than it gets"],
     ["plan KEPT", { from: "i-a", reason: "4 % were to leave, 3 % did" }, "PROMISE", "its moves relieved one: 4 % were to leave, 3 % did"],
     [
       "plan BROKEN",

@@ -56,7 +56,7 @@ const TELLINGS: Readonly<Partial<Record<string, Telling>>> = {
   "directive TOKEN_REVOKED": ({ details }) => `token ${details.name ?? ""} revoked${by(details)}`,
   "plan GROWN": ({ details }) => `pool ${textOf(details["pool"])} is to have ${size(details)}${because(details)}`,
   "plan SHRUNK": ({ details }) => `pool ${textOf(details["pool"])} does with ${size(details)}${because(details)}`,
-  "plan AT_CEILING": ({ details }) => `class ${textOf(details["class"])} needs more instances than its pools may have${because(details)}`,
+  "plan AT_CEILING": ({ details }) => `class ${textOf(details["class"])} needs more instances than it gets${because(details)}`,
   "plan KEPT": ({ details }, instanceName) => `its moves relieved ${relievedInstance(details, instanceName)}${because(details)}`,
   "plan BROKEN": ({ details }, instanceName) =>
     `its moves did not relieve ${relievedInstance(details, instanceName)} as they were to${because(details)}${fallenBack(details)}`,

@@ -144,6 +144,18 @@ describe("a pool whose size is decided by load", () => {
     expect((await store.loads.readState(CLASS, never)).sizing).toMatchObject({ shortSince: expect.any(Number), soon: expect.any(Number) });
   });
 
+  it("is decided once, however long an instance takes to be there", async () => {
+    demand = () => 2_400;
+    await begin({ min: 2, max: 8 });
+    for (let passed = 0; passed < 5; passed += 1) {
+      await clock.advance(CYCLE_MS);
+      await report();
+      await vi.waitFor(() => cycle.idle());
+    }
+    expect(await verdicts()).toEqual(["GROWN"]);
+    expect(await instances()).toHaveLength(2);
+  });
+
   it("has what was declared again once that is declared", async () => {
     demand = () => 2_400;
     await begin({ min: 2, max: 8 });

@@ -430,7 +430,9 @@ export function judgePools(spec: FleetSpec, instances: readonly Instance[], shor
     const isAtCeiling = pool.instances.scaling === "auto" && short.has(classOf(pool));
     const remarks = [
       ...(isShort && ok ? [`fewer than declared take new workspaces: ${ordered.map(({ name }) => name).join(", ")} by order`] : []),
-      ...(isAtCeiling ? ["the load needs more instances than its class may have: raise instances.max (`argosy capacity`)"] : []),
+      ...(isAtCeiling
+        ? ["the load needs more instances than its class gets: raise instances.max, or see which one failed (`argosy capacity`)"]
+        : []),
     ];
     return {
       name: `pool ${pool.name}`,

@@ -59,7 +59,12 @@ describe("a class that will be too full", () => {
     const made = one(4, { state: "CREATING" });
     expect(planSize(facts({ instances: [...many(4), made], load: 3_200 }))).toMatchObject({ kind: "keep" });
     const failed = one(4, { state: "FAILED" });
-    expect(planSize(facts({ instances: [...many(4), failed], load: 3_001 }))).toMatchObject({ kind: "grow", before: 5, after: 6 });
+    expect(planSize(facts({ instances: [...many(4), failed], load: 3_001 }))).toMatchObject({ kind: "keep", why: "FAILING" });
+    const second = { ...POOL, name: "second" };
+    expect(planSize(facts({ pools: [POOL, second], instances: [...many(4), failed], load: 3_001 }))).toMatchObject({
+      kind: "grow",
+      pool: "second",
+    });
   });
 
   it("does not count an instance that leaves", () => {

@@ -48,7 +48,7 @@ export type SizePlan =
   /** `why`: what keeps it from changing, where something does. */
   | {
       readonly kind: "keep";
-      readonly why?: "CEILING" | undefined;
+      readonly why?: "CEILING" | "FAILING" | undefined;
       readonly spareSince: Millis | undefined;
       readonly evidence: SizeEvidence;
     }
@@ -88,7 +88,8 @@ export const SIZING = {
 
 /**
  * How many instances the pools of a class should have. Changes one pool at a time, and never beyond its bounds. An instance that failed carries nothing
- * but counts as one of its pool's, as it does for the provisioner: more of the same would fail the same way. One that leaves does neither.
+ * but counts as one of its pool's, as it does for the provisioner, and its pool gets no more: more of the same would fail the same way. One that leaves
+ * does neither.
  */
 export function planSize(facts: SizeFacts): SizePlan {
   const present = facts.instances.filter(({ state }) => state !== "DRAINING");
@@ -122,8 +123,9 @@ function isBeyond(
 
 /** As many more of the first pool that may have more as are needed, at once: one after the other would come too late for a launch. */
 function grow({ pools, soon }: SizeFacts, { present, counted }: Fleet, evidence: SizeEvidence): SizePlan {
-  const pool = pools.find(({ name, max }) => countOf(present, name) < max);
-  if (pool === undefined) return { kind: "keep", why: "CEILING", spareSince: undefined, evidence };
+  const below = pools.filter(({ name, max }) => countOf(present, name) < max);
+  const pool = below.find(({ name }) => present.every((one) => one.pool !== name || one.state !== "FAILED"));
+  if (pool === undefined) return { kind: "keep", why: below.length > 0 ? "FAILING" : "CEILING", spareSince: undefined, evidence };
   const before = countOf(present, pool.name);
   let [after, instances]: [number, readonly Pick<SizedInstance, "capacity">[]] = [before, counted];
   while (after < pool.max && isBeyond(instances, soon, SIZING.grow)) {

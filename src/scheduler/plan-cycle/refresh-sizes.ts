@@ -47,12 +47,14 @@ export async function refreshSizes(
   const next: ClassState = { ...state, sizes: keptSizes(state.sizes ?? {}, facts), sizing };
   if (plan.kind === "keep") {
     if (sizing.shortSince !== at) return { state: next, emptied: undefined };
-    const reason = `${needText(sizing)}, and its pools may have no more`;
-    log.warn({ class: facts.class, reason }, "Too few instances, and instances.max of their pools allows no more");
+    const reason = `${needText(sizing)}, ${plan.why === "FAILING" ? "and an instance of its pools failed" : "and its pools may have no more"}`;
+    log.warn({ class: facts.class, reason }, "A class needs more instances than it gets");
     await store.decisions.append([decisionOf(facts.class, "AT_CEILING", { at, sizing, reason })], signal);
     return { state: next, emptied: undefined };
   }
   const { pool, before, after } = plan;
+  // It was decided, and is not there yet.
+  if (plan.kind === "grow" && next.sizes?.[pool]?.instances === after) return { state: next, emptied: undefined };
   const reason =
     plan.kind === "grow"
       ? needText(sizing)
@@ -93,7 +95,7 @@ function presentDemand({ units, instances }: PlanningFacts, { meanLoads = {} }: 
 }
 
 function sizingOf(plan: SizePlan, before: Sizing | undefined, at: Millis): Sizing {
-  const isShort = plan.kind === "keep" && plan.why === "CEILING";
+  const isShort = plan.kind === "keep" && plan.why !== undefined;
   return {
     ...{ at, ...plan.evidence },
     spareSince: plan.kind === "keep" ? plan.spareSince : undefined,
