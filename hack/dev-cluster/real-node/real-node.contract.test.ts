@@ -209,6 +209,8 @@ describe.skipIf(missing !== undefined)("a real node", () => {
     expect((await traces()).length).toBeGreaterThan(0);
     await up();
     await running("shop", "till");
+    // A network that is just being made has no address yet by which it could be known.
+    await running("kube-system", "coredns");
     await end("SIGKILL");
     expect((await traces()).length).toBeGreaterThan(0);
     await run(process.execPath, [main, "down", "--state", stateDir]);
