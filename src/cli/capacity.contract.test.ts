@@ -63,7 +63,8 @@ describe("argosy capacity", () => {
   });
 
   it("says since when more are needed than may be", async () => {
-    await decide({ shortSince: millis(Date.now() - HOUR_MS) });
+    await decide({ shortSince: millis(Date.now() - HOUR_MS), withoutOne: 100_000_000 });
+    expect((await run()).out).toMatch(/^standard .* >999 % /m);
     expect(await listed()).toMatchObject([{ shortSince: expect.any(String) }, { shortSince: null }]);
     expect((await run()).out).toMatch(/^standard .* 3, more /m);
   });

@@ -18,5 +18,6 @@ export const capacity: readonly Column<PoolCapacityView>[] = [
 ];
 
 function percentOf(share: number | undefined): string | null {
-  return share === undefined ? null : `${Math.round(share * 100)} %`;
+  if (share === undefined) return null;
+  return share >= 10 ? ">999 %" : `${Math.round(share * 100)} %`;
 }

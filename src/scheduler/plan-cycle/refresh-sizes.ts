@@ -11,6 +11,7 @@ import { planSize, SIZING, type SizeFacts, type SizePlan } from "../capacity/pla
 import { percent } from "../percent.ts";
 import { type ClassState, freezeAt, type PlanningFacts } from "../plan/assemble.ts";
 import { sharesOf } from "../plan/shares-of.ts";
+import { WHOLE } from "../policy.ts";
 import { totalMean } from "../rebalancing/mean-loads.ts";
 
 export interface SizingDeps {
@@ -109,8 +110,12 @@ function keptSizes(sizes: PoolSizes, { scaled = [] }: PlanningFacts): PoolSizes 
   return Object.fromEntries(Object.entries(sizes).filter(([name]) => names.has(name)));
 }
 
+/** Beyond this much of the rest there is no rest to speak of. */
+const NOTHING_LEFT = 10 * WHOLE;
+
 function needText({ soon, withoutOne, dimension }: Sizing): string {
-  return `${percent(soon)} in ${dimension} are expected within hours, ${percent(withoutOne)} if one instance failed`;
+  const failed = withoutOne > NOTHING_LEFT ? "and nothing is left if one instance failed" : `${percent(withoutOne)} if one instance failed`;
+  return `${percent(soon)} in ${dimension} are expected within hours, ${failed}`;
 }
 
 function decisionOf(
