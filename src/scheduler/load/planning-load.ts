@@ -26,7 +26,7 @@ const PLANNING_MS = 24 * 60 * MINUTE_MS;
 const RECENT_MS = 10 * MINUTE_MS;
 
 /** Counted, not measured: taken as they are, because a mean would be wrong for a day. */
-const COUNTED: readonly LoadDimension[] = ["applications", "clusterEntries", "cachedResources"];
+export const COUNTED: readonly LoadDimension[] = ["applications", "clusterEntries", "cachedResources"];
 
 /**
  * A unit's load after one more sample. For planning, CPU and Git requests are exponential means over 24 hours, weighted by the

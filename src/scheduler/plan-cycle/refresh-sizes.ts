@@ -8,6 +8,7 @@ import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { forecastPeak } from "../capacity/demand.ts";
 import { planSize, SIZING, type SizeFacts, type SizePlan } from "../capacity/plan-size.ts";
+import { COUNTED } from "../load/planning-load.ts";
 import { percent } from "../percent.ts";
 import { type ClassState, freezeAt, type PlanningFacts } from "../plan/assemble.ts";
 import { sharesOf } from "../plan/shares-of.ts";
@@ -87,12 +88,18 @@ function factsOf(facts: PlanningFacts, state: ClassState, at: Millis): Omit<Size
   };
 }
 
-/** The larger of what plans count and what is measured: the one is a mean of a day, the other knows no unit that waits for its first instance. */
+/**
+ * What plans count: units that wait for their first instance are among it. Of what is measured, CPU and Git requests, that is the mean of a day, so the last
+ * half hour counts where it is more.
+ */
 function presentDemand({ units, instances }: PlanningFacts, { meanLoads = {} }: ClassState): LoadVector {
   const planned = units.reduce((sum, { unit }) => addLoad(sum, unit.load), ZERO_LOAD);
   const entries = instances.some((one) => one.entries === "per-workspace") ? units.length : 0;
   const measured = totalMean(meanLoads);
-  return loadVector((dimension) => Math.max(planned[dimension], measured[dimension]) + (dimension === "clusterEntries" ? entries : 0));
+  return loadVector((dimension) => {
+    const counted = planned[dimension] + (dimension === "clusterEntries" ? entries : 0);
+    return COUNTED.includes(dimension) ? counted : Math.max(counted, measured[dimension]);
+  });
 }
 
 function sizingOf(plan: SizePlan, before: Sizing | undefined, at: Millis): Sizing {
