@@ -144,6 +144,22 @@ describe("a pool whose size is decided by load", () => {
     expect((await store.loads.readState(CLASS, never)).sizing).toMatchObject({ shortSince: expect.any(Number), soon: expect.any(Number) });
   });
 
+  it("grows at once with a load that doubles at once, and gives nothing up for a day after one that fell at once", async () => {
+    let level = 850;
+    demand = () => level;
+    await begin({ min: 2, max: 8 });
+    await pass(2);
+    level = 2_400;
+    await pass(1);
+    expect(await verdicts()).toEqual(["GROWN"]);
+    await pass(25);
+    level = 900;
+    await pass(20);
+    expect(await verdicts()).toEqual(["GROWN"]);
+    await pass(14);
+    expect(await verdicts()).toContain("SHRUNK");
+  });
+
   it("is decided once, however long an instance takes to be there", async () => {
     demand = () => 2_400;
     await begin({ min: 2, max: 8 });

@@ -65,8 +65,7 @@ export async function refreshPlan(deps: ClassPlanDeps, name: string, ringOf: Rin
   const next = nextClassState(facts, snapshot);
   const judged = { ...next, overloadedSince: withVerdicts(next.overloadedSince, verdicts) };
   const measured = await measurePromises(deps, judged, { facts, at }, signal);
-  const isTrusted = snapshot.metrics.kind === "trusted";
-  const { state, emptied } = await refreshSizes(deps, measured, { facts, at, isTrusted }, signal);
+  const { state, emptied } = await refreshSizes(deps, measured, { facts, at, metrics: snapshot.metrics }, signal);
   await store.loads.recordState(name, state as Facts["state"], signal);
   if (emptied !== undefined) await empty(deps, emptied, facts, signal);
   await splitLarge(deps, facts, at, signal);

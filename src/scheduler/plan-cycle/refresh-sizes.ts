@@ -8,6 +8,7 @@ import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { forecastPeak } from "../capacity/demand.ts";
 import { planSize, SIZING, type SizeFacts, type SizePlan } from "../capacity/plan-size.ts";
+import type { MetricsVerdict } from "../load/judge-metrics.ts";
 import { COUNTED } from "../load/planning-load.ts";
 import { percent } from "../percent.ts";
 import { type ClassState, freezeAt, type PlanningFacts } from "../plan/assemble.ts";
@@ -38,20 +39,22 @@ const USUAL_SCALING = { spareMs: 6 * HOUR_MS, restMs: 12 * HOUR_MS };
 export async function refreshSizes(
   { store, scaling = USUAL_SCALING, log }: SizingDeps,
   state: ClassState,
-  { facts, at, isTrusted }: { readonly facts: PlanningFacts; readonly at: Millis; readonly isTrusted: boolean },
+  { facts, at, metrics }: { readonly facts: PlanningFacts; readonly at: Millis; readonly metrics: MetricsVerdict },
   signal: AbortSignal,
 ): Promise<SizedPools> {
   const { scaled = [] } = facts;
   if (scaled.length === 0) return { state: { ...state, sizes: undefined, sizing: undefined }, emptied: undefined };
-  if (!isTrusted) return { state, emptied: undefined };
-  const plan = planSize({ ...factsOf(facts, state, at), ...scaling });
+  const distrust = metrics.kind === "distrusted" ? metrics.rule : undefined;
+  if (distrust !== undefined && distrust !== "JUMP") return { state, emptied: undefined };
+  const plan = decideSize(facts, state, { at, isJump: distrust === "JUMP", scaling });
   const sizing = sizingOf(plan, state.sizing, at);
   const next: ClassState = { ...state, sizes: keptSizes(state.sizes ?? {}, facts), sizing };
   if (plan.kind === "keep") {
-    if (sizing.shortSince !== at) return { state: next, emptied: undefined };
-    const reason = `${needText(sizing)}, ${plan.why === "FAILING" ? "and an instance of its pools failed" : "and its pools may have no more"}`;
-    log.warn({ class: facts.class, reason }, "A class needs more instances than it gets");
-    await store.decisions.append([decisionOf(facts.class, "AT_CEILING", { at, sizing, reason })], signal);
+    if (sizing.shortSince === at) {
+      const reason = `${needText(sizing)}, ${WHY_NO_MORE[plan.why ?? "CEILING"]}`;
+      log.warn({ class: facts.class, reason }, "A class needs more instances than it gets");
+      await store.decisions.append([decisionOf(facts.class, "AT_CEILING", { at, sizing, reason })], signal);
+    }
     return { state: next, emptied: undefined };
   }
   const { pool, before, after } = plan;
@@ -68,6 +71,18 @@ export async function refreshSizes(
     state: { ...next, sizes: { ...next.sizes, [pool]: { instances: after, at, reason } } },
     emptied: plan.kind === "shrink" ? { instance: plan.instance, reason: `its pool does with ${countText(after, "instance")}` } : undefined,
   };
+}
+
+const WHY_NO_MORE = { FAILING: "and an instance of its pools failed", CEILING: "and its pools may have no more" } as const;
+
+/** What is measured is not followed through a jump. A launch is one too, and too many instances cost less than too few; giving one up can wait. */
+function decideSize(
+  facts: PlanningFacts,
+  state: ClassState,
+  { at, isJump, scaling }: { readonly at: Millis; readonly isJump: boolean; readonly scaling: NonNullable<SizingDeps["scaling"]> },
+): SizePlan {
+  const found = factsOf(facts, isJump ? { ...state, meanLoads: {} } : state, at);
+  return planSize({ ...found, ...scaling, isFrozen: found.isFrozen || isJump });
 }
 
 function factsOf(facts: PlanningFacts, state: ClassState, at: Millis): Omit<SizeFacts, "spareMs" | "restMs"> {
