@@ -79,8 +79,8 @@ describe("an audit trail", () => {
 
   it("is one chain without gaps after two processes wrote to it at once", async () => {
     const program = fileURLToPath(new URL("../../testing/append-audit.ts", import.meta.url));
-    const write = (name: string) => promisify(execFile)(process.execPath, [program, database.url, name, "200"]);
-    await Promise.all([write("one"), write("other")]);
+    const write = (name: string, other: string) => promisify(execFile)(process.execPath, [program, database.url, name, "200", other]);
+    await Promise.all([write("one", "other"), write("other", "one")]);
     expect(await report()).toMatchObject({ ok: true, records: 400, first: 1, last: 400 });
     // Their records stand between each other's: they did write at once.
     const names = (await all()).map(({ actor }) => actor);
