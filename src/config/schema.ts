@@ -1,5 +1,6 @@
 // In one piece and in the order of the file: docs/configuration.md is made from it.
 import { z } from "zod";
+import { USUAL_SCALING } from "../domain/capacity.ts";
 import { ROLES } from "../domain/role.ts";
 import { WORKSPACE_PATTERN } from "../domain/scope.ts";
 import { isLoopback } from "../runtime/is-loopback.ts";
@@ -421,10 +422,10 @@ export const sections = {
   scaling: z
     .strictObject({
       spareMs: milliseconds(10_000, 604_800_000)
-        .default(21_600_000)
+        .default(USUAL_SCALING.spareMs)
         .describe("How long one instance fewer has to do before a pool with `scaling: auto` gives one up, in ms."),
       restMs: milliseconds(10_000, 604_800_000)
-        .default(43_200_000)
+        .default(USUAL_SCALING.restMs)
         .describe("How long after the last change of such a pool's size none is given up, in ms. Growing waits for nothing."),
     })
     .prefault({}),

@@ -1,5 +1,5 @@
 import type { Millis } from "./clock.ts";
-import type { FleetSpec, PoolSpec } from "./fleet.ts";
+import { type FleetSpec, isScaled, type PoolSpec } from "./fleet.ts";
 import type { LoadAmounts, LoadDimension } from "./load.ts";
 
 /**
@@ -18,6 +18,10 @@ export interface DemandOfHour {
   /** The same hour one week earlier, if it was measured. */
   readonly before?: LoadAmounts | undefined;
 }
+
+const HOUR_MS = 3_600_000;
+/** How slowly pools shrink where the configuration does not say: how long one instance fewer has to do, and how long after a change none is given up, in ms. */
+export const USUAL_SCALING = { spareMs: 6 * HOUR_MS, restMs: 12 * HOUR_MS } as const;
 
 /** How many instances a pool is to have, where that is not declared. */
 export interface PoolSize {
@@ -47,9 +51,9 @@ export interface Sizing {
 
 /** A pool whose size is decided by load asks for so many as was decided, within its bounds; all others for what they declare. */
 export function withSize<Pool extends Pick<PoolSpec, "name" | "instances">>(pool: Pool, sizes: PoolSizes): Pool {
-  const { min, max, scaling } = pool.instances;
+  const { min, max } = pool.instances;
   const wanted = sizes[pool.name]?.instances;
-  if (scaling !== "auto" || wanted === undefined) return pool;
+  if (!isScaled(pool) || wanted === undefined) return pool;
   return { ...pool, instances: { ...pool.instances, min: Math.min(max, Math.max(min, wanted)) } };
 }
 
@@ -60,5 +64,5 @@ export function withSizes(spec: FleetSpec, sizes: PoolSizes): FleetSpec {
 
 /** Whether any pool's size is decided by load. */
 export function isAnyScaled({ pools }: Pick<FleetSpec, "pools">): boolean {
-  return pools.some(({ instances }) => instances.scaling === "auto");
+  return pools.some(isScaled);
 }

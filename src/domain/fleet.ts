@@ -212,9 +212,14 @@ export function classOf({ class: { region, tier, trust, channel } }: Pick<PoolSp
   return [region, tier, trust, ...(channel === undefined ? [] : [channel])].join("/");
 }
 
+/** Whether a pool's size is decided by load. */
+export function isScaled({ instances }: Pick<PoolSpec, "instances">): boolean {
+  return instances.scaling === "auto";
+}
+
 /** The pools of a class whose size is decided by load, in the order of the declaration. */
 export function scaledPools(pools: readonly PoolSpec[] | undefined, className: string): readonly PoolSpec[] {
-  return (pools ?? []).filter((pool) => pool.instances.scaling === "auto" && classOf(pool) === className);
+  return (pools ?? []).filter((pool) => isScaled(pool) && classOf(pool) === className);
 }
 
 /** Whether all of the wanted labels are there, with the same values. */

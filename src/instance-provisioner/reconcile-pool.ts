@@ -1,5 +1,6 @@
 import { withSize } from "../domain/capacity.ts";
 import type { Clock } from "../domain/clock.ts";
+import { isScaled } from "../domain/fleet.ts";
 import type { Ids } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { WorkResult } from "../runtime/keyed-queue.ts";
@@ -45,7 +46,7 @@ export function createReconcilePool({ fleet, loads, clock, ids, log }: PoolDeps)
     if (declared === undefined || (pool === undefined && !declared.pruned.includes(name))) return undefined;
     const facts = { instances: await fleet.listInstances(signal), units: await fleet.countUnits(signal) };
     if (pool === undefined) return planPoolRemoval({ name, ...facts });
-    const sizes = pool.instances.scaling === "auto" ? await loads.listSizes(signal) : {};
+    const sizes = isScaled(pool) ? await loads.listSizes(signal) : {};
     return planPool({ pool: withSize(pool, sizes), fleet: declared.spec, ...facts });
   };
   const carryOut = async (plan: PoolPlan, signal: AbortSignal): Promise<void> => {

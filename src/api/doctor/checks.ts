@@ -4,7 +4,7 @@ import { controllerNeed } from "../../domain/controller-memory.ts";
 import { isCordonedByHand } from "../../domain/cordon.ts";
 import { countText } from "../../domain/count-text.ts";
 import { mayKindBeDeployed } from "../../domain/deployable-kinds.ts";
-import { classOf, EVERY_GROUP, type FleetSpec } from "../../domain/fleet.ts";
+import { classOf, EVERY_GROUP, type FleetSpec, isScaled } from "../../domain/fleet.ts";
 import { type InstanceVerdict, unfitState } from "../../domain/health.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
 import { toDocumentLoad } from "../../domain/load.ts";
@@ -427,7 +427,7 @@ export function judgePools(spec: FleetSpec, instances: readonly Instance[], shor
     const ordered = own.filter(isMaintained);
     const isShort = active < pool.instances.min;
     const ok = active + ordered.length >= pool.instances.min;
-    const isAtCeiling = pool.instances.scaling === "auto" && short.has(classOf(pool));
+    const isAtCeiling = isScaled(pool) && short.has(classOf(pool));
     const remarks = [
       ...(isShort && ok ? [`fewer than declared take new workspaces: ${ordered.map(({ name }) => name).join(", ")} by order`] : []),
       ...(isAtCeiling

@@ -1,6 +1,6 @@
 import type { Clock } from "../../domain/clock.ts";
 import { RefusedError } from "../../domain/errors.ts";
-import { classOf, type EngineClusterSpec, type FleetSpec } from "../../domain/fleet.ts";
+import { classOf, type EngineClusterSpec, type FleetSpec, isScaled } from "../../domain/fleet.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { ROLES, type Role } from "../../domain/role.ts";
 import type { KubeClient } from "../../runtime/kube/client.ts";
@@ -135,7 +135,7 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
 
 /** Classes that need more instances than their pools may have. */
 async function readShortClasses({ loads }: Store, { pools }: FleetSpec, signal: AbortSignal): Promise<ReadonlySet<string>> {
-  const scaled = [...new Set(pools.filter(({ instances }) => instances.scaling === "auto").map(classOf))];
+  const scaled = [...new Set(pools.filter(isScaled).map(classOf))];
   const states = await Promise.all(scaled.map(async (name) => ({ name, state: await attempt(() => loads.readState(name, signal)) })));
   return new Set(states.filter(({ state }) => state?.sizing?.shortSince !== undefined).map(({ name }) => name));
 }

@@ -3,7 +3,7 @@ import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
 import { withSize } from "../../domain/capacity.ts";
 import { rfc3339 } from "../../domain/clock.ts";
-import { classOf, type PoolSpec } from "../../domain/fleet.ts";
+import { classOf, isScaled, type PoolSpec } from "../../domain/fleet.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { LOAD_DIMENSIONS } from "../../domain/load.ts";
 import type { ClassLoadState } from "../../store/load/port.ts";
@@ -73,7 +73,7 @@ function viewOf(pool: PoolSpec, instances: readonly Instance[], state: ClassLoad
   const { min, max, scaling = "fixed" } = pool.instances;
   const present = instances.filter((one) => one.pool === name && one.state !== "RETIRED" && one.state !== "DRAINING");
   const { sizes = {}, sizing } = state ?? {};
-  const size = scaling === "auto" ? sizes[name] : undefined;
+  const size = isScaled(pool) ? sizes[name] : undefined;
   return {
     ...{ pool: name, class: classOf(pool), scaling, min, max },
     wanted: withSize(pool, sizes).instances.min,

@@ -42,10 +42,10 @@ export function forecastPeak(
   now: LoadAmounts,
   { at, untilMs }: { readonly at: Millis; readonly untilMs: number },
 ): LoadVector {
+  const growth = growthOf(history, at);
   const expected = (hour: number): LoadVector | undefined => {
     const week = known(history, hour - WEEK_HOURS);
     if (week === undefined) return known(history, hour - DAY_HOURS);
-    const growth = growthOf(history, at);
     return loadVector((dimension) => week[dimension] * growth[dimension]);
   };
   const present = expected(hourOf(at));

@@ -1,4 +1,4 @@
-import type { PoolSizes, Sizing } from "../../domain/capacity.ts";
+import { type PoolSizes, type Sizing, USUAL_SCALING } from "../../domain/capacity.ts";
 import type { Millis } from "../../domain/clock.ts";
 import { countText } from "../../domain/count-text.ts";
 import type { Decision } from "../../domain/decision.ts";
@@ -28,9 +28,6 @@ export interface SizedPools {
   /** The instance that is not needed any more, and why: it is to be emptied once the state is recorded. */
   readonly emptied: { readonly instance: InstanceId; readonly reason: string } | undefined;
 }
-
-const HOUR_MS = 3_600_000;
-const USUAL_SCALING = { spareMs: 6 * HOUR_MS, restMs: 12 * HOUR_MS };
 
 /**
  * Decides how many instances the pools of a class are to have whose size is not declared, by what the class takes and is expected to take. The provisioner

@@ -119,6 +119,7 @@ function stayText({ unit, instance, rule, until }: StayRecord, names: Names): st
   return `${names.unit(unit)} stays on ${names.instance(instance)}: ${STAYS[rule]}${end}`;
 }
 
-function section(title: string, lines: readonly string[]): readonly string[] {
+/** A title with its lines below it; nothing where there is none. */
+export function section(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : [title, ...lines.map((line) => `  ${line}`)];
 }

@@ -7,6 +7,7 @@ import { percent } from "../percent.ts";
 import { WHOLE } from "../policy.ts";
 import type { RingSource } from "../ring-memo.ts";
 import { assembleSnapshot, type PlanningFacts, type PlanningUnit } from "./assemble.ts";
+import { section } from "./describe-plan.ts";
 import { namesOfUnits, UNHURRIED } from "./make-plan.ts";
 import { type Plan, planMoves } from "./plan-moves.ts";
 import { sharesOf } from "./shares-of.ts";
@@ -129,8 +130,4 @@ function instanceText({ name, before, after }: SupposedInstance): string {
 
 function releaseText({ version, unitsBefore, unitsAfter, loadAfter }: ServedByRelease): string {
   return `${version}: ${unitsBefore} → ${countText(unitsAfter, "unit")}, ${percent(loadAfter)} of the load`;
-}
-
-function section(title: string, lines: readonly string[]): readonly string[] {
-  return lines.length === 0 ? [] : [title, ...lines.map((line) => `  ${line}`)];
 }

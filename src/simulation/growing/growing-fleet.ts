@@ -48,7 +48,7 @@ export interface GrowingFigures {
   readonly broken: number;
   readonly grown: number;
   readonly shrunk: number;
-  /** Instances that died, and what they held then. */
+  /** Instances that died. */
   readonly died: number;
 }
 
@@ -57,7 +57,7 @@ const STEP_MS = 10 * 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const WEEK_MS = 7 * DAY_MS;
-/** Twenty cores, the one dimension that runs out: measured in whole thousandths, what small workspaces take is not lost. */
+/** The one dimension that runs out, in units so small that rounding loses little of what a small workspace takes. */
 export const INSTANCE_CPU = 20_000;
 const CAPACITY = { ...loadVector(() => 1_000_000_000), milliCpu: INSTANCE_CPU };
 const MOST_INSTANCES = 200;
@@ -198,7 +198,7 @@ async function measure(store: MemoryStore, { facts, loads, at, of }: Measured): 
       milliCpu += sample;
       return [{ unitId: unit.id, epoch: unit.epoch, load, whole: wholeLoad(load.planning) }];
     });
-    const total = { ...ZERO_LOAD, milliCpu: Math.ceil(milliCpu) };
+    const total = { ...ZERO_LOAD, milliCpu };
     await store.loads.recordSample({ instanceId: id, at, total, units, observation: undefined, cachedObjects: undefined }, never);
   }
 }

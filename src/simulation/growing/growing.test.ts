@@ -7,12 +7,12 @@ import { fewestFor, oracleHours, peakInstances } from "./oracle.ts";
 
 const IS_LONG = process.env["ARGOSY_LONG"] === "1";
 const DEADLINE_MS = 120 * 60_000;
-/** A third of the workspaces and a tenth of the days: a week is as long as a forecast needs, and one launch and one dead instance are within. */
+/** The short form has one week, as long as a forecast needs, with one launch and one dead instance after it. */
 const { workspaces, days, launchDay } = IS_LONG
   ? { workspaces: 2_000, days: 90, launchDay: 60 }
   : { workspaces: 200, days: 10, launchDay: 8 };
 const SEED = "growing";
-/** On the mean of the first day: as many as six instances at three quarters of an hour's noon need, and of two workspaces in a hundred each. */
+/** On the mean of the first day: about half of what six instances bear, or three. */
 const MILLI_CPU = IS_LONG ? 6 * INSTANCE_CPU * 0.55 : 3 * INSTANCE_CPU * 0.5;
 
 const demand = createDemandModel({ workspaces, days, milliCpu: MILLI_CPU, growth: IS_LONG ? 3 : 1.3, launchDay }, createSeededRng(SEED));

@@ -1,4 +1,4 @@
-/** Comparisons that an instance's processors carry out in a second at most: 2 cores, 100 ms each. */
+/** Comparisons that an instance's processors carry out in a second at most, whatever they are measured in. */
 const COMPARISONS_PER_S = 20;
 /** One that waits is not queued again, so no more wait than there are applications on an instance. */
 const MOST_WAITING = 2_000;
