@@ -36,7 +36,7 @@ function tenant(clusters: number, parts: number, seed: number): Tenant {
       const resources = Math.round((RESOURCES / APPLICATIONS) * (0.5 + rng.next()));
       return {
         cluster: `c${String(rank).padStart(2, "0")}`,
-        namespace: `n${Math.floor(rng.next() * namespaces)}`,
+        member: `n${Math.floor(rng.next() * namespaces)}`,
         hasClusterScoped: rng.next() < 0.02,
         load: { ...ZERO_LOAD, applications: 1_000, cachedResources: resources },
       };

@@ -429,6 +429,15 @@ export const sections = {
         .describe("How long after the last change of such a pool's size none is given up, in ms. Growing waits for nothing."),
     })
     .prefault({}),
+  splitting: z
+    .strictObject({
+      roomyMs: milliseconds(10_000, 2_592_000_000)
+        .default(604_800_000)
+        .describe(
+          "How long fewer parts of a split workspace must have been enough, with 40 % to spare, before two of them are joined, in ms. Cutting waits for nothing.",
+        ),
+    })
+    .prefault({}),
   health: z
     .strictObject({
       periodMs: milliseconds(1_000, 60_000)

@@ -3,7 +3,8 @@ import type { ApplicationSpec } from "./workspace.ts";
 
 /**
  * Applications of a workspace that always live together have one bucket: those of a cluster, or of a group of its namespaces. The
- * cluster is the environment's name; none is the workspace's own namespace. Keys are stable for life.
+ * cluster is the environment's name; none is the workspace's own namespace, whose groups are made of applications by their names. Keys are stable for
+ * life.
  */
 export function clusterKey(cluster: string): string {
   return `cluster ${cluster}`;
@@ -20,16 +21,19 @@ export function groupKey(cluster: string, group: number): string {
 export const FEW_GROUPS = 16;
 export const MOST_GROUPS = 64;
 
-/** The group that a namespace belongs to, by hash: it keeps it whatever else comes and goes. */
-export function groupOf(namespace: string, count: number): number {
-  return Number.parseInt(sha256(namespace).slice(0, 8), 16) % count;
+/** The group that a namespace, or an application of the own namespace, belongs to, by hash: it keeps it whatever else comes and goes. */
+export function groupOf(name: string, count: number): number {
+  return Number.parseInt(sha256(name).slice(0, 8), 16) % count;
 }
 
-/** Keys under which an application's bucket may be known, the finest first. */
-export function bucketKeys({ environment = "", namespace = "" }: ApplicationSpec["destination"]): readonly [string, string, string] {
-  return [
-    groupKey(environment, groupOf(namespace, MOST_GROUPS)),
-    groupKey(environment, groupOf(namespace, FEW_GROUPS)),
-    clusterKey(environment),
-  ];
+/** By which name an application is dealt to a group of its cluster: where it deploys to, or its own in the workspace's own namespace. */
+export function groupedBy({ environment = "", namespace = "" }: ApplicationSpec["destination"], name: string): string {
+  return environment === "" ? name : namespace;
+}
+
+/** Keys under which an application's bucket may be known, the finest first. `name` is the application's. */
+export function bucketKeys(destination: ApplicationSpec["destination"], name: string): readonly [string, string, string] {
+  const { environment = "" } = destination;
+  const member = groupedBy(destination, name);
+  return [groupKey(environment, groupOf(member, MOST_GROUPS)), groupKey(environment, groupOf(member, FEW_GROUPS)), clusterKey(environment)];
 }

@@ -25,6 +25,13 @@ export interface PlacementUnit {
   readonly class: string;
   /** The class that a rule of the fleet or a person gives it, while it has another one. */
   readonly wantedClass?: string;
+  /**
+   * The part whose applications it has taken over on the instance both are on. It stays there until that part has left or is gone: until then what was
+   * begun as that part's account may still write.
+   */
+  readonly tookFrom?: UnitId | undefined;
+  /** The part of its workspace that takes its applications over; it is given up then. */
+  readonly joins?: UnitId | undefined;
   /** The instance that holds the unit; absent until the first placement. */
   readonly owner: InstanceId | undefined;
   /** Fencing number of the placement, from one global sequence; 0 before the first placement. */

@@ -157,10 +157,12 @@ function makeScheduler({ context, store, clusters, membership }: RoleParts): Run
       ...parts,
       planning,
       draining,
+      moving,
       startCron,
       relieves: context.config.moves.relief,
       approval: approvalLimits(context.config.moves),
       scaling: context.config.scaling,
+      splitting: context.config.splitting,
     }),
   ]);
 }

@@ -159,6 +159,8 @@ export async function requestMove(
     }
     case "full":
       return { why: `${target.name} has no room for it, or takes nothing now` };
+    case "kept":
+      return { why: "another part of its workspace is on the same instance, and applications still pass from one to the other" };
     case "stale":
       return { why: "it was moved at this moment: see where it is now" };
   }

@@ -29,7 +29,7 @@ import type { RepairReports } from "./report-repairs.ts";
 import type { StandingEnvironments } from "./standing-environments.ts";
 
 export interface ApplyUnitDeps {
-  readonly shards: Pick<ShardStore, "readUnit" | "forgetWorkspace">;
+  readonly shards: Pick<ShardStore, "readUnit" | "forgetWorkspace" | "forgetPart">;
   readonly rows: Pick<Rows, "acknowledge">;
   readonly applicationRows: Pick<KnownApplications, "release">;
   readonly hosts: Pick<Hosts, "find">;
@@ -67,10 +67,17 @@ export function createApplyUnit(deps: ApplyUnitDeps) {
     if (repairMs > 0) return { requeueAfterMs: repairMs, waits: [waits.repair] };
     const placed = { row, host };
     const parts = prerequisites.partsOf(placed);
-    if (row.workspace.state === "deleting" && row.applications === 0) return tearDown(placed, parts, signal).then(() => ({}));
+    const end = row.applications === 0 ? endOf(placed) : undefined;
+    if (end !== undefined) return end(placed, parts, signal);
     if (prerequisites.hasApiClusterEntry(host)) return apply(placed, parts, signal);
     requests.requestInstance(host.instance.id);
     return { waits: [waits.entry] };
+  };
+
+  /** How a unit ends that has no application any more; `undefined`: it stays. */
+  const endOf = ({ row: { workspace, unit } }: PlacedUnit) => {
+    if (workspace.state === "deleting") return tearDown;
+    return unit.joins === undefined ? undefined : giveUpPart;
   };
 
   const apply = async (placed: PlacedUnit, unitParts: UnitParts, signal: AbortSignal): Promise<UnitResult> => {
@@ -131,30 +138,51 @@ export function createApplyUnit(deps: ApplyUnitDeps) {
     await allOrFirstFailure(notifications.map((object) => deps.rows.acknowledge(object, signal)));
   };
 
+  /** Removes what stands for a unit. A namespace of the same name that was made since has the owner binding of another unit: that stays. */
+  const removeOwn = (id: UnitId, { kind, desired, objects }: UnitPart, signal: AbortSignal) => {
+    const isOther = (observed: ObservedObject) => ![undefined, id].includes(unitOf(observed));
+    const own = (observed: ObservedObject | undefined) => (observed === undefined || isOther(observed) ? undefined : observed);
+    const plan = (observed: ObservedObject | undefined) => planRemoval(own(observed), desired.fence);
+    return deps.writer.apply({ objects, at: desired.at, plan, name: kind }, signal);
+  };
+
   /**
    * Takes down what stands for a unit whose namespace went and of which nothing else is left: first what stands, then the rows. The rows
    * stay while an account is left on a remote cluster. Its end asks for the unit again; until then only what the watch shows is removed.
    */
-  const tearDown = async (placed: PlacedUnit, unitParts: UnitParts, signal: AbortSignal): Promise<void> => {
+  const tearDown = async (placed: PlacedUnit, unitParts: UnitParts, signal: AbortSignal): Promise<UnitResult> => {
     const { row, host } = placed;
     const { account, ownerBinding, project, environmentProject } = unitParts;
     const parts = [account, ownerBinding, project, environmentProject];
-    // A namespace of the same name that was made since has the owner binding of another unit.
-    const isOther = (observed: ObservedObject) => ![undefined, row.unit.id].includes(unitOf(observed));
-    const own = (observed: ObservedObject | undefined) => (observed === undefined || isOther(observed) ? undefined : observed);
-    const remove = ({ kind, desired, objects }: UnitPart) => {
-      const plan = (observed: ObservedObject | undefined) => planRemoval(own(observed), desired.fence);
-      return deps.writer.apply({ objects, at: desired.at, plan, name: kind }, signal);
-    };
     const left = row.hasAccountsElsewhere ? parts.filter(({ objects, desired }) => objects.get(desired.at) !== undefined) : parts;
     await allOrFirstFailure([
-      ...left.map(remove),
+      ...left.map((part) => removeOwn(row.unit.id, part, signal)),
       deps.repositorySecrets.remove(placed, signal),
       deps.clusterEntries.remove(placed, signal),
       deps.workspaceEntries.removeEntry(placed, signal),
     ]);
-    if (row.hasAccountsElsewhere || !(await deps.shards.forgetWorkspace(row.workspace.id, signal))) return;
+    if (row.hasAccountsElsewhere || !(await deps.shards.forgetWorkspace(row.workspace.id, signal))) return {};
     if (host.instance.entries === "shared") await deps.impersonation.align(host.instance.id, signal);
+    return {};
+  };
+
+  /**
+   * Takes down what stands for a part whose applications another one has taken over, once no Application of the instance names it any more: first
+   * what stands, then its row. Its account may not outlive the row: the part that took over may leave the instance from then on.
+   */
+  const giveUpPart = async (
+    placed: PlacedUnit,
+    { account, ownerBinding, project }: UnitParts,
+    signal: AbortSignal,
+  ): Promise<UnitResult> => {
+    const { row, host } = placed;
+    if (hasApplications(placed)) return { requeueAfterMs: STANDING_AGAIN_MS };
+    const ends = await allOrFirstFailure([ownerBinding, account, project].map((part) => removeOwn(row.unit.id, part, signal)));
+    await allOrFirstFailure([deps.repositorySecrets.remove(placed, signal), deps.workspaceEntries.removeEntry(placed, signal)]);
+    if (ends.some(({ kind }) => kind !== "gone")) return { requeueAfterMs: STANDING_AGAIN_MS };
+    if (!(await deps.shards.forgetPart(row.unit.id, signal))) return { requeueAfterMs: STANDING_AGAIN_MS };
+    if (host.instance.entries === "shared") await deps.impersonation.align(host.instance.id, signal);
+    return {};
   };
 
   return (id: UnitId, signal: AbortSignal): Promise<WorkResult> => deps.progress.followUnit(id, () => applyUnit(id, signal));

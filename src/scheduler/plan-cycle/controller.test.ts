@@ -48,7 +48,7 @@ describe("planning again and again", () => {
     const planning = { ...requests, followUp };
     cycle = createPlanCycle({
       ...(timer === undefined ? {} : { startCron: timer }),
-      ...{ planning, relieves, draining: createDrainRequests({ ...parts, planning, moving }) },
+      ...{ moving, planning, relieves, draining: createDrainRequests({ ...parts, planning, moving }) },
       ...{ store, partition, clock, rng: createSeededRng("plans"), ids: createCountingIds(), log: silentLog, metrics: noMetrics },
     });
     cycle.start(never);

@@ -1,7 +1,7 @@
 import type { InstanceId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { Rng } from "../../domain/rng.ts";
-import { createKeyedQueue } from "../../runtime/keyed-queue.ts";
+import { createKeyedQueue, type WorkResult } from "../../runtime/keyed-queue.ts";
 import type { startCron } from "../../runtime/timer/cron.ts";
 import { every } from "../../runtime/timer/every.ts";
 import type { Store } from "../../store/port.ts";
@@ -46,7 +46,7 @@ export function createPlanCycle(deps: PlanCycleDeps): PlanCycle {
     "What moves that the scheduler made by itself were to take from an instance, by class and how it came out.",
     ["class", "verdict"],
   );
-  const queueOf = (name: string, work: (key: string, signal: AbortSignal) => Promise<void>) =>
+  const queueOf = (name: string, work: (key: string, signal: AbortSignal) => Promise<WorkResult | void>) =>
     createKeyedQueue({ ...deps, name, concurrency: 1, rng: rng.fork(name), work });
 
   const classes = queueOf("plan-classes", (name, signal) => refreshPlan({ ...deps, proposed, promised }, name, ringsOf(name), signal));

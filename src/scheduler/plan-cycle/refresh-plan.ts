@@ -3,6 +3,7 @@ import { RefusedError, StaleError } from "../../domain/errors.ts";
 import type { Ids, InstanceId } from "../../domain/ids.ts";
 import type { CarriedStep, StoredPlan } from "../../domain/plan.ts";
 import { modeInForce, type ReliefPromise } from "../../domain/rebalancing.ts";
+import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Counter } from "../../telemetry/metrics.ts";
@@ -15,13 +16,16 @@ import { proposalOf, proposedOf, SCHEDULER, storedPlanOf } from "../plan/stored-
 import { promisesOf } from "../rebalancing/relief-promise.ts";
 import { settlePromises, withPromises } from "../rebalancing/settle-promises.ts";
 import type { RingSource } from "../ring-memo.ts";
-import { splitLarge } from "../split/record-splits.ts";
+import { type SplittingDeps, splitLarge } from "../split/record-splits.ts";
 import type { PlanningDeps, PlanRequests } from "./carry-out-plan.ts";
 import type { DrainRequests } from "./empty-instance.ts";
 import { refreshSizes, type SizedPools, type SizingDeps } from "./refresh-sizes.ts";
 
-export interface ClassPlanDeps extends Pick<PlanningDeps, "approval">, Pick<SizingDeps, "scaling"> {
-  readonly store: Pick<Store, "plans" | "loads" | "splits" | "health" | "decisions">;
+export interface ClassPlanDeps
+  extends Pick<PlanningDeps, "approval">,
+    Pick<SizingDeps, "scaling">,
+    Pick<SplittingDeps, "splitting" | "moving"> {
+  readonly store: Pick<Store, "plans" | "loads" | "splits" | "health" | "decisions" | "placements">;
   readonly planning: Pick<PlanRequests, "apply" | "followUp">;
   readonly draining: Pick<DrainRequests, "carryOn" | "begin">;
   /** Whether moves away from an instance with the verdict overloaded are carried out without a person. */
@@ -39,6 +43,8 @@ type Facts = Awaited<ReturnType<Store["plans"]["readFacts"]>>;
 
 /** How far back moves are read, in ms: the planner's circuit breaker counts those of the last day. */
 const DAY_MS = 24 * 60 * 60_000;
+/** How soon the next step about parts that change hands is tried, in ms: those of an instance pass in seconds, and a move takes about as long. */
+const PARTS_MS = 20_000;
 /** How many of the class's newest plans are searched for one that proposes the same moves. */
 const PLANS_READ = 20;
 
@@ -49,12 +55,12 @@ const PLANS_READ = 20;
  * 2. Measures what earlier automatic moves were to do.
  * 3. Records since when instances have been too full or overloaded, and how many of them its pools are to have. Begins to empty the one that is not
  *    needed any more.
- * 4. Splits workspaces that are too large.
+ * 4. Splits workspaces that are too large; what is deployed in mode `auto` alone, one step of it in each cycle.
  * 5. Plans what should move, and records the plan as a proposal; not in mode `off`.
  * 6. Carries out the plan's moves away from overloaded instances, where `relieves` is set, and in mode `auto` the others too. All other
  *    moves of the plan wait for a person.
  */
-export async function refreshPlan(deps: ClassPlanDeps, name: string, ringOf: RingSource, signal: AbortSignal): Promise<void> {
+export async function refreshPlan(deps: ClassPlanDeps, name: string, ringOf: RingSource, signal: AbortSignal): Promise<WorkResult> {
   const { store, planning, clock } = deps;
   await planning.followUp(name, SCHEDULER, signal);
   const at = clock.now();
@@ -68,9 +74,29 @@ export async function refreshPlan(deps: ClassPlanDeps, name: string, ringOf: Rin
   const { state, emptied } = await refreshSizes(deps, measured, { facts, at, metrics: snapshot.metrics }, signal);
   await store.loads.recordState(name, state as Facts["state"], signal);
   if (emptied !== undefined) await empty(deps, emptied, facts, signal);
-  await splitLarge(deps, facts, at, signal);
   const mode = modeInForce(facts.rebalancing, state.measured ?? [], at);
-  if (mode === "off") return;
+  const isSplitting = await splitLarge({ ...deps, ringsOf: () => ringOf }, { facts, at, isAutomatic: mode === "auto" }, signal);
+  if (mode !== "off") await evenOut(deps, { facts, state, verdicts, mode, at }, ringOf, signal);
+  return isSplitting ? { requeueAfterMs: PARTS_MS } : {};
+}
+
+interface Judged {
+  readonly facts: Facts;
+  readonly state: ClassState;
+  readonly verdicts: Parameters<typeof relievedBy>[1];
+  readonly mode: "propose" | "auto";
+  readonly at: Millis;
+}
+
+/** Plans what should move, and carries out what needs no person. */
+async function evenOut(
+  deps: ClassPlanDeps,
+  { facts, state, verdicts, mode, at }: Judged,
+  ringOf: RingSource,
+  signal: AbortSignal,
+): Promise<void> {
+  const { store, planning } = deps;
+  const { class: name } = facts;
   const made = makePlan({ ...facts, state }, { kind: "rebalance" }, { at, ringOf, approval: deps.approval });
   // A unit without an instance needs no plan: the scheduler places it as soon as an instance has room.
   if (made.plan.moves.every(({ from }) => from === undefined)) return;

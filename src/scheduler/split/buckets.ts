@@ -5,7 +5,8 @@ import { WHOLE } from "../policy.ts";
 /** What one application of a workspace costs, and where it deploys. */
 export interface SplitApplication {
   readonly cluster: string;
-  readonly namespace: string;
+  /** By which its group is found where its cluster is cut (`groupedBy` of domain/bucket.ts). */
+  readonly member: string;
   /** It deploys objects that belong to no namespace: two parts that did that would both watch and own them. */
   readonly hasClusterScoped: boolean;
   readonly load: LoadVector;
@@ -39,8 +40,8 @@ export const DEFAULT_SPLIT_POLICY: SplitPolicy = {
 
 /**
  * Cuts a workspace into buckets. The cut follows what Argo CD caches: one copy of a cluster for each instance that deploys to
- * it. So clusters stay whole, except those that are larger than a unit may be: their namespaces are dealt to groups. What
- * deploys cluster-scoped objects stays in the first group of its cluster.
+ * it. So clusters stay whole, except those that are larger than a unit may be: their namespaces are dealt to groups, and the applications of
+ * the own namespace are. What deploys cluster-scoped objects stays in the first group of its cluster.
  *
  * `target` is what the smallest eligible instance should carry.
  */
@@ -66,7 +67,7 @@ export function partsFor(load: LoadVector, target: LoadVector, { largestUnit }: 
 
 function groupsOf(held: readonly SplitApplication[], wanted: number): ReadonlyMap<string, readonly SplitApplication[]> {
   const count = wanted <= FEW_GROUPS ? FEW_GROUPS : MOST_GROUPS;
-  return byKey(held, ({ namespace, hasClusterScoped }) => (hasClusterScoped ? "0" : String(groupOf(namespace, count))));
+  return byKey(held, ({ member, hasClusterScoped }) => (hasClusterScoped ? "0" : String(groupOf(member, count))));
 }
 
 function loadOf(applications: readonly SplitApplication[]): LoadVector {

@@ -19,7 +19,7 @@ function aSplitting(environments: number, each: number, over: Partial<Splitting>
   const names = Array.from({ length: environments }, (_, index) => `e${String(index).padStart(2, "0")}`);
   const applications = names.flatMap((environment) =>
     Array.from({ length: each }, (_, index) => ({
-      ...{ part: 0, environment, namespace: `n${index}`, resources: undefined, hasClusterScoped: false },
+      ...{ part: 0, name: `${environment}-${index}`, environment, namespace: `n${index}`, resources: undefined, hasClusterScoped: false },
     })),
   );
   const load = { ...ZERO_LOAD, applications: applications.length * 1_000 };
@@ -33,7 +33,7 @@ function aSplitting(environments: number, each: number, over: Partial<Splitting>
 /** The workspace once a plan was carried out: parts that were placed keep what they have. */
 function afterwards(before: Splitting, plan: NonNullable<ReturnType<typeof planSplit>>, isPlaced: boolean): Splitting {
   const applications = before.applications.map((application) => {
-    const key = bucketKeys(application).find((each) => plan.deal[each] !== undefined) ?? "";
+    const key = bucketKeys(application, application.name).find((each) => plan.deal[each] !== undefined) ?? "";
     return { ...application, part: plan.deal[key] ?? 0 };
   });
   const units = Array.from({ length: plan.parts }, (_, part) => {
@@ -84,7 +84,14 @@ describe("a workspace that is too large for one unit", () => {
     const before = aSplitting(40, 10);
     const split = afterwards(before, planSplit(before, AMPLE) as NonNullable<ReturnType<typeof planSplit>>, true);
     const more = Array.from({ length: 30 }, (_, index) => ({
-      ...{ part: split.openPart, environment: `new${index}`, namespace: "", resources: undefined, hasClusterScoped: false },
+      ...{
+        part: split.openPart,
+        name: `new-${index}`,
+        environment: `new${index}`,
+        namespace: "",
+        resources: undefined,
+        hasClusterScoped: false,
+      },
     }));
     const grown = { ...split, applications: [...split.applications, ...more] };
     const plan = planSplit(grown, AMPLE);
@@ -154,7 +161,14 @@ describe("a workspace that is too large for one unit", () => {
   it("has a bucket without a part where most of its applications are, in the first part among equals", () => {
     const placed = (...parts: readonly number[]): Splitting => ({
       ...{ parts: 2, openPart: 0, roomySince: undefined, deal: {} },
-      applications: parts.map((part) => ({ part, environment: "e", namespace: "n", resources: undefined, hasClusterScoped: false })),
+      applications: parts.map((part) => ({
+        part,
+        name: "a",
+        environment: "e",
+        namespace: "n",
+        resources: undefined,
+        hasClusterScoped: false,
+      })),
       units: [0, 1].map((part) => ({ part, isPlaced: true, load: { ...ZERO_LOAD, applications: 60_000 } })),
     });
     const dealt = (...parts: readonly number[]) => planSplit(placed(...parts), AMPLE)?.deal["cluster e"];
@@ -166,7 +180,7 @@ describe("a workspace that is too large for one unit", () => {
     const open = (openPart: number, ...counts: readonly number[]) => {
       const applications = counts.flatMap((count, part) =>
         Array.from({ length: count }, (_, index) => ({
-          ...{ part, environment: `e${part}-${index}`, namespace: "n", resources: undefined, hasClusterScoped: false },
+          ...{ part, name: `a${index}`, environment: `e${part}-${index}`, namespace: "n", resources: undefined, hasClusterScoped: false },
         })),
       );
       const deal = Object.fromEntries(applications.map(({ environment, part }) => [`cluster ${environment}`, part]));

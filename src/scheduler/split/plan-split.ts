@@ -1,10 +1,10 @@
-import { bucketKeys } from "../../domain/bucket.ts";
+import { bucketKeys, groupedBy } from "../../domain/bucket.ts";
 import type { Millis } from "../../domain/clock.ts";
 import { addLoad, type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import type { PlanningFacts } from "../plan/assemble.ts";
 import { DEFAULT_POLICY, WHOLE } from "../policy.ts";
 import { meanShare } from "../utilisation.ts";
-import { type Bucket, bucketsOf, DEFAULT_SPLIT_POLICY, type SplitApplication } from "./buckets.ts";
+import { type Bucket, bucketsOf, DEFAULT_SPLIT_POLICY, type SplitApplication, type SplitPolicy } from "./buckets.ts";
 import { dealBuckets } from "./deal-buckets.ts";
 import { nextParts } from "./next-parts.ts";
 
@@ -18,6 +18,7 @@ export interface Splitting {
   readonly units: readonly { readonly part: number; readonly isPlaced: boolean; readonly load: LoadVector }[];
   readonly applications: readonly (Pick<SplitApplication, "hasClusterScoped"> & {
     readonly part: number;
+    readonly name: string;
     readonly environment: string;
     readonly namespace: string;
     readonly resources: number | undefined;
@@ -48,10 +49,14 @@ const OPEN = 1_050_000;
  * none is sent into a part that was placed. New buckets go to the lightest part until that is even with the others. So a workspace
  * that waits for an instance is split at once, one that is served grows into its new parts, and parts that were never placed are given up.
  */
-export function planSplit(splitting: Splitting, capacity: SplitCapacity): SplitPlan | undefined {
+export function planSplit(
+  splitting: Splitting,
+  capacity: SplitCapacity,
+  policy: SplitPolicy = DEFAULT_SPLIT_POLICY,
+): SplitPlan | undefined {
   const { parts: was, roomySince, units } = splitting;
   const load = units.reduce((sum, unit) => addLoad(sum, unit.load), ZERO_LOAD);
-  const next = nextParts({ parts: was, roomySince }, { now: capacity.now, load, target: capacity.target });
+  const next = nextParts({ parts: was, roomySince }, { now: capacity.now, load, target: capacity.target }, policy);
   const buckets = bucketsOf(applicationsOf(splitting, load), capacity.target);
   const placed = new Set(units.filter(({ isPlaced }) => isPlaced).map(({ part }) => part));
   const parts = Math.max(1, Math.min(next.parts, capacity.candidates, buckets.length), ...[...placed].map((part) => part + 1));
@@ -72,21 +77,24 @@ export function planSplit(splitting: Splitting, capacity: SplitCapacity): SplitP
 }
 
 /** Each application with its own counts, and an equal share of what is measured for all of them together. */
-function applicationsOf({ applications }: Splitting, load: LoadVector): readonly SplitApplication[] {
+export function applicationsOf({ applications }: Pick<Splitting, "applications">, load: LoadVector): readonly SplitApplication[] {
   const share = (amount: number): number => Math.ceil(amount / Math.max(1, applications.length));
   const mean = loadVector((dimension) => share(load[dimension]));
-  return applications.map(({ environment: cluster, namespace, hasClusterScoped, resources }) => ({
-    ...{ cluster, namespace, hasClusterScoped },
+  return applications.map(({ environment: cluster, name, namespace, hasClusterScoped, resources }) => ({
+    ...{ cluster, member: groupedBy({ environment: cluster, namespace }, name), hasClusterScoped },
     load: { ...mean, applications: 1_000, clusterEntries: 0, cachedResources: resources ?? mean.cachedResources },
   }));
 }
 
 /** Where each bucket is: where it was dealt to, or else where most of its applications are. */
-function currentPartsOf({ deal, applications }: Splitting, buckets: readonly Bucket[]): ReadonlyMap<string, number> {
+export function currentPartsOf(
+  { deal, applications }: Pick<Splitting, "deal" | "applications">,
+  buckets: readonly Bucket[],
+): ReadonlyMap<string, number> {
   const counts = new Map<string, Map<number, number>>();
   const known = new Set(buckets.map(({ key }) => key));
-  for (const { environment, namespace, part } of applications) {
-    const key = bucketKeys({ environment, namespace }).find((each) => known.has(each));
+  for (const { environment, namespace, name, part } of applications) {
+    const key = bucketKeys({ environment, namespace }, name).find((each) => known.has(each));
     const each = counts.get(key ?? "") ?? new Map<number, number>();
     counts.set(key ?? "", each.set(part, (each.get(part) ?? 0) + 1));
   }

@@ -11,6 +11,7 @@ import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
 import { createScheduler, type Scheduler } from "../controller.ts";
 import { reviewDecision } from "../review.ts";
+import { createRingMemo } from "../ring-memo.ts";
 import { splitLarge } from "./record-splits.ts";
 
 const EVERYTHING: Partition = { isMine: () => true, onChange: () => () => undefined };
@@ -40,7 +41,9 @@ describe("a workspace of 2,000 applications on 40 clusters", () => {
   };
   const split = async (): Promise<void> => {
     const facts = await store.plans.readFacts(CLASS, millis(0), soon());
-    await splitLarge({ store, ids: createCountingIds(), log: silentLog }, facts, systemClock.now(), never);
+    const moving = { askFor: () => Promise.reject(new Error("nothing moves")) };
+    const deps = { store, moving, ids: createCountingIds(), log: silentLog, clock: systemClock, ringsOf: createRingMemo() };
+    await splitLarge(deps, { facts, at: systemClock.now(), isAutomatic: false }, never);
   };
   const start = (): void => {
     const deps = { clock: systemClock, rng: createSeededRng("split"), log: silentLog, metrics: noMetrics };

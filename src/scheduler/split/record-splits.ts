@@ -1,38 +1,103 @@
 import type { Millis } from "../../domain/clock.ts";
-import type { Ids } from "../../domain/ids.ts";
+import { type Directive, NO_DIRECTIVE } from "../../domain/directive.ts";
 import { addLoad, ZERO_LOAD } from "../../domain/load.ts";
-import type { Store } from "../../store/port.ts";
 import type { SplitRow } from "../../store/split/port.ts";
-import type { Log } from "../../telemetry/log.ts";
-import type { PlanningFacts } from "../plan/assemble.ts";
-import { differsFromRecorded, largestUnit, planSplit, type Splitting, splitCapacity } from "./plan-split.ts";
+import { failedUntil } from "../plan/affinity-groups.ts";
+import { freezeAt, type PlanningFacts } from "../plan/assemble.ts";
+import { DEFAULT_PLANNER_POLICY } from "../plan/planner-policy.ts";
+import { DEFAULT_SPLIT_POLICY, type SplitPolicy } from "./buckets.ts";
+import { carryOutParts, type PartsDeps } from "./carry-out-parts.ts";
+import { nextParts } from "./next-parts.ts";
+import { nextPartsStep, type PartsStep } from "./next-parts-step.ts";
+import { differsFromRecorded, largestUnit, planSplit, type SplitCapacity, type Splitting, splitCapacity } from "./plan-split.ts";
 import { splitDecision } from "./split-decision.ts";
 
-export interface SplittingDeps {
-  readonly store: Pick<Store, "splits">;
-  readonly ids: Ids;
-  readonly log: Log;
+export interface SplittingDeps extends PartsDeps {
+  /** How long fewer parts must have been enough before parts are joined, in ms; absent: seven days. */
+  readonly splitting?: { readonly roomyMs: number } | undefined;
 }
 
-/** Decides for each large workspace of a class into which parts it is split, and records that. One that changed meanwhile waits for the next cycle. */
-export async function splitLarge({ store, ids, log }: SplittingDeps, facts: PlanningFacts, at: Millis, signal: AbortSignal): Promise<void> {
+/** What splitting goes by in one cycle. */
+interface Cycle {
+  readonly facts: PlanningFacts;
+  readonly at: Millis;
+  /** Whether what is deployed may be cut and joined without a person. */
+  readonly isAutomatic: boolean;
+}
+
+/**
+ * Decides for each large workspace of a class into which parts it is split, and takes the next step towards that. One that changed meanwhile
+ * waits for the next cycle. Returns whether parts change hands somewhere, so that the next step should not wait for long.
+ */
+export async function splitLarge(deps: SplittingDeps, cycle: Cycle, signal: AbortSignal): Promise<boolean> {
+  const { facts, at } = cycle;
   const capacity = splitCapacity(facts, at);
-  if (capacity === undefined) return;
-  for (const row of await store.splits.list(facts.class, largestUnit(capacity), signal)) {
-    const before = splittingOf(row);
-    const plan = planSplit(before, capacity);
-    const first = row.units[0];
-    if (plan === undefined || first === undefined || !differsFromRecorded(plan, before)) continue;
-    const load = row.units.reduce((sum, unit) => addLoad(sum, unit.load), ZERO_LOAD);
-    const decision = splitDecision({ subject: first.id, before, plan, load, capacity });
-    const { parts, openPart, roomySince, deal } = plan;
-    const missing = Array.from({ length: parts }, (_, part) => part).filter((part) => !row.units.some(({ bucket }) => bucket === part));
-    const newUnits = missing.map((part) => ({ id: ids.next<typeof first.id>(), part }));
-    const seen = row.units.map(({ id, rowVersion }) => ({ id, rowVersion }));
-    const change = { workspaceId: row.workspaceId, seen, parts, openPart, roomySince, deal, newUnits, decision };
-    const isDone = await store.splits.commit(change, signal);
-    if (isDone && decision !== undefined) log.info({ workspace: row.workspaceId, parts, before: before.parts }, "Splitting a workspace");
+  if (capacity === undefined) return false;
+  const policy = { ...DEFAULT_SPLIT_POLICY, mergeAfterMs: deps.splitting?.roomyMs ?? DEFAULT_SPLIT_POLICY.mergeAfterMs };
+  let isUnderWay = false;
+  for (const row of await deps.store.splits.list(facts.class, largestUnit(capacity), signal)) {
+    const step = stepOf(row, cycle, { capacity, policy });
+    if (step === "held") continue;
+    if (step.kind === "none") await splitWaiting(deps, row, { capacity, policy }, signal);
+    else isUnderWay = true;
+    if (step.kind !== "none" && step.kind !== "wait") await carryOutParts(deps, { row, step, facts, at }, signal);
   }
+  return isUnderWay;
+}
+
+interface Limits {
+  readonly capacity: SplitCapacity;
+  readonly policy: SplitPolicy;
+}
+
+const NONE: PartsStep = { kind: "none" };
+
+/**
+ * The next step about what is deployed; `none` where a part waits for an instance or people decide, `held` while a freeze, a person's order
+ * or a move that failed does.
+ */
+function stepOf(row: SplitRow, { facts, at, isAutomatic }: Cycle, { capacity, policy }: Limits): PartsStep | "held" {
+  const known = new Map(facts.units.map((unit) => [unit.unit.id, unit]));
+  const [directive = NO_DIRECTIVE] = row.units.flatMap(({ id }) => known.get(id)?.directive ?? []);
+  const isPlaced = row.units.every(({ owner }) => owner !== undefined);
+  if (!isAutomatic || !isPlaced) return NONE;
+  if (isHeld(directive, at) || freezeAt(facts.freezes, at) !== undefined || row.units.some(({ id }) => hasFailed(facts, id, at)))
+    return "held";
+  const isJoining = row.units.some(({ joins }) => joins !== undefined);
+  const was = row.units.length - (isJoining ? 1 : 0);
+  const load = row.units.reduce((sum, unit) => addLoad(sum, unit.load), ZERO_LOAD);
+  const next = nextParts({ parts: was, roomySince: row.roomySince }, { now: at, load, target: capacity.target }, policy);
+  const wanted = next.parts > was ? Math.max(was, Math.min(next.parts, capacity.candidates)) : next.parts;
+  const units = row.units.map((unit) => ({ ...unit, isMoving: known.get(unit.id)?.movingTo !== undefined }));
+  return nextPartsStep({ ...row, units }, wanted, capacity);
+}
+
+function isHeld({ pin, hold }: Directive, at: Millis): boolean {
+  return pin !== undefined || (hold !== undefined && hold.until > at);
+}
+
+/** A part of which a move has failed is left alone for hours, as by any plan. */
+function hasFailed({ failures }: PlanningFacts, id: string, at: Millis): boolean {
+  const own = failures.filter(({ unit }) => unit === id);
+  const [last] = own;
+  return last !== undefined && at < failedUntil({ ...last, times: own.length }, DEFAULT_PLANNER_POLICY);
+}
+
+/** Splits what waits for an instance, and decides where new buckets go. */
+async function splitWaiting({ store, ids, log }: SplittingDeps, row: SplitRow, { capacity, policy }: Limits, signal: AbortSignal) {
+  const before = splittingOf(row);
+  const plan = planSplit(before, capacity, policy);
+  const first = row.units[0];
+  if (plan === undefined || first === undefined || !differsFromRecorded(plan, before)) return;
+  const load = row.units.reduce((sum, unit) => addLoad(sum, unit.load), ZERO_LOAD);
+  const decision = splitDecision({ subject: first.id, before, plan, load, capacity, policy });
+  const { parts, openPart, roomySince, deal } = plan;
+  const missing = Array.from({ length: parts }, (_, part) => part).filter((part) => !row.units.some(({ bucket }) => bucket === part));
+  const newUnits = missing.map((part) => ({ id: ids.next<typeof first.id>(), part }));
+  const seen = row.units.map(({ id, rowVersion }) => ({ id, rowVersion }));
+  const change = { workspaceId: row.workspaceId, seen, parts, openPart, roomySince, deal, newUnits, decision };
+  const isDone = await store.splits.commit(change, signal);
+  if (isDone && decision !== undefined) log.info({ workspace: row.workspaceId, parts, before: before.parts }, "Splitting a workspace");
 }
 
 function splittingOf({ parts, openPart, roomySince, deal, units, applications }: SplitRow): Splitting {

@@ -8,9 +8,9 @@ import { dealBuckets } from "./deal-buckets.ts";
 import { nextParts } from "./next-parts.ts";
 
 const TARGET = apps(400);
-const app = (cluster: string, namespace: string, load: number, hasClusterScoped = false): SplitApplication => ({
+const app = (cluster: string, member: string, load: number, hasClusterScoped = false): SplitApplication => ({
   cluster,
-  namespace,
+  member,
   hasClusterScoped,
   load: apps(load),
 });
@@ -42,7 +42,7 @@ describe("splitting a workspace into buckets", () => {
     const keyOf = (applications: readonly SplitApplication[], namespace: string) => {
       const without = new Map(
         bucketsOf(
-          applications.filter((each) => each.namespace !== namespace),
+          applications.filter((each) => each.member !== namespace),
           TARGET,
         ).map(({ key, load }) => [key, load.applications]),
       );

@@ -17,7 +17,7 @@ export function aPlanCycle(store: MemoryStore, clock: VirtualClock, approval?: A
   const planning = createPlanRequests({ ...parts, moving });
   const draining = createDrainRequests({ ...parts, planning, moving });
   const cycle = createPlanCycle({
-    ...{ ...parts, planning, draining, relieves: true, approval, rng: createSeededRng("plans"), metrics: noMetrics },
+    ...{ ...parts, moving, planning, draining, relieves: true, approval, rng: createSeededRng("plans"), metrics: noMetrics },
     partition: { isMine: () => true, onChange: () => () => undefined },
   });
   return { parts, planning, draining, cycle };

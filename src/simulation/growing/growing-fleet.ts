@@ -79,7 +79,12 @@ export async function runGrowing(options: GrowingOptions): Promise<GrowingFigure
   const ringsOf = createRingMemo();
   const counter = noMetrics.counter("none", "", []);
   const refresh = () =>
-    refreshPlan({ ...parts, planning, draining, relieves: rebalances, proposed: counter, promised: counter }, CLASS, ringsOf(CLASS), never);
+    refreshPlan(
+      { ...parts, moving, planning, draining, relieves: rebalances, proposed: counter, promised: counter },
+      CLASS,
+      ringsOf(CLASS),
+      never,
+    );
   const rng = createSeededRng(`growing ${seed}`);
   const waits = createWaits();
   const units = await fill(store, options, { reconcilePool, at: clock.now() });

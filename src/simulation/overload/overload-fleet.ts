@@ -87,7 +87,7 @@ function createProcesses({ clock, store, instances, models, periodMs, relieves }
   const moving = createMoveRequests(parts);
   const planning = createPlanRequests({ ...parts, moving });
   const draining = createDrainRequests({ ...parts, planning, moving });
-  const cycle = createPlanCycle({ ...parts, rng: rng.fork("plans"), planning, relieves, draining });
+  const cycle = createPlanCycle({ ...parts, rng: rng.fork("plans"), moving, planning, relieves, draining });
   const sampler = createSampler({
     ...{ ...parts, rng: rng.fork("sampler"), periodMs: SAMPLE_MS, projectsOf: (unit) => [unit], environmentOf: () => undefined },
     async *readPages(instance) {

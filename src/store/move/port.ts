@@ -32,6 +32,8 @@ export type MoveRequest =
   | { readonly kind: "moving"; readonly id: MoveId }
   /** The target filled up, or is not ACTIVE. */
   | { readonly kind: "full" }
+  /** Another part of its workspace on the same instance takes applications over from it, or it from that one: it may leave afterwards. */
+  | { readonly kind: "kept" }
   /** The unit was moved since, lives there already, or is gone. */
   | { readonly kind: "stale" };
 

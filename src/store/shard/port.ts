@@ -113,4 +113,9 @@ export interface ShardStore {
    * of its units is being moved: what that move has made somewhere is known by its row alone.
    */
   forgetWorkspace(id: WorkspaceId, signal: AbortSignal): Promise<boolean>;
+  /**
+   * Removes a part that was joined with another one and of which nothing stands any more; false while it has applications or is being
+   * moved. Notifies the unit it was joined with.
+   */
+  forgetPart(id: UnitId, signal: AbortSignal): Promise<boolean>;
 }

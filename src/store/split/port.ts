@@ -9,6 +9,8 @@ export interface SplitApplicationRow {
   readonly id: ApplicationId;
   /** Number of the part it lives in. */
   readonly part: number;
+  /** The application's. */
+  readonly name: string;
   /** Names; empty: the workspace's own. */
   readonly environment: string;
   readonly namespace: string;
@@ -48,6 +50,32 @@ export interface SplitChange {
   readonly decision: Decision | undefined;
 }
 
+/** What a change of parts rests on, and what it makes of them. */
+interface PartsChange {
+  readonly workspaceId: WorkspaceId;
+  /** All parts: their rows must not have changed. */
+  readonly seen: SplitChange["seen"];
+  readonly deal: Readonly<Record<string, number>>;
+  readonly decision: Decision;
+}
+
+/** A unit that is cut in two on the instance it is on. */
+export interface Cut extends PartsChange {
+  /** It keeps its account, and the applications that the deal leaves to its part. It is to leave the instance. */
+  readonly unitId: UnitId;
+  /** The part that is made for the others, which stay. Its number is the lowest that is free. */
+  readonly staying: { readonly id: UnitId; readonly part: number };
+  /** What each of the two takes, in whole numbers. Applications are counted. */
+  readonly loads: { readonly leaving: LoadVector; readonly staying: LoadVector };
+}
+
+/** A part, the last by number, that is to be joined with another one. */
+export interface Joining extends PartsChange {
+  readonly unitId: UnitId;
+  /** The unit that is to have its applications. */
+  readonly into: UnitId;
+}
+
 /** Parts of workspaces. Written by the scheduler. */
 export interface SplitStore {
   /** Workspaces of a class that are split, or whose units together take more than `beyond` in any dimension; sorted by id. */
@@ -58,4 +86,19 @@ export interface SplitStore {
    * nothing any more are removed. Returns whether it happened: not, when a part was placed, moved or removed meanwhile.
    */
   commit(change: SplitChange, signal: AbortSignal): Promise<boolean>;
+  /**
+   * Cuts a unit of which something is deployed, without a move: a new part owns the staying applications on the same instance, under an
+   * epoch of its own. Notifies both units and each of those applications. False: a part was placed, moved, cut or removed meanwhile,
+   * one of the two moves, another part is on the instance, or an application that would stay deploys to an environment.
+   */
+  cut(cut: Cut, signal: AbortSignal): Promise<boolean>;
+  /** Records that a part is to be joined with another one. New applications of its buckets go to that one from now on. False: as with `cut`. */
+  join(joining: Joining, signal: AbortSignal): Promise<boolean>;
+  /**
+   * All applications of a part that is to be joined pass to the other one, on the instance both are on, under a new epoch. Notifies both units and each
+   * application. False: the two are not both there and at rest, or one of the applications deploys to an environment.
+   */
+  takeOver(unitId: UnitId, decision: Decision, signal: AbortSignal): Promise<boolean>;
+  /** Takes back that a part is to be joined, unless the other one has taken its applications over already. */
+  keepApart(unitId: UnitId, signal: AbortSignal): Promise<void>;
 }

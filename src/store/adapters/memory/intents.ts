@@ -89,12 +89,12 @@ function keepName({ tables, now }: Transaction, { uid, argoName, goneBefore }: K
 }
 
 /** The unit an application has, or that of its bucket's part where its workspace is split. */
-function unitFor({ tables }: Transaction, { uid, spec }: DeploymentIntent, first: PlacementUnit): PlacementUnit {
+function unitFor({ tables }: Transaction, { uid, spec, name }: DeploymentIntent, first: PlacementUnit): PlacementUnit {
   const [known] = tables.applications.where("uid", uid);
   if (known !== undefined && known.application.workspaceId === first.workspaceId) return unitRow(tables, known.application.unitId).unit;
   const split = tables.splits.get(first.workspaceId);
   if (split === undefined) return first;
-  const key = bucketKeys(spec.destination).find((each) => split.deal[each] !== undefined);
+  const key = bucketKeys(spec.destination, name).find((each) => split.deal[each] !== undefined);
   const part = key === undefined ? split.openPart : split.deal[key];
   return tables.units.where("workspace", first.workspaceId).find(({ unit }) => unit.bucket === part)?.unit ?? first;
 }

@@ -7,7 +7,7 @@ import type { MoveBeginning, MoveRequest, MoveRows, MoveStore, RequestedMove } f
 import { applicationsOf, putUnit, workspaceOfTables } from "./applications.ts";
 import { clustersOf, environmentNamed, environmentsOf } from "./environments.ts";
 import { enterPhaseInMemory, liveMoveOf } from "./live-moves.ts";
-import { deploy, loadWith, siblingsOf, takeClassOfOwner } from "./placements.ts";
+import { deploy, isKept, loadWith, strangersOf, takeClassOfOwner } from "./placements.ts";
 import { spelled } from "./repository-access.ts";
 import type { Tables, Transact, Transaction } from "./tables.ts";
 
@@ -32,7 +32,7 @@ export function createMemoryMoveStore(transact: Transact): MoveStore {
         const move = transaction.tables.moves.get(id);
         if (move?.phase !== "COMMIT") return false;
         const { unitId, from, to, reason, toEpoch } = move;
-        deploy(transaction, unitId, { owner: to, epoch: toEpoch });
+        deploy(transaction, unitId, { owner: to, epoch: toEpoch, tookFrom: undefined });
         const unit = takeClassOfOwner(transaction.tables, unitId);
         const row = transaction.tables.units.get(unitId);
         if (row !== undefined) putUnit(transaction.tables, { ...row, unplaceable: undefined });
@@ -106,9 +106,10 @@ function request(transaction: Transaction, requestedMove: RequestedMove): MoveRe
     requestedMove.isFailOver && !isStale && live?.toEpoch === requestedMove.epoch && PHASES[live.phase].next.includes("REDIRECTED");
   if (live !== undefined && !isTakenOn) return { kind: "moving", id: live.id };
   if (unit.owner === undefined || isStale) return { kind: "stale" };
+  if (isKept(tables, unit, requestedMove.kind === "voluntary")) return { kind: "kept" };
   const load = loadWith(tables, requestedMove.to, unit);
   const fits = LOAD_DIMENSIONS.every((dimension) => load[dimension] <= requestedMove.ceiling[dimension]);
-  if (target.state !== "ACTIVE" || !fits || siblingsOf(tables, unit).includes(requestedMove.to)) return { kind: "full" };
+  if (target.state !== "ACTIVE" || !fits || strangersOf(tables, unit).includes(requestedMove.to)) return { kind: "full" };
   if (live !== undefined) enterAndFree(transaction, live, { to: "REDIRECTED", message: TAKEN_ON });
   const { id, unitId, to, epoch: fromEpoch, kind, reason, plan, reverses, isFailOver, actor, decision } = requestedMove;
   const { at } = decision;

@@ -40,10 +40,33 @@ export function createPlacementStore(transact: Transact): PlacementStore {
 }
 
 /** Instances that hold other parts of the unit's workspace, or that live moves bring some to. */
-export function siblingsOf(tables: Tables, { id, workspaceId }: PlacementUnit): readonly InstanceId[] {
+function siblingsOf(tables: Tables, { id, workspaceId }: PlacementUnit): readonly InstanceId[] {
   const others = tables.units.where("workspace", workspaceId).filter(({ unit }) => unit.id !== id);
   const instances = others.flatMap(({ unit }) => [unit.owner ?? [], liveMoveOf(tables, unit.id)?.to ?? []].flat());
   return [...new Set(instances)].sort();
+}
+
+/** The same but for a part that the unit is to become one with: the two may meet. */
+export function strangersOf(tables: Tables, unit: PlacementUnit): readonly InstanceId[] {
+  const others = tables.units.where("workspace", unit.workspaceId).map((row) => row.unit);
+  const strangers = others.filter(({ id, joins }) => id !== unit.id && joins !== unit.id && unit.joins !== id);
+  return [...new Set(strangers.flatMap(({ id, owner }) => [owner ?? [], liveMoveOf(tables, id)?.to ?? []].flat()))].sort();
+}
+
+/**
+ * Whether a unit is kept where it is by another part of its workspace there, as the store's port says. What has taken over stays in any case; what others
+ * take over from, and what is to be joined, stays where the move is voluntary.
+ */
+export function isKept(tables: Tables, unit: PlacementUnit, isVoluntary: boolean): boolean {
+  const here = tables.units.where("workspace", unit.workspaceId).map((row) => row.unit);
+  const isBehind = ({ id, epoch }: PlacementUnit): boolean =>
+    applicationsOf(tables, id).some(({ status }) => status !== undefined && status.epoch !== epoch);
+  return here
+    .filter(({ id, owner }) => id !== unit.id && owner === unit.owner && owner !== undefined)
+    .some((other) => {
+      const isLeftBehind = unit.joins === other.id || (other.tookFrom === unit.id && isBehind(other));
+      return unit.tookFrom === other.id || (isVoluntary && isLeftBehind);
+    });
 }
 
 function loadOfInstance(tables: Tables, instanceId: InstanceId): LoadVector {

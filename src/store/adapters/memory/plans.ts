@@ -112,6 +112,7 @@ function movingTo(tables: Tables, { id, owner }: PlacementUnit): InstanceId | un
 }
 
 function isDeployed(tables: Tables, { unit }: MemoryUnitRow): boolean {
+  if (unit.tookFrom !== undefined || unit.joins !== undefined) return true;
   const stands = (subject: string): boolean => tables.objects.where("subject", subject).some(({ instanceId }) => instanceId === unit.owner);
   const applications = applicationsOf(tables, unit.id);
   const isHeld = applications.some(

@@ -8,9 +8,11 @@ import { UNIT_OBJECT_KINDS } from "../../shard/unit-object-kinds.ts";
 import {
   applicationsOf,
   dropApplications,
+  dropUnit,
   dropWorkspace,
   environmentRepoUrlsOf,
   objectKey,
+  putUnit,
   repoUrlsOf,
   unitRow,
   workspaceOfTables,
@@ -61,6 +63,7 @@ export function createShardStore(transact: Transact): ShardStore {
         ),
       ),
     forgetWorkspace: (id, signal) => transact(signal, ({ tables }) => forgetWorkspace(tables, id)),
+    forgetPart: (id, signal) => transact(signal, (transaction) => forgetPart(transaction, id)),
   };
 }
 
@@ -184,6 +187,26 @@ function forgetWorkspace(tables: Tables, id: WorkspaceId): boolean {
   const isEmpty = units.every((unit) => applicationsOf(tables, unit).length === 0 && !isBeingMoved(tables, unit));
   if (workspace.state !== "deleting" || !isEmpty || hasAccounts(tables, id)) return false;
   dropWorkspace(tables, id);
+  return true;
+}
+
+function forgetPart({ tables, notify }: Transaction, id: UnitId): boolean {
+  const unit = tables.units.get(id)?.unit;
+  if (unit === undefined) return true;
+  if (unit.joins === undefined || applicationsOf(tables, id).length > 0 || isBeingMoved(tables, id)) return false;
+  for (const ended of tables.endedApplications.where("unit", id)) tables.endedApplications.put(ended.id, { ...ended, unitId: unit.joins });
+  for (const object of tables.objects.where("subject", id)) tables.objects.drop(objectKey(object));
+  dropUnit(tables, id);
+  for (const row of tables.units.where("workspace", unit.workspaceId))
+    if (row.unit.tookFrom === id) {
+      const { tookFrom: _gone, ...kept } = row.unit;
+      putUnit(tables, { ...row, unit: kept });
+    }
+  const split = tables.splits.get(unit.workspaceId);
+  const parts = (split?.parts ?? 1) - 1;
+  if (parts <= 1) tables.splits.delete(unit.workspaceId);
+  else if (split !== undefined) tables.splits.set(unit.workspaceId, { ...split, parts, openPart: Math.min(split.openPart, parts - 1) });
+  notify("unit", unit.joins);
   return true;
 }
 

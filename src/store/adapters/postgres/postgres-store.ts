@@ -55,6 +55,7 @@ import { type Ask, MIGRATION_TABLE, readRecorded } from "./schema-checks.ts";
 import { acknowledge } from "./shards/acknowledge.ts";
 import { forgetApplications } from "./shards/forget-applications.ts";
 import { forgetObjects } from "./shards/forget-objects.ts";
+import { forgetPart } from "./shards/forget-part.ts";
 import { forgetWorkspace } from "./shards/forget-workspace.ts";
 import { listActing, listApplications, listEnded, listLagging, listOwned } from "./shards/list-by-instance.ts";
 import { readApplications } from "./shards/read-applications.ts";
@@ -220,6 +221,7 @@ function shardsOn(database: Database, clock: Clock): ShardStore {
     forgetObjects: (objects, signal) => forgetObjects(database, objects, signal),
     forgetApplications: (ids, signal) => forgetApplications(database, clock, ids, signal),
     forgetWorkspace: (id, signal) => forgetWorkspace(database, id, signal),
+    forgetPart: (id, signal) => forgetPart(database, id, signal),
   };
 }
 

@@ -32,7 +32,8 @@ export function workspaceOfRow(row: WorkspaceRow): Workspace {
 }
 
 /** Columns of a placement unit `u`, as {@link unitOfRow} reads them. */
-export const UNIT = `u.id as u_id, u.workspace as u_workspace, u.bucket as u_bucket, u.class as u_class, u.wanted_class as u_wanted_class, u.owner as u_owner, u.epoch as u_epoch,
+export const UNIT = `u.id as u_id, u.workspace as u_workspace, u.bucket as u_bucket, u.class as u_class, u.wanted_class as u_wanted_class,
+       u.took_from as u_took_from, u.joins as u_joins, u.owner as u_owner, u.epoch as u_epoch,
        u.phase as u_phase, u.load as u_load, u.desired_revision as u_desired_revision, u.row_version as u_row_version`;
 
 export interface UnitRow {
@@ -41,6 +42,8 @@ export interface UnitRow {
   readonly u_bucket: number;
   readonly u_class: string;
   readonly u_wanted_class: string | null;
+  readonly u_took_from: UnitId | null;
+  readonly u_joins: UnitId | null;
   readonly u_owner: InstanceId | null;
   readonly u_epoch: number;
   readonly u_phase: UnitPhase;
@@ -56,6 +59,8 @@ export function unitOfRow(row: UnitRow): PlacementUnit {
     bucket: row.u_bucket,
     class: row.u_class,
     ...(row.u_wanted_class === null ? {} : { wantedClass: row.u_wanted_class }),
+    ...(row.u_took_from === null ? {} : { tookFrom: row.u_took_from }),
+    ...(row.u_joins === null ? {} : { joins: row.u_joins }),
     owner: row.u_owner ?? undefined,
     epoch: row.u_epoch,
     phase: row.u_phase,

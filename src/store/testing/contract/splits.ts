@@ -35,7 +35,7 @@ export function describeSplits(world: () => World): void {
       const mine = [row, ...others].find((each) => each?.applications[0]?.id === a.applicationId) as SplitRow;
       expect(mine).toMatchObject({ parts: 1, openPart: 0, roomySince: undefined, deal: {}, units: [{ bucket: 0 }] });
       expect(mine.applications).toEqual([
-        { id: a.applicationId, part: 0, environment: "a", namespace: "", resources: undefined, hasClusterScoped: false },
+        { id: a.applicationId, name: a.name, part: 0, environment: "a", namespace: "", resources: undefined, hasClusterScoped: false },
       ]);
       expect(await store.splits.list("us/shared/public", NOTHING, soon())).toEqual([]);
     });

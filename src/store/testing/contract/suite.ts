@@ -13,6 +13,7 @@ import { describeLoads } from "./loads.ts";
 import { describeMembers } from "./members.ts";
 import { describeMoves } from "./moves.ts";
 import { describeOwnership } from "./ownership.ts";
+import { describeParts } from "./parts.ts";
 import { describePlacements } from "./placements.ts";
 import { describePlans } from "./plans.ts";
 import { describeProgress } from "./progress.ts";
@@ -50,6 +51,7 @@ const PARTS = [
   describeOwnership,
   describePlans,
   describeSplits,
+  describeParts,
   describeRecovery,
   describeReservedServers,
   describeAudit,

@@ -82,6 +82,8 @@ type LockedRow = WorkspaceUnit & { readonly uid: string };
 type UnitRequest = Pick<DeploymentIntent, "uid" | "workspace" | "class"> & {
   /** Absent: what is asked for is no application. */
   readonly spec?: Pick<DeploymentIntent["spec"], "destination">;
+  /** The application's. */
+  readonly name?: string;
   readonly newIds: Pick<DeploymentIntent["newIds"], "workspaceId" | "unitId">;
 };
 
@@ -90,7 +92,7 @@ const identity = ({ workspace: { plane, apiCluster, namespaceUid } }: Pick<UnitR
 
 /** Locks the units of the batch, made where there were none; returns them by the uid of what asked for them. */
 export async function lockUnits(run: Run, clock: Clock, batch: readonly UnitRequest[]): Promise<ReadonlyMap<string, WorkspaceUnit>> {
-  const buckets = batch.map(({ spec }) => bucketKeys(spec?.destination ?? {}));
+  const buckets = batch.map(({ spec, name }) => bucketKeys(spec?.destination ?? {}, name ?? ""));
   const lock = async (): Promise<Map<string, WorkspaceUnit>> => {
     const keys = [
       batch.map(({ uid }) => uid),

@@ -24,7 +24,7 @@ const COMMIT: Statement = {
   name: "commit_live_move",
   text: `
 with placed as (
-  update placement_unit u set owner = $1, epoch = $4, row_version = u.row_version + 1, unplaceable = null, ${CLASS_OF_OWNER}
+  update placement_unit u set owner = $1, epoch = $4, took_from = null, row_version = u.row_version + 1, unplaceable = null, ${CLASS_OF_OWNER}
     from instance i
    where u.id = $2 and u.owner = $5 and u.epoch = $3 and i.id = $1
   returning u.id, u.owner, u.epoch, u.desired_revision, u.class

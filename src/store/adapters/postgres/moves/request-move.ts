@@ -5,7 +5,7 @@ import { PHASES } from "../../../../domain/move-phases.ts";
 import type { MoveRequest, RequestedMove } from "../../../move/port.ts";
 import type { Database, Run, Statement } from "../database.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../decisions.ts";
-import { FITS, HELD, lockPlacement } from "../placements/placed-units.ts";
+import { FITS, HELD, isKept, lockPlacement } from "../placements/placed-units.ts";
 import { loadValues } from "../rows.ts";
 import { numbers, sqlText } from "../sql-values.ts";
 import { enterAndFree } from "./enter-phase.ts";
@@ -17,18 +17,18 @@ const REQUEST: Statement = {
 with ${HELD}, live as materialized (
   select id from move where unit = $2 and ended_at is null
 ), unit as materialized (
-  select * from placement_unit u where u.id = $2 and u.epoch = $3 and u.owner <> $1
+  select u.*, ${isKept("$14 = 'voluntary'")} as is_kept from placement_unit u where u.id = $2 and u.epoch = $3 and u.owner <> $1
 ), made as (
   insert into move (id, unit, from_instance, to_instance, from_epoch, phase, phase_since, kind, reason, plan, reverses, actor, created_at, marks, fail_over)
   select $13, u.id, u.owner, $1, u.epoch, 'WAITING', $7, $14, $15, $16, $17, $18, $7, json_build_array(json_build_object('phase', 'WAITING', 'at', $19::bigint)), $20
     from unit u cross join held h
-   where not exists (select from live) and ${FITS}
+   where not exists (select from live) and not u.is_kept and ${FITS}
   returning id
 ), journal as (
   insert into decision (${DECISION_COLUMNS})
   select $6, $7, $8, $9, $10, $11, $12::json from made
 )
-select (select id from live) as live, (select count(*) from unit) as candidates, (select count(*) from made) as made,
+select (select id from live) as live, (select count(*) from unit) as candidates, (select bool_or(is_kept) from unit) as is_kept, (select count(*) from made) as made,
        (select count(pg_notify('argosy', 'move:' || id)) from made) as sent`,
 };
 
@@ -45,6 +45,7 @@ select m.id, ${FITS} as is_welcome
 interface Row {
   readonly live: MoveId | null;
   readonly candidates: number;
+  readonly is_kept: boolean | null;
   readonly made: number;
 }
 
@@ -79,5 +80,6 @@ function requestOf(row: Row | undefined, id: MoveId): MoveRequest {
   // The same request may have been recorded before, and the answer lost.
   if (row?.made === 1 || row?.live === id) return { kind: "requested" };
   if (row?.live !== undefined && row.live !== null) return { kind: "moving", id: row.live };
+  if (row?.is_kept === true) return { kind: "kept" };
   return { kind: row?.candidates === 1 ? "full" : "stale" };
 }

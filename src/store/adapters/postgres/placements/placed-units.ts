@@ -48,14 +48,29 @@ export const HELD = `held as materialized (
     from (select ${SUMS} from ${BURDENS} where b.instance = $1) as s
 )`;
 
-/** Whether a unit `u` may go there, beside what is `held` as `h`: capacity is left, and no other part of its workspace is or will be there. */
+/**
+ * Whether a unit `u` may go there, beside what is `held` as `h`: capacity is left, and no other part of its workspace is or will be there, but for
+ * one that the two are to become one with.
+ */
 export const FITS = `$4 = 'ACTIVE'
      and h.l1 + u.load[1] <= ($5::bigint[])[1] and h.l2 + h.own + u.load[2] <= ($5::bigint[])[2] and h.l3 + u.load[3] <= ($5::bigint[])[3]
      and h.l4 + u.load[4] <= ($5::bigint[])[4] and h.l5 + u.load[5] <= ($5::bigint[])[5]
      and not exists (
        select from placement_unit s
-        where s.workspace = u.workspace and s.id <> u.id
+        where s.workspace = u.workspace and s.id <> u.id and s.joins is distinct from u.id and u.joins is distinct from s.id
           and (s.owner = $1 or exists (select from move m where m.unit = s.id and m.to_instance = $1 and m.ended_at is null)))`;
+
+/**
+ * Whether a unit `u` is kept where it is by another part of its workspace there. One that has taken applications over stays until the other part has left: until
+ * then what was begun as that one's account may still write. `isVoluntary`: an expression; where it is true, one that others take over from stays until
+ * those stand under the new epoch, and one that is to be joined with another stays beside it.
+ */
+export const isKept = (isVoluntary: string): string => `exists (
+       select from placement_unit s
+        where s.workspace = u.workspace and s.id <> u.id and s.owner = u.owner
+          and (u.took_from = s.id or (${isVoluntary} and (u.joins = s.id or (s.took_from = u.id and exists (
+            select from application a join application_status t on t.application = a.id where a.unit = s.id and t.hash is not null and t.epoch <> s.epoch)))))
+     )`;
 
 /**
  * What follows for the units in `placed` (id, owner, epoch, desired_revision): their objects and applications are wanted on the

@@ -35,10 +35,11 @@ const DECLARED: Statement = {
 
 /**
  * Expression: whether a unit `u` may not be moved without a hand-over. Something of its applications stands on its instance, or may:
- * the objects that let them stand there do.
+ * the objects that let them stand there do, or what applications passed from it or to it there.
  */
 export const IS_DEPLOYED = `(
-     exists (select from application a left join application_status s on s.application = a.id
+     u.took_from is not null or u.joins is not null
+  or exists (select from application a left join application_status s on s.application = a.id
               where a.unit = u.id and (s.hash is not null or a.deleted_at is not null
                 or exists (select from shard_object o where o.subject in (a.id, u.id) and o.instance = u.owner and o.applied_revision > 0)))
   or exists (select from environment e join shard_object o on o.subject = e.id and o.instance = u.owner where e.workspace = u.workspace))`;

@@ -35,7 +35,7 @@ select e.id as "applicationId", e.argo_name as "argoName", u.epoch as "unitEpoch
  order by e.id`,
 };
 
-/** Three short lists: what is not acknowledged yet (one partial index), what is being deleted, and whose namespace is gone. */
+/** Four short lists: what is not acknowledged yet (one partial index), what is being deleted, whose namespace is gone, and parts that others have taken over. */
 const LAGGING: Statement = {
   name: "list_lagging",
   text: `
@@ -49,7 +49,9 @@ union all
 (select b.id, false
    from (select subject as id from shard_object where instance = $1 and kind in ('account', 'owner-binding', 'project') and applied_revision < desired_revision
           union
-         select u.id from placement_unit u join workspace w on w.id = u.workspace where w.state = 'deleting' and u.owner = $1) as b
+         select u.id from placement_unit u join workspace w on w.id = u.workspace where w.state = 'deleting' and u.owner = $1
+          union
+         select u.id from placement_unit u where u.joins is not null and u.owner = $1 and not exists (select from application a where a.unit = u.id)) as b
   order by id
   limit $2)`,
 };

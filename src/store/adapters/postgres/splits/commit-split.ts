@@ -10,7 +10,7 @@ import { lockWorkspaces } from "../shards/forget-workspace.ts";
 import { instant, numbers, readable, texts } from "../sql-values.ts";
 
 /** Read after the locks: nobody places a unit, or adds an application to one, until this ends. */
-const SEEN: Statement = {
+export const SEEN: Statement = {
   name: "read_units_of_split",
   text: "select id, bucket, epoch, row_version from placement_unit where workspace = $1 order by id",
 };
@@ -41,7 +41,7 @@ select count(pg_notify('argosy', 'unit:' || id)) as sent from units`,
 /** Applications in parts that were never placed: nothing of them stands anywhere. */
 const LOOSE: Statement = {
   name: "list_loose_applications",
-  text: `select a.id, u.bucket as part, ${readable("a.spec")} -> 'destination' as destination from placement_unit u join application a on a.unit = u.id
+  text: `select a.id, a.name, u.bucket as part, ${readable("a.spec")} -> 'destination' as destination from placement_unit u join application a on a.unit = u.id
  where u.workspace = $1 and u.epoch = 0 and u.owner is null order by a.id`,
 };
 
@@ -77,13 +77,14 @@ select count(pg_notify('argosy', 'unit:' || id)) as sent from kept`,
 
 const FORGET: Statement = { name: "forget_split", text: "delete from workspace_split where workspace = $1 and parts = 1" };
 
-interface SeenRow {
+export interface SeenRow {
   readonly id: UnitId;
   readonly row_version: number;
 }
 
 interface LooseRow {
   readonly id: ApplicationId;
+  readonly name: string;
   readonly part: number;
   readonly destination: ApplicationSpec["destination"];
 }
@@ -110,7 +111,8 @@ export function commitSplit(
   );
 }
 
-function isAsSeen(rows: readonly SeenRow[], { seen }: SplitChange): boolean {
+/** Whether a workspace's parts are what a change of them rests on. */
+export function isAsSeen(rows: readonly SeenRow[], { seen }: Pick<SplitChange, "seen">): boolean {
   const versions = new Map<string, number>(seen.map(({ id, rowVersion }) => [id, rowVersion]));
   return rows.length === seen.length && rows.every(({ id, row_version: version }) => versions.get(id) === version);
 }
@@ -127,8 +129,8 @@ function recordValues(change: SplitChange, { clock, ids }: { readonly clock: Clo
 
 async function reassign(run: Run, { workspaceId, deal }: SplitChange): Promise<void> {
   const loose = await run<LooseRow>(LOOSE, [workspaceId]);
-  const moves = loose.flatMap(({ id, part, destination }) => {
-    const key = bucketKeys(destination).find((each) => deal[each] !== undefined);
+  const moves = loose.flatMap(({ id, name, part, destination }) => {
+    const key = bucketKeys(destination, name).find((each) => deal[each] !== undefined);
     const to = key === undefined ? part : (deal[key] as number);
     return to === part ? [] : [{ id, to }];
   });

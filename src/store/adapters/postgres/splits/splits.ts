@@ -7,6 +7,8 @@ import type { DecisionIds } from "../decisions.ts";
 import { loadValues, UNIT, type UnitRow, unitOfRow } from "../rows.ts";
 import { numbers, readable } from "../sql-values.ts";
 import { commitSplit } from "./commit-split.ts";
+import { cutUnit } from "./cut-unit.ts";
+import { joinUnit, KEEP_APART, takeOver } from "./join-unit.ts";
 
 /** Everything is read as of one moment, however many statements that takes. */
 const ONE_MOMENT: Statement = { name: "read_splits_at_one_moment", text: "set transaction isolation level repeatable read, read only" };
@@ -35,7 +37,7 @@ const UNITS: Statement = {
 const APPLICATIONS: Statement = {
   name: "list_applications_of_splits",
   text: `
-select a.id, a.workspace, u.bucket as part, coalesce(a.environment, '') as environment,
+select a.id, a.workspace, a.name, u.bucket as part, coalesce(a.environment, '') as environment,
        coalesce(${readable("a.spec")} -> 'destination' ->> 'namespace', '') as namespace, s.resource_count as resources,
        coalesce((select bool_or(coalesce(r ->> 'namespace', '') = '') from json_array_elements(${readable("s.resources")}) as r), false) as has_cluster_scoped
   from application a join placement_unit u on u.id = a.unit left join application_status s on s.application = a.id
@@ -51,7 +53,7 @@ interface Head {
   readonly deal: Readonly<Record<string, number>>;
 }
 
-type ApplicationRow = Pick<SplitApplicationRow, "id" | "part" | "environment" | "namespace"> & {
+type ApplicationRow = Pick<SplitApplicationRow, "id" | "part" | "name" | "environment" | "namespace"> & {
   readonly workspace: WorkspaceId;
   readonly resources: number | null;
   readonly has_cluster_scoped: boolean;
@@ -74,6 +76,10 @@ export function createSplitStore(database: Database, clock: Clock, ids: Decision
         signal,
       ),
     commit: (change, signal) => commitSplit(database, { clock, ids }, change, signal),
+    cut: (cut, signal) => cutUnit(database, { clock, ids }, cut, signal),
+    join: (joining, signal) => joinUnit(database, ids, joining, signal),
+    takeOver: (unitId, decision, signal) => takeOver(database, ids, { unitId, decision }, signal),
+    keepApart: async (unitId, signal) => void (await database.run(KEEP_APART, [unitId], signal)),
   };
 }
 
@@ -85,9 +91,10 @@ function splitOf(head: Head, units: readonly PlacementUnit[], applications: read
     openPart: head.open_part,
     roomySince: head.roomy_since ?? undefined,
     deal: head.deal,
-    applications: applications.map(({ id, part, environment, namespace, resources, has_cluster_scoped: hasClusterScoped }) => ({
+    applications: applications.map(({ id, part, name, environment, namespace, resources, has_cluster_scoped: hasClusterScoped }) => ({
       id,
       part,
+      name,
       environment,
       namespace,
       hasClusterScoped,
