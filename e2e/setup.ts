@@ -100,6 +100,7 @@ async function startParts(directory: string, stops: (() => Promise<unknown>)[]) 
         sampling: { periodMs: 15_000 },
         // Only pools that say so change their size.
         scaling: { spareMs: 20_000, restMs: 20_000 },
+        splitting: { roomyMs: 20_000 },
       },
     },
     signal,

@@ -41,6 +41,12 @@ const TELLINGS: Readonly<Partial<Record<string, Telling>>> = {
   "placement RECOVERED": ({ rule, details }, instanceName) => recovered(rule, details, instanceName),
   "placement SPLIT": ({ details }) => parts(details, "together it takes more than a quarter of what the smallest instance should carry"),
   "placement MERGED": ({ details }) => parts(details, "fewer have done with 40 % to spare for seven days"),
+  "placement CUT": ({ details }) =>
+    `cut in two where it is: part ${String(details["part"])} stays, and the rest is to leave, so that its workspace has ${String(details["parts"])} parts`,
+  "placement JOINED": ({ details }) =>
+    `part ${String(details["part"])} of ${String(details["parts"])} is to be joined with part ${String(details["into"])}: fewer have done with 40 % to spare`,
+  "placement TAKEN_OVER": ({ details }) =>
+    `all of part ${String(details["part"])} has passed to the part it is joined with, and ${String(details["parts"])} are left`,
   "directive PINNED": ({ details }, instanceName) => `pinned to ${pinnedTo(details, instanceName)}${by(details)}${because(details)}`,
   "directive UNPINNED": ({ details }) => `unpinned${by(details)}${because(details)}`,
   "directive ASSIGNED": ({ details }) => `assigned to class ${textOf(details["class"])}${by(details)}${because(details)}`,

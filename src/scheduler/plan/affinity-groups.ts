@@ -72,7 +72,7 @@ interface Moment {
 }
 
 function constraintsOf(units: readonly PlanUnit[], split: ReadonlySet<string>, moment: Moment): PlacementConstraints {
-  const isSplit = ({ workspaceId }: PlanUnit): boolean => split.has(workspaceId);
+  const isSplit = ({ workspaceId, isPassing }: PlanUnit): boolean => isPassing === undefined && split.has(workspaceId);
   if (units.every((unit) => unit.needs === undefined && unit.failed === undefined && !isSplit(unit))) return NO_CONSTRAINTS;
   const apart = units.flatMap((unit) => [unit.needs?.apart ?? [], isSplit(unit) ? partsApart(unit.workspaceId) : []].flat());
   return { needs: units.flatMap(({ needs }) => needs ?? []), apart, failedAt: units.flatMap((unit) => failedAt(unit, moment)) };

@@ -137,4 +137,20 @@ describe("a snapshot made of rows", () => {
     expect(u).not.toHaveProperty("clusters");
     expect(v).toMatchObject({ needs: { trust: "internal" }, clusters: ["c"] });
   });
+
+  it("says of two parts that applications pass between them, where both are on an instance that takes units", () => {
+    const [u, v] = [aUnitRow("u", "a", 1), aUnitRow("v", "a", 1)];
+    const other = aUnitRow("w", "b", 1);
+    const passing = (state: InstanceState, ...units: readonly ReturnType<typeof aUnitRow>[]) =>
+      assembleSnapshot(aFacts([aRow("a", { state }), B], units), NOON).units.flatMap(({ id, isPassing }) =>
+        isPassing === true ? [id] : [],
+      );
+    const took = (from: UnitId) => ({ ...v, unit: { ...v.unit, tookFrom: from } });
+    const joins = (into: UnitId) => ({ ...u, unit: { ...u.unit, joins: into } });
+    expect(passing("ACTIVE", u, v, other)).toEqual([]);
+    expect(passing("ACTIVE", u, took(u.unit.id), other)).toEqual([u.unit.id, v.unit.id]);
+    expect(passing("ACTIVE", joins(v.unit.id), v, other)).toEqual([u.unit.id, v.unit.id]);
+    expect(passing("ACTIVE", u, took(other.unit.id), other)).toEqual([]);
+    expect(passing("DRAINING", u, took(u.unit.id), other)).toEqual([]);
+  });
 });

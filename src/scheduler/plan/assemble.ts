@@ -91,7 +91,7 @@ export function assembleSnapshot(facts: PlanningFacts, at: Millis): PlanSnapshot
     class: facts.class,
     at,
     candidates: facts.instances.map((instance) => planCandidateOf(instance, facts, at)),
-    units: facts.units.map((unit) => planUnitOf(unit, facts, at)),
+    units: planUnitsOf(facts, at),
     metrics: judgeMetrics({
       ...{ now: at, reports: reportsOf(facts), negligible: negligibleOf(facts) },
       ...{ reference: facts.state.reference?.total, rival: facts.state.reference?.rival },
@@ -163,6 +163,29 @@ function planCandidateOf(instance: Instance, { state: known, floor, verdicts }: 
     isFilling: state === "ACTIVE" && at - stateSince < FILLING_MS,
     aboveSince: known.aboveSince[id],
   };
+}
+
+function planUnitsOf(facts: PlanningFacts, at: Millis): readonly PlanUnit[] {
+  const passing = passingUnits(facts);
+  return facts.units.map((unit) => {
+    const planned = planUnitOf(unit, facts, at);
+    return passing.has(planned.id) ? { ...planned, isPassing: true } : planned;
+  });
+}
+
+/** Units of which another part of their workspace takes applications over where they are, or is to, and those parts; on instances that take units. */
+function passingUnits({ units, instances }: PlanningFacts): ReadonlySet<UnitId> {
+  const concerned = units.flatMap(({ unit }) => (unit.joins === undefined && unit.tookFrom === undefined ? [] : [unit]));
+  if (concerned.length === 0) return new Set();
+  const owners = new Map(units.map(({ unit }) => [unit.id, unit.owner]));
+  const active = new Set(instances.flatMap(({ id, state }) => (state === "ACTIVE" ? [id] : [])));
+  const isHere = (owner: InstanceId | undefined, other: UnitId): boolean =>
+    owner !== undefined && active.has(owner) && owners.get(other) === owner;
+  return new Set(
+    concerned.flatMap(({ id, owner, joins, tookFrom }) =>
+      [joins, tookFrom].flatMap((other) => (other !== undefined && isHere(owner, other) ? [id, other] : [])),
+    ),
+  );
 }
 
 function planUnitOf(

@@ -112,3 +112,17 @@ describe("the order in which what has to move is placed", () => {
     expect(moves.map(({ unit }) => unit)).toEqual(["u1", "u3", "u2", "u0"]);
   });
 });
+
+describe("two parts of a workspace on one instance", () => {
+  const parts = (more: Partial<PlanUnit>) =>
+    ["u0", "u1"].map((name) => aUnit(name, "a", 10, { workspaceId: "w" as PlanUnit["workspaceId"], ...more }));
+
+  it("go apart, but not while applications pass from one to the other: whoever cuts and joins moves them", () => {
+    expect(steps(aSnapshot(CANDIDATES, parts({})))).toHaveLength(1);
+    expect(steps(aSnapshot(CANDIDATES, parts({ isPassing: true })))).toEqual([]);
+    const full = CANDIDATES.map((candidate) => ({ ...candidate, isOverloaded: candidate.name === "a" }));
+    expect(steps(aSnapshot(full, [...parts({ isPassing: true }), aUnit("v", "a", 800)])).filter((step) => step.startsWith("u"))).toEqual(
+      [],
+    );
+  });
+});

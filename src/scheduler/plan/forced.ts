@@ -37,7 +37,7 @@ export function forcedOf(planning: Planning): readonly AffinityGroup[] {
 
 /** Why a group may not stay as it is; `undefined` when it may, or when a move of it is under way and has to end first. */
 function whyForced({ book, snapshot }: Planning, group: AffinityGroup): Cause | undefined {
-  if (group.units.some(({ movingTo }) => movingTo !== undefined)) return undefined;
+  if (group.units.some(({ movingTo, isPassing }) => movingTo !== undefined || isPassing !== undefined)) return undefined;
   if (group.units.length > 1 || book.placementOf(group) === NOWHERE) {
     const cause = whyApart(snapshot, book.candidateIndex, group);
     if (cause !== undefined) return cause;

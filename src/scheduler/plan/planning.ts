@@ -214,14 +214,14 @@ function whyStays(group: AffinityGroup, moment: Moment): StayRecord | undefined 
 }
 
 /** Whether nothing could hold the unit back, which is so for nearly all units. */
-function isUnbound({ movingTo, doNotMoveUntil, movedAt, failed }: PlanUnit): boolean {
-  return movingTo === undefined && doNotMoveUntil === undefined && movedAt === undefined && failed === undefined;
+function isUnbound({ movingTo, isPassing, doNotMoveUntil, movedAt, failed }: PlanUnit): boolean {
+  return movingTo === undefined && isPassing === undefined && doNotMoveUntil === undefined && movedAt === undefined && failed === undefined;
 }
 
 /** Why one unit is left. On an overloaded instance no cool-down counts: only the present load matters there. */
 function reasonOf(unit: PlanUnit, { at, policy, urgency }: Moment): Reason | undefined {
-  const { movingTo, doNotMoveUntil, movedAt, failed } = unit;
-  if (movingTo !== undefined) return { rule: "MOVING", until: undefined };
+  const { movingTo, isPassing, doNotMoveUntil, movedAt, failed } = unit;
+  if (movingTo !== undefined || isPassing !== undefined) return { rule: "MOVING", until: undefined };
   const waits: readonly (readonly [StayRecord["rule"], number | undefined])[] = [
     ["DO_NOT_MOVE", doNotMoveUntil],
     ["COOL_DOWN", movedAt === undefined || urgency === "hot" ? undefined : movedAt + policy.coolDownMs],

@@ -30,6 +30,8 @@ export interface PlanUnit {
   readonly clusters?: readonly string[] | undefined;
   /** A move to this instance is under way: both count it. */
   readonly movingTo?: InstanceId | undefined;
+  /** Applications pass between it and another part of its workspace on its instance, which takes units: whoever cuts and joins moves the two. */
+  readonly isPassing?: true | undefined;
   /** When its last move ended. */
   readonly movedAt?: Millis | undefined;
   /** Moves of it that failed in a row, the last of them. */
@@ -90,9 +92,9 @@ function candidateLine(candidate: PlanCandidate): string {
 }
 
 function unitLine(unit: PlanUnit): string {
-  const { id, workspaceId, owner, epoch, load, recentLoad, movingTo, movedAt, doNotMoveUntil, needs, clusters, failed } = unit;
+  const { id, workspaceId, owner, epoch, load, recentLoad, movingTo, isPassing, movedAt, doNotMoveUntil, needs, clusters, failed } = unit;
   const row = `unit ${id} ${workspaceId} ${owner ?? "-"} ${epoch} ${vector(load)} ${vector(recentLoad)}`;
-  const times = `${movingTo ?? "-"} ${movedAt ?? "-"} ${doNotMoveUntil ?? "-"}`;
+  const times = `${isPassing === undefined ? "" : "passing "}${movingTo ?? "-"} ${movedAt ?? "-"} ${doNotMoveUntil ?? "-"}`;
   const isPlain = needs === undefined && clusters === undefined && failed === undefined;
   return isPlain ? `${row} ${times}` : `${row} ${times} ${canonicalJson({ needs, clusters: clusters?.toSorted(), failed })}`;
 }

@@ -16,6 +16,7 @@ import { createMemoryMemberStore } from "./members.ts";
 import { createMemoryMoveStore } from "./moves.ts";
 import { createMemoryOperationStore } from "./operations.ts";
 import { createMemoryOwnershipStore } from "./ownership.ts";
+import { PART_RULES, type PartRules } from "./part-rules.ts";
 import { createPlacementStore } from "./placements.ts";
 import { createMemoryPlanStore } from "./plans.ts";
 import { createMemoryRecoveryStore } from "./recovery.ts";
@@ -40,7 +41,7 @@ export interface MemoryStore extends Store {
  * A store of the process's own memory, with the semantics of the one on PostgreSQL: what simulation and controllers' tests
  * run on. Methods never interleave; notifications arrive later, as from a database.
  */
-export function createMemoryStore({ clock }: { readonly clock: Clock }): MemoryStore {
+export function createMemoryStore({ clock, rules = PART_RULES }: { readonly clock: Clock; readonly rules?: PartRules }): MemoryStore {
   const feed = createMemoryChangeFeed();
   let isAway = false;
   const transact = createTransact(clock, feed, () => isAway);
@@ -64,8 +65,8 @@ export function createMemoryStore({ clock }: { readonly clock: Clock }): MemoryS
     health: createMemoryHealthStore(transact),
     members: createMemoryMemberStore(transact),
     plans: createMemoryPlanStore(transact),
-    splits: createMemorySplitStore(transact),
-    moves: createMemoryMoveStore(transact),
+    splits: createMemorySplitStore(transact, rules),
+    moves: createMemoryMoveStore(transact, rules),
     ownership: createMemoryOwnershipStore(transact),
     recovery: createMemoryRecoveryStore(transact),
     reservedServers: createMemoryReservedServerStore(transact),

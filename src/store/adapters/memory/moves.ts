@@ -7,13 +7,14 @@ import type { MoveBeginning, MoveRequest, MoveRows, MoveStore, RequestedMove } f
 import { applicationsOf, putUnit, workspaceOfTables } from "./applications.ts";
 import { clustersOf, environmentNamed, environmentsOf } from "./environments.ts";
 import { enterPhaseInMemory, liveMoveOf } from "./live-moves.ts";
-import { deploy, isKept, loadWith, strangersOf, takeClassOfOwner } from "./placements.ts";
+import type { PartRules } from "./part-rules.ts";
+import { deploy, loadWith, strangersOf, takeClassOfOwner } from "./placements.ts";
 import { spelled } from "./repository-access.ts";
 import type { Tables, Transact, Transaction } from "./tables.ts";
 
-export function createMemoryMoveStore(transact: Transact): MoveStore {
+export function createMemoryMoveStore(transact: Transact, rules: PartRules): MoveStore {
   return {
-    request: (requestedMove, signal) => transact(signal, (transaction) => request(transaction, requestedMove)),
+    request: (requestedMove, signal) => transact(signal, (transaction) => request(transaction, rules, requestedMove)),
     begin: (id, signal) => transact(signal, (transaction) => begin(transaction, id)),
     advance: (id, advance, signal) =>
       transact(signal, (transaction) => {
@@ -92,7 +93,7 @@ function readRows(tables: Tables, id: MoveId): MoveRows | undefined {
   };
 }
 
-function request(transaction: Transaction, requestedMove: RequestedMove): MoveRequest {
+function request(transaction: Transaction, rules: PartRules, requestedMove: RequestedMove): MoveRequest {
   const { tables, notify } = transaction;
   const unit = tables.units.get(requestedMove.unitId)?.unit;
   const target = tables.instances.get(requestedMove.to);
@@ -106,7 +107,7 @@ function request(transaction: Transaction, requestedMove: RequestedMove): MoveRe
     requestedMove.isFailOver && !isStale && live?.toEpoch === requestedMove.epoch && PHASES[live.phase].next.includes("REDIRECTED");
   if (live !== undefined && !isTakenOn) return { kind: "moving", id: live.id };
   if (unit.owner === undefined || isStale) return { kind: "stale" };
-  if (isKept(tables, unit, requestedMove.kind === "voluntary")) return { kind: "kept" };
+  if (rules.isKept(tables, unit, requestedMove.isFailOver)) return { kind: "kept" };
   const load = loadWith(tables, requestedMove.to, unit);
   const fits = LOAD_DIMENSIONS.every((dimension) => load[dimension] <= requestedMove.ceiling[dimension]);
   if (target.state !== "ACTIVE" || !fits || strangersOf(tables, unit).includes(requestedMove.to)) return { kind: "full" };

@@ -53,22 +53,6 @@ export function strangersOf(tables: Tables, unit: PlacementUnit): readonly Insta
   return [...new Set(strangers.flatMap(({ id, owner }) => [owner ?? [], liveMoveOf(tables, id)?.to ?? []].flat()))].sort();
 }
 
-/**
- * Whether a unit is kept where it is by another part of its workspace there, as the store's port says. What has taken over stays in any case; what others
- * take over from, and what is to be joined, stays where the move is voluntary.
- */
-export function isKept(tables: Tables, unit: PlacementUnit, isVoluntary: boolean): boolean {
-  const here = tables.units.where("workspace", unit.workspaceId).map((row) => row.unit);
-  const isBehind = ({ id, epoch }: PlacementUnit): boolean =>
-    applicationsOf(tables, id).some(({ status }) => status !== undefined && status.epoch !== epoch);
-  return here
-    .filter(({ id, owner }) => id !== unit.id && owner === unit.owner && owner !== undefined)
-    .some((other) => {
-      const isLeftBehind = unit.joins === other.id || (other.tookFrom === unit.id && isBehind(other));
-      return unit.tookFrom === other.id || (isVoluntary && isLeftBehind);
-    });
-}
-
 function loadOfInstance(tables: Tables, instanceId: InstanceId): LoadVector {
   const held = tables.units.where("owner", instanceId).map(({ unit }) => unit);
   const arriving = arrivingAt(tables, instanceId).flatMap((id) => tables.units.get(id)?.unit ?? []);

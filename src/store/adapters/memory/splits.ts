@@ -2,22 +2,22 @@ import { bucketKeys } from "../../../domain/bucket.ts";
 import type { Decision } from "../../../domain/decision.ts";
 import type { UnitId, WorkspaceId } from "../../../domain/ids.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadDimension, type LoadVector, loadVector, ZERO_LOAD } from "../../../domain/load.ts";
-import type { PlacementUnit } from "../../../domain/workspace.ts";
 import type { KnownLoad } from "../../load/port.ts";
 import { LOAD_PER_APPLICATION } from "../../placement/planning-load.ts";
 import type { Cut, Joining, SplitChange, SplitRow, SplitStore } from "../../split/port.ts";
 import { applicationsOf, dropUnit, putUnit } from "./applications.ts";
 import { liveMoveOf } from "./live-moves.ts";
+import { isShared, type PartRules } from "./part-rules.ts";
 import { deploy } from "./placements.ts";
 import type { MemoryApplicationRow, MemoryUnitRow, Tables, Transact, Transaction } from "./tables.ts";
 
-export function createMemorySplitStore(transact: Transact): SplitStore {
+export function createMemorySplitStore(transact: Transact, rules: PartRules): SplitStore {
   return {
     list: (className, beyond, signal) => transact(signal, ({ tables }) => list(tables, className, beyond)),
     commit: (change, signal) => transact(signal, (transaction) => commit(transaction, change)),
     cut: (change, signal) => transact(signal, (transaction) => cut(transaction, change)),
     join: (change, signal) => transact(signal, (transaction) => join(transaction, change)),
-    takeOver: (unitId, decision, signal) => transact(signal, (transaction) => takeOver(transaction, unitId, decision)),
+    takeOver: (unitId, decision, signal) => transact(signal, (transaction) => takeOver(transaction, rules, { unitId, decision })),
     keepApart: (unitId, signal) => transact(signal, ({ tables }) => keepApart(tables, unitId)),
   };
 }
@@ -123,12 +123,6 @@ function reckon({ tables, notify }: Transaction, { workspaceId, parts }: SplitCh
   }
 }
 
-/** Whether another part than these is, or will be, on the instance. */
-function isShared(tables: Tables, { workspaceId, owner }: PlacementUnit, own: readonly UnitId[]): boolean {
-  const others = partsOf(tables, workspaceId).map(({ unit }) => unit);
-  return others.some(({ id, owner: at }) => !own.includes(id) && (at === owner || liveMoveOf(tables, id)?.to === owner));
-}
-
 function cut(transaction: Transaction, change: Cut): boolean {
   const { tables, now } = transaction;
   const { workspaceId, unitId, staying, deal, loads, decision } = change;
@@ -214,16 +208,17 @@ function join({ tables }: Transaction, change: Joining): boolean {
   return true;
 }
 
-function takeOver(transaction: Transaction, unitId: UnitId, decision: Decision): boolean {
+function takeOver(
+  transaction: Transaction,
+  rules: PartRules,
+  { unitId, decision }: { readonly unitId: UnitId; readonly decision: Decision },
+): boolean {
   const { tables } = transaction;
   const row = tables.units.get(unitId);
   const other = row?.unit.joins === undefined ? undefined : tables.units.get(row.unit.joins);
   if (row === undefined || other === undefined || tables.workspaces.get(row.unit.workspaceId)?.state !== "active") return false;
-  const both = [row.unit, other.unit];
-  const areTogether = row.unit.owner === other.unit.owner && both.every(({ phase }) => phase === "IDLE");
-  const areFree = both.every(({ id }) => liveMoveOf(tables, id) === undefined) && !isShared(tables, row.unit, [unitId, other.unit.id]);
   const passing = applicationsOf(tables, unitId);
-  if (!areTogether || !areFree || passing.some(isElsewhere)) return false;
+  if (!rules.mayTakeOver(tables, row.unit, other.unit) || passing.some(isElsewhere)) return false;
   const known = row.load;
   putUnit(tables, {
     ...other,

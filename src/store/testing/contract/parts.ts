@@ -149,7 +149,7 @@ export function describeParts(world: () => World): void {
       if (stayed === undefined) throw new Error("nothing stayed");
       expect(await request(unitId, there, epoch)).toEqual({ kind: "kept" });
       expect(await request(stayed.id, there, stayed.epoch)).toEqual({ kind: "kept" });
-      expect(await request(stayed.id, there, stayed.epoch, { kind: "evacuation" })).toEqual({ kind: "kept" });
+      expect(await request(stayed.id, there, stayed.epoch, { kind: "evacuation", isFailOver: true })).toEqual({ kind: "kept" });
       await showAll(stayed.id);
       expect(await request(stayed.id, there, stayed.epoch)).toEqual({ kind: "kept" });
       await moveTo(unitId, there);
@@ -164,11 +164,13 @@ export function describeParts(world: () => World): void {
       expect(facts.units.map(({ isDeployed }) => isDeployed)).toEqual([true, true]);
     });
 
-    it("leaves at once where it has to, for what stayed is safe in any case", async () => {
+    it("leaves at once by fail-over alone, which goes without the instance", async () => {
       const { addInstance } = world();
       const { unitId, epoch } = await deployed();
       await cut();
-      expect(await request(unitId, (await addInstance()).id, epoch, { kind: "drain" })).toEqual({ kind: "requested" });
+      const there = (await addInstance()).id;
+      expect(await request(unitId, there, epoch, { kind: "drain" })).toEqual({ kind: "kept" });
+      expect(await request(unitId, there, epoch, { kind: "evacuation", isFailOver: true })).toEqual({ kind: "requested" });
     });
 
     it("is never moved without a hand-over while parts change hands", async () => {

@@ -17,7 +17,7 @@ const REQUEST: Statement = {
 with ${HELD}, live as materialized (
   select id from move where unit = $2 and ended_at is null
 ), unit as materialized (
-  select u.*, ${isKept("$14 = 'voluntary'")} as is_kept from placement_unit u where u.id = $2 and u.epoch = $3 and u.owner <> $1
+  select u.*, ${isKept("$20::boolean")} as is_kept from placement_unit u where u.id = $2 and u.epoch = $3 and u.owner <> $1
 ), made as (
   insert into move (id, unit, from_instance, to_instance, from_epoch, phase, phase_since, kind, reason, plan, reverses, actor, created_at, marks, fail_over)
   select $13, u.id, u.owner, $1, u.epoch, 'WAITING', $7, $14, $15, $16, $17, $18, $7, json_build_array(json_build_object('phase', 'WAITING', 'at', $19::bigint)), $20

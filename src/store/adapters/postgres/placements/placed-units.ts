@@ -62,13 +62,14 @@ export const FITS = `$4 = 'ACTIVE'
 
 /**
  * Whether a unit `u` is kept where it is by another part of its workspace there. One that has taken applications over stays until the other part has left: until
- * then what was begun as that one's account may still write. `isVoluntary`: an expression; where it is true, one that others take over from stays until
- * those stand under the new epoch, and one that is to be joined with another stays beside it.
+ * then what was begun as that one's account may still write. One that others take over from stays until those stand under the new epoch, for its move would clear
+ * away what still bears its name, and one that is to be joined with another stays beside it; not so where a fail-over (`isFailOver`: an expression) goes
+ * without the instance.
  */
-export const isKept = (isVoluntary: string): string => `exists (
+export const isKept = (isFailOver: string): string => `exists (
        select from placement_unit s
         where s.workspace = u.workspace and s.id <> u.id and s.owner = u.owner
-          and (u.took_from = s.id or (${isVoluntary} and (u.joins = s.id or (s.took_from = u.id and exists (
+          and (u.took_from = s.id or (not ${isFailOver} and (u.joins = s.id or (s.took_from = u.id and exists (
             select from application a join application_status t on t.application = a.id where a.unit = s.id and t.hash is not null and t.epoch <> s.epoch)))))
      )`;
 
