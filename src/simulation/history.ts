@@ -26,8 +26,14 @@ export type Happening =
       readonly instance: string;
       readonly account: string;
       readonly namespace: string;
+      /** The Application that the object says it belongs to; empty where it says none. */
+      readonly application: string;
       readonly taken: boolean;
     }
+  /** A unit was cut, or has been taken over by another part of its workspace. */
+  | { readonly kind: "parts"; readonly act: "CUT" | "TAKEN OVER"; readonly unit: string }
+  /** An application has passed to another unit of its workspace, on the instance that both are on. */
+  | { readonly kind: "passed"; readonly application: string; readonly unit: string }
   | { readonly kind: "placed"; readonly unit: string; readonly instance: string; readonly epoch: number; readonly namespace: string }
   /** A live move has gone into a phase. `epoch`: its own, 0 while it waits. */
   | {

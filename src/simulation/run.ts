@@ -1,5 +1,7 @@
 import type { MovePhase } from "../domain/move.ts";
-import { oneAuthority, ownerBindingsNameOwners } from "./checkers/authority.ts";
+import { nextPartsStep } from "../scheduler/split/next-parts-step.ts";
+import type { PartRules } from "../store/adapters/memory/part-rules.ts";
+import { oneAuthority, ownerBindingsNameOwners, ownersWriteAlone } from "./checkers/authority.ts";
 import { type Checker, followHistory, type Property, type Violation } from "./checkers/checker.ts";
 import { nothingComesBack, nothingWantedIsDeleted } from "./checkers/deletions.ts";
 import { epochsGrow } from "./checkers/epochs.ts";
@@ -19,6 +21,7 @@ import type { Breaker } from "./fleet/argosy.ts";
 import { type Fleet, startFleet } from "./fleet/fleet.ts";
 import { createLabels } from "./fleet/labels.ts";
 import { createMovers } from "./fleet/movers.ts";
+import { createPartings } from "./fleet/partings.ts";
 import { photograph } from "./fleet/photograph.ts";
 import { planTroubles } from "./fleet/troubles.ts";
 import { createUsers } from "./fleet/users.ts";
@@ -44,6 +47,13 @@ export interface RunOptions {
   readonly keepsEntries?: boolean;
   /** Breaks a port of Argosy's, to show that the checkers notice. */
   readonly breaker?: Breaker;
+  /** Breaks what the database and the scheduler go by when parts of a workspace change hands. */
+  readonly parts?: PartsBreaker;
+}
+
+export interface PartsBreaker {
+  readonly rules?: PartRules;
+  readonly nextStep?: typeof nextPartsStep;
 }
 
 export interface RunOutcome {
@@ -84,7 +94,18 @@ export async function runSeed(options: RunOptions): Promise<RunOutcome> {
   const network = createNetwork(world, failpoints, scenario.hopMs);
   const { members, instances, far, classes, servers, hasWebhook } = scenario;
   const trusted = classes?.trusted;
-  const fleet = await startFleet({ world, network, members, instances, far, trusted, servers, hasWebhook, breaker });
+  const fleet = await startFleet({
+    world,
+    network,
+    members,
+    instances,
+    far,
+    trusted,
+    servers,
+    hasWebhook,
+    breaker,
+    rules: options.parts?.rules,
+  });
   network.onDeath((name) => fleet.crash(name, RESTART_MS));
   await world.run(START_MS);
   const { faults } = scenario;
@@ -96,6 +117,7 @@ export async function runSeed(options: RunOptions): Promise<RunOutcome> {
   planUsers(fleet, scenario);
   planMoves(fleet, scenario);
   planLabels(fleet, scenario);
+  planPartings(fleet, scenario, options.parts?.nextStep);
   planTroubles(fleet, scenario);
   await world.run(scenario.activeSeconds * 1_000);
   failpoints.setRates(undefined);
@@ -121,7 +143,15 @@ export async function runSeed(options: RunOptions): Promise<RunOutcome> {
 }
 
 function checkersFor({ budget }: Scenario): readonly Checker[] {
-  const always = [oneAuthority(), ownerBindingsNameOwners(), epochsGrow(), nothingWantedIsDeleted(), nothingComesBack(), keptUntilGone()];
+  const always = [
+    oneAuthority(),
+    ownersWriteAlone(),
+    ownerBindingsNameOwners(),
+    epochsGrow(),
+    nothingWantedIsDeleted(),
+    nothingComesBack(),
+    keptUntilGone(),
+  ];
   const ofMoves = [copiesAreIdle(), nothingIsCutOff(), rightSyncsGoOn(), copiesKnowNoFailure(), requestsAreKept(), ownersKeepTheirs()];
   const inTime = (property: Property, find: (photograph: Photograph) => readonly string[]) =>
     onceSettleTimeIsOver(property, find, budget.settleSeconds);
@@ -171,6 +201,15 @@ function planMoves(fleet: Fleet, { moves, activeSeconds }: Scenario): void {
   for (const [act, count] of Object.entries(moves) as [keyof typeof movers, number][])
     for (let time = 0; time < count; time += 1)
       world.schedule((0.1 + 0.9 * rng.next()) * activeSeconds * 1_000, `somebody asks for a ${act}`, () => void movers[act]());
+}
+
+function planPartings(fleet: Fleet, { parts, activeSeconds }: Scenario, nextStep: typeof nextPartsStep = nextPartsStep): void {
+  if (parts === undefined) return;
+  const { world } = fleet;
+  const { step } = createPartings(fleet, nextStep);
+  const rng = world.rng.fork("times of partings");
+  for (let time = 0; time < parts.steps; time += 1)
+    world.schedule((0.1 + 0.9 * rng.next()) * activeSeconds * 1_000, "the scheduler cuts or joins", () => void step());
 }
 
 function planLabels(fleet: Fleet, { classes, activeSeconds }: Scenario): void {

@@ -8,10 +8,12 @@ export function summarize({ scenario, seed, history, last, settledAfterMs, viola
   );
   const troubles = history.entries().filter(({ happening }) => happening.kind === "chaos").length;
   const ends = movesOfRun(history);
+  const parts = counted(history.entries(), ({ happening }) => (happening.kind === "parts" ? happening.act : undefined));
   return [
     `${scenario}, seed ${seed}`,
     `  users: ${acts.join(", ") || "nobody"}; troubles: ${troubles}`,
     ...(ends.length === 0 ? [] : [`  moves: ${ends.join(", ")}`]),
+    ...(parts.length === 0 ? [] : [`  parts: ${parts.join(", ")}`]),
     `  stand: ${last.deployments.length} deployments, ${last.rows.length} rows, ${last.applications.length} applications, ${last.objects.length} objects, ${last.ownerBindings.length} owner bindings`,
     `  ${settledAfterMs === undefined ? "never settled" : "settled in time"}; ${violations.length} properties broken`,
   ];

@@ -1,6 +1,7 @@
 import type { MoveWorld } from "../../mover/next-step.ts";
 import type { Property } from "../checkers/checker.ts";
 import type { Breaker, Ports } from "../fleet/argosy.ts";
+import type { PartsBreaker } from "../run.ts";
 
 /** A mistake that Argosy could make, made on purpose by an adapter or a core function, and the property through which it must be found. */
 export interface Bug {
@@ -11,7 +12,9 @@ export interface Bug {
   readonly scenario: string;
   /** A seed that found it; absent: the first one did. A change of the order of calls makes it useless; then the hunt goes on from seed 1. */
   readonly seed?: number;
-  readonly breaker: Breaker;
+  readonly breaker?: Breaker;
+  /** What it breaks of what parts of a workspace go by. */
+  readonly parts?: PartsBreaker;
 }
 
 /** Replaces ports. */

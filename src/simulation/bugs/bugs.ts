@@ -12,6 +12,7 @@ import type { Bug } from "./bug.ts";
 import { CLASS_BUGS } from "./class-bugs.ts";
 import { DRAWN_BUGS } from "./drawn-bugs.ts";
 import { MOVE_BUGS } from "./move-bugs.ts";
+import { PART_BUGS } from "./part-bugs.ts";
 import { REDIRECT_BUGS } from "./redirect-bugs.ts";
 
 type Change<T extends ObservedObject> = (objects: ManagedObjects<T>) => Partial<ManagedObjects<T>>;
@@ -184,7 +185,7 @@ const BUGS_AT_REST: readonly Bug[] = [
 ];
 
 /** Those of deployments, of hand-overs, of fail-overs from the target of a move, and those that only drawn scenarios found first. */
-export const BUGS: readonly Bug[] = [...BUGS_AT_REST, ...MOVE_BUGS, ...REDIRECT_BUGS, ...CLASS_BUGS, ...DRAWN_BUGS];
+export const BUGS: readonly Bug[] = [...BUGS_AT_REST, ...MOVE_BUGS, ...REDIRECT_BUGS, ...CLASS_BUGS, ...PART_BUGS, ...DRAWN_BUGS];
 
 function unlessDeleting<T extends ObservedObject>(found: T | undefined): T | undefined {
   return found?.isDeleting === true ? undefined : found;

@@ -25,7 +25,7 @@ export async function huntBug(bug: Bug, longest: number, first?: number): Promis
   const seconds = (): number => process.cpuUsage(startedAt).user / 1e6;
   const seeds = [...(first === undefined ? [] : [first]), ...Array.from({ length: longest }, (_, index) => index + 1)];
   for (const [index, seed] of seeds.entries()) {
-    const { violations } = await runSeed({ scenario, seed, breaker: bug.breaker });
+    const { violations } = await runSeed({ ...bug, scenario, seed });
     const violation = violations.find(({ property }) => property === bug.property);
     if (violation !== undefined) return { bug, runs: index + 1, seed, violation, seconds: seconds() };
   }

@@ -2,6 +2,7 @@ import type { Instance } from "../../domain/instance.ts";
 import { ACCOUNTS_NAMESPACE, DEPLOYER_ROLE, READER_ROLE } from "../../domain/names.ts";
 import { CLUSTER_ROLES, ENGINE_SECRETS, PROJECTS, ROLE_BINDINGS, SERVICE_ACCOUNTS } from "../../reconciler/adapters/kubernetes/types.ts";
 import type { KubeClient } from "../../runtime/kube/client.ts";
+import type { PartRules } from "../../store/adapters/memory/part-rules.ts";
 import { USER_DEPLOYMENTS } from "../../workspace/adapters/kubernetes/user-resources.ts";
 import { type Authority, createAuthority } from "../models/authority.ts";
 import { CONFIG_MAPS } from "../models/engine/cluster-cache.ts";
@@ -53,6 +54,8 @@ export interface FleetOptions {
   readonly comparisonMs?: readonly [number, number];
   readonly hasWebhook?: boolean;
   readonly breaker: Breaker;
+  /** What the database allows about parts that change hands; absent: what it does. */
+  readonly rules?: PartRules | undefined;
 }
 
 const never = new AbortController().signal;
@@ -60,7 +63,7 @@ const never = new AbortController().signal;
 /** Builds a fleet whose instances are empty, and starts its processes. */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const { world, network, members, instances: wanted, far = 0, trusted, servers, breaker } = options;
-  const database = createSimulatedDatabase(world, network);
+  const database = createSimulatedDatabase(world, network, options.rules);
   const api = createKubeServer(world, "api");
   const engines = [ENGINE_CLUSTER, ...(far === 0 ? [] : [FAR_CLUSTER])].map((name) => createKubeServer(world, name));
   const git = createGit(world);

@@ -51,6 +51,7 @@ async function runOne(
   const add = (counts: Map<string, number>, kind: string): void => void counts.set(kind, (counts.get(kind) ?? 0) + 1);
   const onHappening = (happening: Happening): void => {
     if (happening.kind === "move" && (happening.phase === "DONE" || happening.phase === "ABORTED")) add(ends, happening.phase);
+    if (happening.kind === "parts") add(ends, happening.act);
     if (happening.kind === "fault") add(faults, `call ${happening.verdict}`);
     if (happening.kind === "chaos") add(faults, happening.trouble);
   };

@@ -8,7 +8,7 @@ export interface Part {
   /** Seed of the first run; the next ones count on. */
   readonly seed: number;
   readonly runs: number;
-  /** Moves that ended, by how. */
+  /** Moves that ended, and parts that changed hands, by how. */
   readonly ends: Counts;
   /** Faults that were injected, by kind: broken calls, and troubles of processes and servers. */
   readonly faults: Counts;

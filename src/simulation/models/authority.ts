@@ -5,7 +5,9 @@ import { metadataOf, nameOf } from "../../runtime/kube/testing/object-rules.ts";
 import type { Answer } from "../../runtime/kube/testing/resource-api.ts";
 import type { World } from "../world/world.ts";
 import { createEndpoint, type Endpoint } from "./endpoint.ts";
-import type { Front, KubeServer, ServerRequest } from "./kubernetes/server.ts";
+import { TRACKING } from "./engine/application.ts";
+import { CONFIG_MAPS } from "./engine/cluster-cache.ts";
+import { annotationsOf, type Front, type KubeServer, type ServerRequest } from "./kubernetes/server.ts";
 import { textAt } from "./kubernetes/text.ts";
 
 /** Who may write in users' namespaces, as the managed cluster's API servers see it: what the owner bindings were a moment ago. */
@@ -58,14 +60,25 @@ export function createAuthority(world: World, server: KubeServer, servers: numbe
   }
 
   /** A request that was let in is carried out a moment later, or when its API server wakes, even if the right was taken meanwhile. */
-  async function write({ by, target, method }: ServerRequest, { endpoint, account, user, namespace }: Asked, effect: () => Answer) {
+  async function write(request: ServerRequest, { endpoint, account, user, namespace }: Asked, effect: () => Answer) {
+    const { by, target, method } = request;
     await endpoint.awake();
     const isAllowed = endpoint.allowed(namespace).includes(account);
     const isFull = (usedUpUntil.get(namespace) ?? 0) > world.elapsedMs();
     if (isAllowed && isFull) return refused(`configmaps is forbidden: exceeded quota in ${namespace}`);
     if (isAllowed) await endpoint.admit();
-    if (!target.includes("dryRun=All")) world.record({ kind: "engine-write", instance: by, account, namespace, taken: isAllowed });
+    const application = applicationOf(request, namespace);
+    if (!target.includes("dryRun=All"))
+      world.record({ kind: "engine-write", instance: by, account, namespace, application, taken: isAllowed });
     return isAllowed ? effect() : refused(`User "${user}" cannot ${method === "DELETE" ? "delete" : "create"} resource in ${namespace}`);
+  }
+
+  /** By the mark of what is sent, or of what stands there and is to go. */
+  function applicationOf({ target, body }: ServerRequest, namespace: string): string {
+    const sent = body === "" ? {} : (JSON.parse(body) as JsonMap);
+    const name = /\/configmaps\/([^/?]+)/.exec(target)?.[1] ?? "";
+    const marked = annotationsOf(sent)[TRACKING] ?? annotationsOf(server.objects.find(CONFIG_MAPS, { namespace, name }) ?? {})[TRACKING];
+    return typeof marked === "string" ? marked.slice(0, marked.indexOf(":")) : "";
   }
 
   const front: Front = (request, { type, namespace }, carryOut) => {

@@ -2,6 +2,7 @@ import type { Change } from "../../domain/change.ts";
 import type { MoveId, UnitId } from "../../domain/ids.ts";
 import type { Move } from "../../domain/move.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
+import { PART_RULES, type PartRules } from "../../store/adapters/memory/part-rules.ts";
 import type { ChangeFeed, Store } from "../../store/port.ts";
 import { type Network, type PushStream, unreachable } from "../world/network.ts";
 import type { Party } from "../world/party.ts";
@@ -24,11 +25,12 @@ const NOTIFICATION_LAG_MS = 20;
 const never = new AbortController().signal;
 const unanswered = unreachable("reaching the database", "store.unavailable");
 
-export function createSimulatedDatabase(world: World, network: Network): SimulatedDatabase {
+export function createSimulatedDatabase(world: World, network: Network, rules: PartRules = PART_RULES): SimulatedDatabase {
   const memory = createMemoryStore({
     clock: { now: world.now, monotonicMs: world.elapsedMs, after: (ms, run) => world.schedule(ms, DATABASE, run) },
+    rules,
   });
-  const rows: MemoryStore = { ...memory, moves: recordMoves(world, memory) };
+  const rows: MemoryStore = { ...memory, moves: recordMoves(world, memory), splits: recordParts(world, memory) };
   const connect = (party: Party): Store => {
     const link = { party, network };
     const parts = Object.entries(rows).map(([name, part]: [string, unknown]) => {
@@ -126,6 +128,41 @@ function recordMoves(world: World, memory: MemoryStore): Store["moves"] {
     advance: followed(moves.advance),
     commit: followed(moves.commit),
     abort: followed(moves.abort),
+  };
+}
+
+/** Records the owners of units that are cut or take others over, and whose each application is then. */
+function recordParts(world: World, memory: MemoryStore): Store["splits"] {
+  const { splits, shards, placements } = memory;
+  const record = async (unitId: UnitId): Promise<void> => {
+    const unit = (await placements.readUnit(unitId, never))?.unit;
+    if (unit?.owner === undefined) return;
+    await recordOwner({ world, rows: memory }, unitId);
+    const held = await shards.listApplications(unit.owner, never);
+    const rows = await shards.readApplications(
+      held.map(({ applicationId }) => applicationId),
+      never,
+    );
+    for (const { application } of rows)
+      if (application.unitId === unitId) world.record({ kind: "passed", application: application.argoName, unit: unitId });
+  };
+  return {
+    ...splits,
+    async cut(cut, signal) {
+      const isDone = await splits.cut(cut, signal);
+      if (isDone) world.record({ kind: "parts", act: "CUT", unit: cut.unitId });
+      if (isDone) await record(cut.staying.id);
+      return isDone;
+    },
+    async takeOver(unitId, decision, signal) {
+      const into = (await placements.readUnit(unitId, signal))?.unit.joins;
+      const isDone = await splits.takeOver(unitId, decision, signal);
+      if (isDone && into !== undefined) {
+        world.record({ kind: "parts", act: "TAKEN OVER", unit: unitId });
+        await record(into);
+      }
+      return isDone;
+    },
   };
 }
 

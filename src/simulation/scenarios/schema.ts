@@ -79,6 +79,10 @@ export const scenarioSchema = z.strictObject({
     })
     .optional()
     .describe("a second class, which workspaces are handed over to by labels of their namespaces, and back"),
+  parts: z
+    .strictObject({ steps: times.describe("of the scheduler, towards a number of parts of a workspace that is drawn") })
+    .optional()
+    .describe("workspaces that are cut in parts and joined again while they are deployed"),
   servers: z.int().min(1).max(3).default(1).describe("API servers behind the address of the users' cluster"),
   hopMs: z.number().min(0.1).max(1_000).default(3).describe("how long one way between two processes takes at most"),
   hasWebhook: z.boolean().default(false).describe("a webhook notifies instances of pushes at once"),
