@@ -87,11 +87,12 @@ const MEASURED: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
 /** Makes the snapshot of a plan from rows. It decides only what depends on the time: freezes, freshness, which instances are new. */
 export function assembleSnapshot(facts: PlanningFacts, at: Millis): PlanSnapshot {
   const voluntary = facts.moves.filter(({ reason }) => reason !== "FORCED");
+  const failures = Map.groupBy(facts.failures, ({ unit }) => unit);
   return {
     class: facts.class,
     at,
     candidates: facts.instances.map((instance) => planCandidateOf(instance, facts, at)),
-    units: planUnitsOf(facts, at),
+    units: planUnitsOf({ facts, failures, at }),
     metrics: judgeMetrics({
       ...{ now: at, reports: reportsOf(facts), negligible: negligibleOf(facts) },
       ...{ reference: facts.state.reference?.total, rival: facts.state.reference?.rival },
@@ -165,10 +166,17 @@ function planCandidateOf(instance: Instance, { state: known, floor, verdicts }: 
   };
 }
 
-function planUnitsOf(facts: PlanningFacts, at: Millis): readonly PlanUnit[] {
-  const passing = passingUnits(facts);
-  return facts.units.map((unit) => {
-    const planned = planUnitOf(unit, facts, at);
+interface Moment {
+  readonly facts: PlanningFacts;
+  /** By unit. */
+  readonly failures: ReadonlyMap<UnitId, PlanningFacts["failures"]>;
+  readonly at: Millis;
+}
+
+function planUnitsOf(moment: Moment): readonly PlanUnit[] {
+  const passing = passingUnits(moment.facts);
+  return moment.facts.units.map((unit) => {
+    const planned = planUnitOf(unit, moment);
     return passing.has(planned.id) ? { ...planned, isPassing: true } : planned;
   });
 }
@@ -190,12 +198,10 @@ function passingUnits({ units, instances }: PlanningFacts): ReadonlySet<UnitId> 
 
 function planUnitOf(
   { unit, trustClass, known, directive, clusters, movingTo, movedAt }: PlanningUnit,
-  facts: PlanningFacts,
-  at: Millis,
+  { facts, failures, at }: Moment,
 ): PlanUnit {
-  const { instances } = facts;
-  const needs = unitNeeds({ class: unit.class, trustClass, directive }, instances);
-  const failed = failedOf(unit, facts, at);
+  const needs = unitNeeds({ class: unit.class, trustClass, directive }, facts.instances);
+  const failed = failedOf(unit, { facts, failures, at });
   return {
     ...{ id: unit.id, workspaceId: unit.workspaceId, owner: unit.owner, epoch: unit.epoch, load: unit.load, movingTo, movedAt },
     recentLoad: known === undefined ? undefined : wholeLoad(known.recent),
@@ -212,9 +218,11 @@ const RETRY_TARGET_MS = 10 * 60_000;
 const KEEPS: readonly (InstanceState | undefined)[] = ["ACTIVE", "CORDONED"];
 
 /** Where the last failed move of a unit was to go, and how many moves to there failed; none that is older than its last move that was made. */
-function failedOf({ id, owner }: PlacementUnit, { instances, moves, failures }: PlanningFacts, at: Millis): PlanUnit["failed"] {
+function failedOf({ id, owner }: PlacementUnit, { facts: { instances, moves }, failures: known, at }: Moment): PlanUnit["failed"] {
+  const failures = known.get(id);
+  if (failures === undefined) return undefined;
   const movedAt = moves.find((move) => move.unit === id)?.at ?? 0;
-  const own = failures.filter((failure) => failure.unit === id && failure.at > movedAt);
+  const own = failures.filter((failure) => failure.at > movedAt);
   const [last] = own;
   if (last === undefined) return undefined;
   const mayStay = KEEPS.includes(instances.find((instance) => instance.id === owner)?.state);
