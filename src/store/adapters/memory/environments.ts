@@ -134,7 +134,9 @@ export function environmentsOf(tables: Tables, { id, workspaceId }: PlacementUni
 
 /** Addresses of the users' clusters that a unit deploys to, sorted. */
 export function clustersOf(tables: Tables, unitId: UnitId): readonly string[] {
-  const clusters = tables.applications.where("unit", unitId).flatMap(({ application: { workspaceId, spec } }) => {
+  const applications = tables.applications.where("unit", unitId);
+  if (applications.length === 0) return [];
+  const clusters = applications.flatMap(({ application: { workspaceId, spec } }) => {
     return environmentNamed(tables, workspaceId, spec.destination.environment)?.apiUrl ?? [];
   });
   return [...new Set(clusters)].filter((url) => url !== "").sort();

@@ -11,7 +11,13 @@ export function arrivingAt(tables: Tables, instanceId: InstanceId): readonly Uni
 }
 
 export function liveMoveOf(tables: Tables, unitId: UnitId): Move | undefined {
-  return [...tables.moves.values()].find((move) => move.unitId === unitId && move.endedAt === undefined);
+  for (const move of tables.moves.values()) if (move.unitId === unitId && move.endedAt === undefined) return move;
+  return undefined;
+}
+
+/** Live moves by unit; a unit has one at most. */
+export function liveMovesOf(tables: Tables): ReadonlyMap<UnitId, Move> {
+  return new Map([...tables.moves.values()].flatMap((move) => (move.endedAt === undefined ? [[move.unitId, move] as const] : [])));
 }
 
 /** How many units an instance has something of: it holds them, or live moves bring them or take them away. */

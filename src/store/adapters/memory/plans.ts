@@ -1,15 +1,16 @@
+import type { Millis } from "../../../domain/clock.ts";
 import { NO_DIRECTIVE } from "../../../domain/directive.ts";
 import { scaledPools } from "../../../domain/fleet.ts";
-import type { InstanceId } from "../../../domain/ids.ts";
+import type { UnitId } from "../../../domain/ids.ts";
 import { LOAD_DIMENSIONS } from "../../../domain/load.ts";
+import type { Move } from "../../../domain/move.ts";
 import type { CarriedStep, StoredPlan } from "../../../domain/plan.ts";
 import { freezeOfRollout } from "../../../domain/rollout.ts";
-import type { PlacementUnit } from "../../../domain/workspace.ts";
 import { WAITING_FOR_INSTANCE } from "../../operation/messages.ts";
 import type { FailedMove, MoveOutcome, PlanFacts, PlanStore, StepsOf, UnitFacts, UnitMove } from "../../plan/port.ts";
 import { applicationsOf, objectKey, putUnit, workspaceOfTables } from "./applications.ts";
 import { clustersOf } from "./environments.ts";
-import { liveMoveOf } from "./live-moves.ts";
+import { liveMoveOf, liveMovesOf } from "./live-moves.ts";
 import { changeViews, loadWith } from "./placements.ts";
 import { liveOf } from "./rollouts.ts";
 import type { MemoryUnitRow, Tables, Transact, Transaction } from "./tables.ts";
@@ -59,13 +60,14 @@ function readFacts(tables: Tables, className: string, movesSince: number): PlanF
   const own = [...tables.instances.values()].filter((one) => one.class === className && one.state !== "RETIRED");
   const instances = own.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const units = [...tables.units.values()].filter(({ unit }) => unit.class === className);
+  const moves = { movedAt: new Map(tables.unitMoves.map(({ unit, at }) => [unit, at])), live: liveMovesOf(tables) };
   return {
     class: className,
     floor: tables.fleet?.spec.versions.floor,
     scaled: scaledPools(tables.fleet?.spec.pools, className),
     rebalancing: tables.fleet?.spec.rebalancing?.find((each) => each.class === className),
     instances,
-    units: units.toSorted((a, b) => (a.unit.id < b.unit.id ? -1 : 1)).map((row) => unitFacts(tables, row)),
+    units: units.toSorted((a, b) => (a.unit.id < b.unit.id ? -1 : 1)).map((row) => unitFacts(tables, row, moves)),
     instanceLoads: instances.flatMap(({ id }) => tables.instanceLoads.get(id) ?? []),
     freezes: [...[...tables.freezes.values()].sort((a, b) => (a.name < b.name ? -1 : 1)), ...freezeOfRollout(liveOf(tables), instances)],
     state: tables.classLoads.get(className) ?? { aboveSince: {}, overloadedSince: {} },
@@ -91,24 +93,27 @@ function failuresOf(tables: Tables, className: string, since: number): readonly 
     .sort((a, b) => b.at - a.at);
 }
 
-function unitFacts(tables: Tables, row: MemoryUnitRow): UnitFacts {
+/** By unit: when its last change of owner was made, and its live move. */
+interface MovesOfUnits {
+  readonly movedAt: ReadonlyMap<UnitId, Millis>;
+  readonly live: ReadonlyMap<UnitId, Move>;
+}
+
+function unitFacts(tables: Tables, row: MemoryUnitRow, { movedAt, live }: MovesOfUnits): UnitFacts {
   const { unit, load } = row;
+  const { namespace, trustClass } = workspaceOfTables(tables, unit.workspaceId);
+  const to = live.get(unit.id)?.to;
   return {
     unit,
-    namespace: workspaceOfTables(tables, unit.workspaceId).namespace,
-    trustClass: workspaceOfTables(tables, unit.workspaceId).trustClass,
+    namespace,
+    trustClass,
     known: load,
     directive: tables.directives.get(unit.workspaceId) ?? NO_DIRECTIVE,
     clusters: clustersOf(tables, unit.id),
-    movingTo: movingTo(tables, unit),
-    movedAt: tables.unitMoves.findLast((move) => move.unit === unit.id)?.at,
+    movingTo: to === unit.owner ? undefined : to,
+    movedAt: movedAt.get(unit.id),
     isDeployed: isDeployed(tables, row),
   };
-}
-
-function movingTo(tables: Tables, { id, owner }: PlacementUnit): InstanceId | undefined {
-  const to = liveMoveOf(tables, id)?.to;
-  return to === owner ? undefined : to;
 }
 
 function isDeployed(tables: Tables, { unit }: MemoryUnitRow): boolean {
