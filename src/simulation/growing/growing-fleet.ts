@@ -2,6 +2,7 @@ import { type Millis, millis } from "../../domain/clock.ts";
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
 import { loadVector, ZERO_LOAD } from "../../domain/load.ts";
+import type { PlacementUnit } from "../../domain/workspace.ts";
 import { createReconcilePool } from "../../instance-provisioner/reconcile-pool.ts";
 import { createMoveRequests } from "../../mover/request-moves.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
@@ -31,6 +32,18 @@ export interface GrowingOptions {
   readonly scales: boolean;
   /** Whether plans are carried out. */
   readonly rebalances: boolean;
+  /** Called once a simulated day. */
+  readonly onDay?: (day: DayFigures) => void;
+}
+
+/** What has come of it so far. */
+export interface DayFigures {
+  readonly day: number;
+  /** Instances that serve now. */
+  readonly serving: number;
+  readonly instanceHours: number;
+  readonly p99S: number;
+  readonly worstS: number;
 }
 
 export interface GrowingFigures {
@@ -68,7 +81,7 @@ const SERVES: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
  * dies, and what it held is handed over as health does. Nothing is deployed, so a move is made at once. The same options give the same figures.
  */
 export async function runGrowing(options: GrowingOptions): Promise<GrowingFigures> {
-  const { demand, workspaces, days, seed, scales, rebalances } = options;
+  const { demand, workspaces, days, seed, scales, rebalances, onDay } = options;
   const clock = createVirtualClock();
   const store = createMemoryStore({ clock });
   const parts = { store, clock, ids: createCountingIds(), log: silentLog };
@@ -97,17 +110,20 @@ export async function runGrowing(options: GrowingOptions): Promise<GrowingFigure
     const facts = await store.plans.readFacts(CLASS, clock.now(), never);
     const of = (unit: UnitId): number => demand.of(units.get(unit) ?? 0, elapsed);
     const dead = elapsed > 0 && elapsed % WEEK_MS === 0 ? pick(facts.instances, rng.next()) : undefined;
-    const serving = wait(waits, facts, { of, dead });
-    instanceHours += (serving * STEP_MS) / HOUR_MS;
-    most = Math.max(most, serving);
-    await measure(store, { facts, loads, at: clock.now(), of });
+    const serving = servingOf(facts);
+    wait(waits, serving, { of, dead });
+    instanceHours += (serving.length * STEP_MS) / HOUR_MS;
+    most = Math.max(most, serving.length);
+    await measure(store, { serving, loads, at: clock.now(), of });
     if (dead !== undefined) {
       died += 1;
       await draining.begin(dead, { actor: "health", reason: "it died", isFailOver: true }, never);
     }
     if (rebalances || scales) await refresh();
+    if (elapsed % DAY_MS !== 0) continue;
+    onDay?.({ day: elapsed / DAY_MS, serving: serving.length, instanceHours, p99S: waits.quantile(0.99), worstS: waits.worstS() });
     // As retention does: planning reads what is kept.
-    if (elapsed % DAY_MS === 0) await store.retention.forgetPlans(millis(clock.now() - 2 * DAY_MS), ALL, never);
+    await store.retention.forgetPlans(millis(clock.now() - 2 * DAY_MS), ALL, never);
   }
   return {
     ...{ instanceHours: Math.round(instanceHours), most, died, p99S: waits.quantile(0.99), worstS: waits.worstS() },
@@ -165,43 +181,51 @@ async function become(store: MemoryStore, { id, revision }: Instance, state: Ins
 type Facts = Awaited<ReturnType<MemoryStore["plans"]["readFacts"]>>;
 type DemandOf = (unit: UnitId) => number;
 
-/** One step of all queues. Returns how many instances served. */
+/** An instance that serves, and what it holds. */
+interface Serving {
+  readonly id: InstanceId;
+  readonly units: readonly PlacementUnit[];
+}
+
+function servingOf({ instances, units }: Facts): readonly Serving[] {
+  const held = Map.groupBy(units, ({ unit }) => unit.owner);
+  return instances
+    .filter(({ state }) => SERVES.includes(state))
+    .map(({ id }) => ({ id, units: (held.get(id) ?? []).map(({ unit }) => unit) }));
+}
+
+/** One step of all queues. */
 function wait(
   waits: Waits,
-  { instances, units }: Facts,
+  serving: readonly Serving[],
   { of, dead }: { readonly of: DemandOf; readonly dead: Instance | undefined },
-): number {
-  const serving = instances.filter(({ state }) => SERVES.includes(state));
-  for (const { id } of serving) {
-    const own = units.filter(({ unit }) => unit.owner === id);
-    const asked = own.reduce((sum, { unit }) => sum + of(unit.id), 0);
-    if (id === dead?.id) waits.stands(own.length, STEP_MS / 1_000);
-    else waits.step(id, own.length, asked / INSTANCE_CPU, STEP_MS / 1_000);
+): void {
+  for (const { id, units } of serving) {
+    const asked = units.reduce((sum, unit) => sum + of(unit.id), 0);
+    if (id === dead?.id) waits.stands(units.length, STEP_MS / 1_000);
+    else waits.step(id, units.length, asked / INSTANCE_CPU, STEP_MS / 1_000);
   }
-  return serving.length;
 }
 
 interface Measured {
-  readonly facts: Facts;
+  readonly serving: readonly Serving[];
   readonly loads: Map<UnitId, UnitLoad>;
   readonly at: Millis;
   readonly of: DemandOf;
 }
 
 /** What the sampler would record of each instance. */
-async function measure(store: MemoryStore, { facts, loads, at, of }: Measured): Promise<void> {
-  for (const { id, state } of facts.instances) {
-    if (!SERVES.includes(state)) continue;
+async function measure(store: MemoryStore, { serving, loads, at, of }: Measured): Promise<void> {
+  for (const { id, units: held } of serving) {
     let milliCpu = 0;
-    const units = facts.units.flatMap(({ unit }) => {
-      if (unit.owner !== id) return [];
+    const units = held.map((unit) => {
       const sample = Math.round(of(unit.id));
       const first = { ...ZERO_LOAD, milliCpu: sample };
       const known = loads.get(unit.id) ?? { planning: first, recent: first, at: millis(at - STEP_MS) };
       const load = nextLoad(known, { at, load: { milliCpu: sample } });
       loads.set(unit.id, load);
       milliCpu += sample;
-      return [{ unitId: unit.id, epoch: unit.epoch, load, whole: wholeLoad(load.planning) }];
+      return { unitId: unit.id, epoch: unit.epoch, load, whole: wholeLoad(load.planning) };
     });
     const total = { ...ZERO_LOAD, milliCpu };
     await store.loads.recordSample({ instanceId: id, at, total, units, observation: undefined, cachedObjects: undefined }, never);
