@@ -283,11 +283,39 @@ function swapOnce(planning: Planning, relief: Relief, excess: Excess): boolean {
 
 function bestExchange(planning: Planning, relief: Relief, excess: Excess): Exchange | undefined {
   const leaving = movableOn(planning, relief.candidate, relief.urgency);
-  const found = leastLoaded(planning, relief.candidate).flatMap((partner) => {
-    const coming = movableOn(planning, partner, relief.urgency);
-    return leaving.flatMap((leaves) => coming.flatMap((comes) => pairingOf(planning, { relief, excess, leaves, comes, partner }) ?? []));
-  });
-  return found.sort((a, b) => compare(a, b, excess))[0];
+  let best: Exchange | undefined;
+  for (const partner of leastLoaded(planning, relief.candidate)) best = bestWith(planning, relief, { excess, leaving, partner, best });
+  return best;
+}
+
+interface ExchangeSearch {
+  readonly excess: Excess;
+  readonly leaving: readonly AffinityGroup[];
+  readonly partner: number;
+  /** Of the partners before. */
+  readonly best: Exchange | undefined;
+}
+
+/** Instances hold hundreds of units, so there are very many pairs: only what would be the best so far is examined. */
+function bestWith(planning: Planning, relief: Relief, { excess, leaving, partner, best: before }: ExchangeSearch): Exchange | undefined {
+  const { dimension } = excess;
+  const coming = movableOn(planning, partner, relief.urgency);
+  const most = spaceFor(planning, partner, relief, dimension);
+  let best = before;
+  for (const leaves of leaving)
+    for (const comes of coming) {
+      const [out, back] = [leaves.load[dimension] as number, comes.load[dimension] as number];
+      if (out <= back || out - back > most) continue;
+      const found = { leaves, comes, partner, gain: out - back, cost: out + back };
+      if ((best === undefined || compare(found, best, excess) < 0) && canBeMade(planning, relief, found)) best = found;
+    }
+  return best;
+}
+
+/** How much more an instance may carry in one dimension after an exchange. */
+function spaceFor({ book }: Planning, candidate: number, { bounds }: Relief, dimension: number): number {
+  const [load, capacity] = [book.loadOf(candidate)[dimension] as number, book.capacityOf(candidate)[dimension] as number];
+  return Math.floor((capacity * Math.max(...bounds)) / WHOLE) - load;
 }
 
 function compare(a: Exchange, b: Exchange, { amount }: Excess): number {
@@ -297,33 +325,20 @@ function compare(a: Exchange, b: Exchange, { amount }: Excess): number {
   return better || a.cost - b.cost || (`${a.leaves.key} ${a.comes.key}` < `${b.leaves.key} ${b.comes.key}` ? -1 : 1);
 }
 
-interface Pairing {
-  readonly relief: Relief;
-  readonly excess: Excess;
-  readonly leaves: AffinityGroup;
-  readonly comes: AffinityGroup;
-  readonly partner: number;
-}
-
-function pairingOf(planning: Planning, { relief, excess, leaves, comes, partner }: Pairing): Exchange | undefined {
-  const [out, back] = [leaves.load[excess.dimension] as number, comes.load[excess.dimension] as number];
-  if (out <= back) return undefined;
-  const { book } = planning;
+/** Whether both instances would be within bounds after it, may hold what they would get, and one of the two can go first. */
+function canBeMade({ book }: Planning, relief: Relief, { leaves, comes, partner }: Exchange): boolean {
   const limit = Math.max(...relief.bounds);
   const after = (candidate: number, plus: AffinityGroup, minus: AffinityGroup): boolean =>
     book.loadOf(candidate).every((amount, d) => {
       const would = amount + (plus.load[d] as number) - (minus.load[d] as number);
       return would <= amount || would * WHOLE <= (book.capacityOf(candidate)[d] as number) * limit;
     });
-  if (!after(partner, leaves, comes) || !after(relief.candidate, comes, leaves)) return undefined;
+  if (!after(partner, leaves, comes) || !after(relief.candidate, comes, leaves)) return false;
   // The second of the two may wait for room only: whatever else keeps it away does not end when the first one leaves.
-  if (!book.isEligible(leaves, partner) || !book.isEligible(comes, relief.candidate)) return undefined;
-  const [first, second] = [
-    book.candidatesFor(leaves).admits(partner, book.limits.hard),
-    book.candidatesFor(comes).admits(relief.candidate, book.limits.hard),
-  ];
-  if (!first && !second) return undefined;
-  return { leaves, comes, partner, gain: out - back, cost: out + back };
+  if (!book.isEligible(leaves, partner) || !book.isEligible(comes, relief.candidate)) return false;
+  return (
+    book.candidatesFor(leaves).admits(partner, book.limits.hard) || book.candidatesFor(comes).admits(relief.candidate, book.limits.hard)
+  );
 }
 
 function leastLoaded({ book, policy }: Planning, except: number): readonly number[] {
