@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { RebalancingSpec } from "../../domain/fleet.ts";
-import type { InstanceId } from "../../domain/ids.ts";
+import type { InstanceId, PlanId } from "../../domain/ids.ts";
 import { ZERO_LOAD } from "../../domain/load.ts";
 import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
@@ -89,6 +89,15 @@ describe("a class whose mode is", () => {
     const entries = await store.decisions.list({ kind: "plan", verdict: "KEPT" }, 10, never);
     expect(entries).toMatchObject([{ subject: plan?.id, details: { from: fleet.full.id, moves: left } }]);
     expect(await state()).toMatchObject({ measured: [{ isKept: true }] });
+  });
+
+  it("auto moves as many workspaces within an hour as the class's declaration allows, where the planner's own share would be one", async () => {
+    await begin("auto");
+    await pass(HALF_A_DAY);
+    expect(await held(fleet.full.id)).toBeLessThan(17);
+    const [plan] = (await store.plans.list({}, 10, never)).filter(({ appliedAt }) => appliedAt !== undefined);
+    const steps = await store.plans.listSteps({ plan: plan?.id as PlanId }, never);
+    expect(steps.map(({ outcome, why }) => [outcome, why])).toEqual(plan?.moves.map(() => ["moved", ""]));
   });
 
   it("auto carries out nothing of a plan that needs an approver", async () => {

@@ -20,7 +20,7 @@ import {
   unplaceableSteps,
 } from "../plan/carried-steps.ts";
 import { type Goal, makePlan } from "../plan/make-plan.ts";
-import type { ApprovalLimits } from "../plan/planner-policy.ts";
+import { type ApprovalLimits, policyFor } from "../plan/planner-policy.ts";
 import { proposalOf, storedPlanOf } from "../plan/stored-plan.ts";
 import { type CarryingOut, kindOf, moveDecision, openCarryingOut } from "../plan/validate-step.ts";
 import { whatIf } from "../plan/what-if.ts";
@@ -147,7 +147,8 @@ async function makeSteps(
   signal: AbortSignal,
 ): Promise<readonly CarriedStep[]> {
   if (wanted.length === 0) return [];
-  const validation = openCarryingOut(await readFacts(deps, run.plan.class, run.at, signal), run.at);
+  const facts = await readFacts(deps, run.plan.class, run.at, signal);
+  const validation = openCarryingOut(facts, run.at, policyFor(facts, deps.approval));
   const steps: CarriedStep[] = [];
   for (const move of wanted)
     steps.push(stepBefore(carriedStepOf(move, run.plan), before) ?? (await makeStep(deps, { ...run, validation }, move, signal)));

@@ -44,6 +44,16 @@ describe("plans made from rows", () => {
     expect(Object.values(again.document.names.units).every((name) => name.startsWith("a-"))).toBe(true);
   });
 
+  it("move as many workspaces within an hour as one plan may without an approver, where moves are declared", () => {
+    const rebalancing = { class: "eu/shared/public", mode: "auto", movesPerHour: 50, movesPerDay: 500 } as const;
+    const moved = (workspaces: number, over: Partial<PlanningFacts> = {}) =>
+      voluntary(aFacts([A, B], unitRows("a", workspaces, Math.floor(900 / workspaces)), { ...longAbove("a"), ...over })).length;
+    expect(moved(18)).toBe(1);
+    expect(moved(18, { rebalancing })).toBe(5);
+    expect(moved(100, { rebalancing })).toBe(10);
+    expect(moved(100, { rebalancing: { ...rebalancing, movesPerHour: 7 } })).toBe(7);
+  });
+
   it("leave a held workspace, and one that is pinned here, and send one that is pinned elsewhere", () => {
     const hold: Hold = { ...said, until: millis(NOON + HOUR_MS) };
     const pin = (kind: Partial<Pin>): Pin => ({ ...said, ...kind }) as Pin;

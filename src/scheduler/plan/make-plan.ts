@@ -6,7 +6,7 @@ import { instanceTraits } from "../instance-traits.ts";
 import type { RingSource } from "../ring-memo.ts";
 import { assembleSnapshot, type PlanningFacts } from "./assemble.ts";
 import { type Plan, planMoves } from "./plan-moves.ts";
-import { type ApprovalLimits, DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
+import { type ApprovalLimits, DEFAULT_PLANNER_POLICY, type PlannerPolicy, policyFor } from "./planner-policy.ts";
 import type { PlanDocument } from "./report.ts";
 import type { PlanSnapshot } from "./snapshot.ts";
 
@@ -45,9 +45,8 @@ interface PlanOptions {
 /** Makes the plan a goal asks for from rows as they were at one moment. */
 export function makePlan(facts: PlanningFacts, goal: Goal, options: PlanOptions): MadePlan {
   const snapshot = snapshotFor(withoutOtherReleases(assembleSnapshot(facts, options.at), facts, goal), goal);
-  const base = goal.kind === "add" ? UNHURRIED : DEFAULT_PLANNER_POLICY;
-  const limited = { ...base, approval: options.approval ?? base.approval };
-  const policy = goal.kind === "add" ? limited : withBudgets(limited, facts);
+  const { approval = DEFAULT_PLANNER_POLICY.approval } = options;
+  const policy = goal.kind === "add" ? { ...UNHURRIED, approval } : policyFor(facts, approval);
   const plan = planMoves(snapshot, options.ringOf === undefined ? { policy } : { policy, ringOf: options.ringOf });
   const moved = new Set(plan.moves.map(({ unit }) => unit));
   const { left, unplaceable, withoutCandidate } = plan.report;
@@ -67,17 +66,6 @@ export function makePlan(facts: PlanningFacts, goal: Goal, options: PlanOptions)
     deployed: facts.units.filter(({ unit, isDeployed }) => isDeployed && moved.has(unit.id)).map(({ unit }) => unit.id),
   };
   return { snapshot, plan, document };
-}
-
-/**
- * With the moves that the class's declaration allows. Of a small class as many workspaces may move within an hour as one plan may without an approver: by
- * the share alone it would be one.
- */
-function withBudgets(policy: PlannerPolicy, { rebalancing }: PlanningFacts): PlannerPolicy {
-  if (rebalancing === undefined) return policy;
-  const { movesPerHour, movesPerDay } = rebalancing;
-  const leastWorkspaces = Math.max(1, Math.min(movesPerHour, policy.approval.workspaces));
-  return { ...policy, budgets: { ...policy.budgets, movesPerHour, movesPerDay, leastWorkspaces } };
 }
 
 /** What people call units. */

@@ -1,3 +1,5 @@
+import type { RebalancingSpec } from "../../domain/fleet.ts";
+import type { WorkspaceId } from "../../domain/ids.ts";
 import { DEFAULT_POLICY, type PlacementPolicy, WHOLE } from "../policy.ts";
 
 const MINUTE_MS = 60_000;
@@ -95,3 +97,25 @@ export const DEFAULT_PLANNER_POLICY: PlannerPolicy = {
   },
   approval: { loadShare: 50_000, applications: 50, workspaceShare: 100_000, workspaces: 5 },
 };
+
+interface DeclaredBudgets {
+  readonly rebalancing?: Pick<RebalancingSpec, "movesPerHour" | "movesPerDay"> | undefined;
+  readonly units: readonly { readonly unit: { readonly workspaceId: WorkspaceId } }[];
+}
+
+/**
+ * What plans of a class are made and carried out by: the moves that its declaration allows. As many workspaces may move within an hour as one plan may without an
+ * approver: by the share of the planner's own budgets that is one of a small class, and a new instance of a large one takes days to get its share.
+ */
+export function policyFor(
+  { rebalancing, units }: DeclaredBudgets,
+  approval: ApprovalLimits = DEFAULT_PLANNER_POLICY.approval,
+): PlannerPolicy {
+  const policy = { ...DEFAULT_PLANNER_POLICY, approval };
+  if (rebalancing === undefined) return policy;
+  const { movesPerHour, movesPerDay } = rebalancing;
+  const workspaces = new Set(units.map(({ unit }) => unit.workspaceId)).size;
+  const unapproved = Math.max(approval.workspaces, Math.floor((workspaces * approval.workspaceShare) / WHOLE));
+  const leastWorkspaces = Math.max(1, Math.min(movesPerHour, unapproved));
+  return { ...policy, budgets: { ...policy.budgets, movesPerHour, movesPerDay, leastWorkspaces } };
+}
