@@ -5,7 +5,7 @@ import type { MeanLoads } from "../../domain/rebalancing.ts";
 import { ewma } from "../load/planning-load.ts";
 
 /** One sample of an instance is of a few minutes, and a few deployments more or less change it. */
-const MEAN_MS = 30 * 60_000;
+export const MEAN_MS = 30 * 60_000;
 
 /** What all instances together were measured to have. */
 export function totalMean(means: MeanLoads): LoadVector {

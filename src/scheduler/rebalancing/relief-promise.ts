@@ -5,6 +5,7 @@ import type { CarriedStep, StoredPlan } from "../../domain/plan.ts";
 import type { MeanLoads, ReliefPromise } from "../../domain/rebalancing.ts";
 import type { PlanDocument } from "../plan/report.ts";
 import { WHOLE } from "../policy.ts";
+import { MEAN_MS } from "./mean-loads.ts";
 
 /** How a promise came out. */
 export type PromiseOutcome =
@@ -29,7 +30,7 @@ export interface PromiseFacts {
     readonly unit: { readonly id: UnitId; readonly owner?: InstanceId | undefined; readonly load: LoadVector };
     readonly movingTo: InstanceId | undefined;
   }[];
-  /** Since the promise was made, or longer. */
+  /** Since hours before the promise was made, or longer. */
   readonly moves: readonly { readonly unit: UnitId; readonly from: InstanceId; readonly to: InstanceId; readonly at: Millis }[];
 }
 
@@ -98,8 +99,28 @@ export function judgePromise(
   if (expected <= 0) return { kind: "void", rule: "NOTHING_MOVED" };
   const after = measuredShare(promise, facts, means, last + SETTLE_MS / 2);
   if (after === undefined) return isLate ? { kind: "void", rule: "NOT_MEASURED" } : { kind: "open" };
-  const real = before - after;
+  const real = before - after + broughtBy(others(facts.moves, shares, instance), promise, facts);
   return { kind: "measured", expected, real, after, moves: moved.length, isKept: isKept({ expected, real }) };
+}
+
+type Moves = PromiseFacts["moves"];
+
+function others(moves: Moves, promised: ReadonlyMap<UnitId, number>, instance: InstanceId): Moves {
+  return moves.filter(({ unit, from, to }) => !promised.has(unit) && (from === instance || to === instance));
+}
+
+/**
+ * The part of the class's load that other moves brought to the instance since the promise was made, less what they took, ppm: what arrives from an instance that
+ * failed is no reason to think that moves do not help. Of moves shortly before, what the mean at that time did not show yet.
+ */
+function broughtBy(moves: Moves, { instance, dimension, since }: ReliefPromise, { units }: PromiseFacts): number {
+  const total = units.reduce((sum, { unit }) => sum + unit.load[dimension], 0);
+  const loads = new Map(units.map(({ unit }) => [unit.id, unit.load[dimension]]));
+  const brought = moves.reduce((sum, { unit, to, at }) => {
+    const unseen = at >= since ? 1 : Math.exp((at - since) / MEAN_MS);
+    return sum + (to === instance ? 1 : -1) * unseen * (loads.get(unit) ?? 0);
+  }, 0);
+  return total === 0 ? 0 : Math.round((brought * WHOLE) / total);
 }
 
 /** Whether enough of what was expected came. */

@@ -91,6 +91,22 @@ describe("a promise", () => {
     expect(settled(2, means(1_202, 798, hours(2))).decisions).toMatchObject([{ verdict: "BROKEN" }]);
   });
 
+  it("is not broken by what other moves bring, and not kept by what they take", () => {
+    // Of the class 30 % left, and "w" with 70 % came.
+    const came = [moved("u"), moved("v"), moved("w", hours(1), B, A)];
+    const { decisions } = settled(3, means(1_150, -150, hours(3)), { moves: came });
+    expect(decisions).toMatchObject([{ verdict: "KEPT", details: { expected: 300_000, real: 300_000, moves: 2 } }]);
+    const went = [moved("u"), moved("v"), moved("w", hours(1))];
+    expect(settled(3, means(50, 950, hours(3)), { moves: went }).decisions).toMatchObject([{ verdict: "BROKEN", details: { real: 0 } }]);
+    // Half an hour before, most of it was in what was measured; five hours before, all of it.
+    const broughtAgo = (ago: number) =>
+      settled(2, means(750, 250, hours(2)), { moves: [moved("u"), moved("v"), moved("w", hours(-ago), B, A)] }).decisions[0]?.details[
+        "real"
+      ];
+    expect(broughtAgo(0.5)).toBe(Math.round(700_000 / Math.E));
+    expect(broughtAgo(5)).toBe(32);
+  });
+
   it("expects what was really moved", () => {
     const { decisions } = settled(2, means(650, 350, hours(2)), { moves: [moved("u")] });
     expect(decisions).toMatchObject([{ verdict: "KEPT", details: { expected: 100_000, real: 100_000, moves: 1 } }]);
