@@ -29,8 +29,8 @@ describe("argosy capacity", () => {
     runCommand(["capacity", ...args], { ARGOSY_URL: served.url, ARGOSY_TOKEN: served.token("viewer") });
   const decide = (over: object = {}) => {
     const at = millis(Date.now() - 2 * HOUR_MS);
-    const sizing = { at, dimension: "milliCpu", soon: 700_000, day: 720_000, withoutOne: 880_000, ...over } as const;
-    const sizes = { standard: { instances: 3, at, reason: "80 % in milliCpu are expected within hours" } };
+    const sizing = { at, dimension: "milliCpu", soon: 700_000, later: 720_000, withoutOne: 880_000, ...over } as const;
+    const sizes = { standard: { instances: 3, at, reason: "80 % in milliCpu are expected within a day" } };
     return served.store.loads.recordState(CLASS, { aboveSince: {}, overloadedSince: {}, sizes, sizing }, signal);
   };
   const listed = async () => JSON.parse((await run("-o", "json")).out) as readonly unknown[];
@@ -51,8 +51,8 @@ describe("argosy capacity", () => {
           serving: 2,
           since: expect.any(String),
         },
-        expected: { dimension: "milliCpu", soon: 0.7, day: 0.72, withoutOne: 0.88 },
-        ...{ reason: "80 % in milliCpu are expected within hours", spareSince: null, shortSince: null },
+        expected: { dimension: "milliCpu", soon: 0.7, later: 0.72, withoutOne: 0.88 },
+        ...{ reason: "80 % in milliCpu are expected within a day", spareSince: null, shortSince: null },
       },
       { pool: "us", scaling: "fixed", instances: 0, serving: 0, reason: "", since: null, expected: null },
     ]);

@@ -123,7 +123,7 @@ const TABLES: readonly Case[] = [
       serving: 999,
       instances: 1000,
       scaling: "auto",
-      expected: { soon: 12.3, day: 12.3, withoutOne: 100 },
+      expected: { soon: 12.3, later: 12.3, withoutOne: 100 },
     },
   ],
   [

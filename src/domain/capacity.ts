@@ -38,10 +38,10 @@ export type PoolSizes = Readonly<Record<string, PoolSize>>;
 export interface Sizing {
   readonly at: Millis;
   readonly dimension: LoadDimension;
-  /** The most that is expected within hours, and within a day. */
+  /** The most that is expected within a day, and within two. */
   readonly soon: number;
-  readonly day: number;
-  /** The most within hours if the largest instance were gone. */
+  readonly later: number;
+  /** The most within a day if the largest instance were gone. */
   readonly withoutOne: number;
   /** Since when one instance fewer would do; absent: it would not. */
   readonly spareSince?: Millis | undefined;

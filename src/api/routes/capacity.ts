@@ -29,9 +29,9 @@ const capacityView = z
     expected: z
       .object({
         dimension: z.enum(LOAD_DIMENSIONS),
-        soon: share.describe("the most within six hours"),
-        day: share.describe("the most within a day"),
-        withoutOne: share.describe("the most within six hours if the largest instance failed"),
+        soon: share.describe("the most within a day"),
+        later: share.describe("the most within two days"),
+        withoutOne: share.describe("the most within a day if the largest instance failed"),
       })
       .nullable()
       .describe("of the class; null where no pool of it is sized by load, or nothing was measured yet"),
@@ -84,7 +84,7 @@ function viewOf(pool: PoolSpec, instances: readonly Instance[], state: ClassLoad
     expected:
       sizing === undefined
         ? null
-        : { dimension: sizing.dimension, soon: sizing.soon / PPM, day: sizing.day / PPM, withoutOne: sizing.withoutOne / PPM },
+        : { dimension: sizing.dimension, soon: sizing.soon / PPM, later: sizing.later / PPM, withoutOne: sizing.withoutOne / PPM },
     spareSince: sizing?.spareSince === undefined ? null : rfc3339(sizing.spareSince),
     shortSince: sizing?.shortSince === undefined ? null : rfc3339(sizing.shortSince),
   };

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { DemandHistory } from "../../domain/capacity.ts";
 import { millis } from "../../domain/clock.ts";
 import { type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
-import { forecastPeak, nextDemand } from "./demand.ts";
+import { forecastPeak, nextDemand, usualLoads, withDemand } from "./demand.ts";
 
 const HOUR_MS = 3_600_000;
 /** A Monday, 00:00 UTC. */
@@ -17,7 +17,7 @@ const recorded = (from: number, to: number, of: (count: number) => number, known
   return history;
 };
 const peak = (history: DemandHistory | undefined, now: number, at: number, hours: number) =>
-  forecastPeak(history, cpu(now), { at: hour(at), untilMs: hours * HOUR_MS }).milliCpu;
+  forecastPeak(history, cpu(now), { at: hour(at), untilMs: hours * HOUR_MS, present: cpu(now) }).milliCpu;
 
 describe("what a class takes", () => {
   it("is kept as the most of each hour of the week, with the same hour a week earlier", () => {
@@ -68,6 +68,15 @@ describe("what a class is expected to take", () => {
     const history = recorded(0, 24 + 6, (count) => wave(count) * (count >= 28 ? 1.5 : 1));
     expect(peak(history, wave(30) * 1.5, 30, 6)).toBe(450);
     expect(peak(history, wave(30) * 9, 30, 6)).toBe(Math.max(600, Math.ceil(wave(30) * 9)));
+    // But tomorrow is no launch day for it.
+    const evening = recorded(0, 46, (count) => wave(count) * (count >= 44 ? 1.5 : 1));
+    expect(peak(evening, wave(46) * 1.5, 46, 20)).toBe(300);
+  });
+
+  it("is no larger by night for what it takes on the mean of a day", () => {
+    const night = { at: hour(48), untilMs: 24 * HOUR_MS, present: cpu(wave(48)) };
+    expect(forecastPeak(recorded(0, 47, wave), cpu(200), night).milliCpu).toBe(300);
+    expect(forecastPeak(recorded(0, 47, wave), cpu(310), night).milliCpu).toBe(310);
   });
 
   it("lets one hour that was missed be the one before it", () => {
@@ -77,9 +86,31 @@ describe("what a class is expected to take", () => {
 
   it("is never less than what it takes now, in any dimension", () => {
     const now = loadVector((dimension) => (dimension === "applications" ? 1_000 : 1));
-    expect(forecastPeak(recorded(0, 200, wave), now, { at: hour(200), untilMs: 24 * HOUR_MS })).toMatchObject({
+    expect(forecastPeak(recorded(0, 200, wave), now, { at: hour(200), untilMs: 24 * HOUR_MS, present: now })).toMatchObject({
       applications: 1_000,
       cachedResources: 1,
     });
+  });
+});
+
+describe("what a class takes at this time of every week", () => {
+  it("is what it took a week ago, in this hour and in the next, larger by what it has grown", () => {
+    const history = recorded(168, 168 + 30, (count) => wave(count) * 1.2, recorded(0, 167, wave));
+    const usual = usualLoads(history, hour(168 + 31)).map(({ milliCpu }) => Math.round(milliCpu));
+    expect(usual).toEqual([Math.round(wave(7) * 1.2), Math.round(wave(8) * 1.2)]);
+  });
+
+  it("is not known before a week is", () => {
+    expect(usualLoads(undefined, hour(0))).toEqual([]);
+    expect(usualLoads(recorded(0, 100, wave), hour(101))).toEqual([]);
+  });
+});
+
+describe("hours that were not believed", () => {
+  it("are taken over as if they had been measured then", () => {
+    const whole = recorded(0, 40, wave);
+    expect(withDemand(recorded(0, 20, wave), recorded(21, 40, wave))).toEqual(whole);
+    expect(withDemand(whole, undefined)).toBe(whole);
+    expect(withDemand(undefined, undefined)).toBeUndefined();
   });
 });

@@ -29,40 +29,61 @@ export function nextDemand(known: DemandHistory | undefined, load: LoadAmounts, 
 
 /** How much more than a week ago the class takes on the whole: at least nine tenths, at most half as much again. */
 const GROWTH = { least: 0.9, most: 1.5, hours: 12 } as const;
-/** How much more than expected the present may be for what is to come to be expected larger by as much. */
-const SURGE = 2;
+/** How much more than expected the present may be for what is to come to be expected larger by as much, and how long that is expected to last, in ms. */
+const SURGE = { most: 2, lastsMs: 6 * HOUR_MS } as const;
+
+export interface Outlook {
+  readonly at: Millis;
+  readonly untilMs: number;
+  /** What the class takes at this hour. A mean of a day is no measure for that: it is above every night, as if each night were a launch. */
+  readonly present: LoadAmounts;
+}
 
 /**
  * The most that the class is expected to take from now until `untilMs` later, in each dimension. An hour is expected to be what it was one week ago,
- * or one day ago where nothing older is known, larger by what the last day has grown since the week before; and by what the present is
- * above what was expected of it. What the class takes now is the least that is expected. Without any history that is all.
+ * or one day ago where nothing older is known, larger by what the last day has grown since the week before; and for hours by what the
+ * present is above what was expected of it. `least` is the least that is expected. Without any history that is all.
  */
-export function forecastPeak(
-  history: DemandHistory | undefined,
-  now: LoadAmounts,
-  { at, untilMs }: { readonly at: Millis; readonly untilMs: number },
-): LoadVector {
+export function forecastPeak(history: DemandHistory | undefined, least: LoadAmounts, { at, untilMs, present }: Outlook): LoadVector {
   const growth = growthOf(history, at);
-  const expected = (hour: number): LoadVector | undefined => {
-    const week = known(history, hour - WEEK_HOURS);
-    if (week === undefined) return known(history, hour - DAY_HOURS);
-    return loadVector((dimension) => week[dimension] * growth[dimension]);
-  };
-  const present = expected(hourOf(at));
+  const expected = (hour: number): LoadVector | undefined => weekly(history, hour, growth) ?? known(history, hour - DAY_HOURS);
+  const usual = expected(hourOf(at));
   const surge = loadVector((dimension) => {
-    const was = present?.[dimension] ?? 0;
-    return was === 0 ? 1 : Math.min(SURGE, Math.max(1, now[dimension] / was));
+    const was = usual?.[dimension] ?? 0;
+    return was === 0 ? 1 : Math.min(SURGE.most, Math.max(1, present[dimension] / was));
   });
-  let peak = loadVector((dimension) => now[dimension]);
+  let peak = loadVector((dimension) => least[dimension]);
   for (let hour = hourOf(at); hour <= hourOf(at + untilMs); hour += 1) {
     const next = expected(hour);
+    const isSurging = hour <= hourOf(at + SURGE.lastsMs);
     if (next !== undefined)
       peak = larger(
         peak,
-        loadVector((dimension) => next[dimension] * surge[dimension]),
+        loadVector((dimension) => next[dimension] * (isSurging ? surge[dimension] : 1)),
       );
   }
   return loadVector((dimension) => Math.ceil(peak[dimension]));
+}
+
+/**
+ * What the class takes at this time of every week, by the week before and what it has grown: in this hour, and in the next, because the most of an hour does not
+ * show that it fell. Empty until a week is known.
+ */
+export function usualLoads(history: DemandHistory | undefined, at: Millis): readonly LoadVector[] {
+  const growth = growthOf(history, at);
+  return [0, 1].flatMap((later) => weekly(history, hourOf(at) + later, growth) ?? []);
+}
+
+/** The history with hours that were measured beside it, and were not believed then. */
+export function withDemand(known: DemandHistory | undefined, doubted: DemandHistory | undefined): DemandHistory | undefined {
+  const hours = Object.values(doubted?.hours ?? {}).toSorted((a, b) => a.at - b.at);
+  return hours.reduce<DemandHistory | undefined>((history, { load, at }) => nextDemand(history, load, at), known);
+}
+
+/** An hour as it was a week ago, larger by what the class has grown. */
+function weekly(history: DemandHistory | undefined, hour: number, growth: LoadVector): LoadVector | undefined {
+  const week = known(history, hour - WEEK_HOURS);
+  return week && loadVector((dimension) => week[dimension] * growth[dimension]);
 }
 
 /** What was measured in this very hour; the hour before stands in for one that was missed. */

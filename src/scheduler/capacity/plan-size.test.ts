@@ -26,7 +26,7 @@ const many = (count: number): readonly SizedInstance[] => Array.from({ length: c
 const NOW = millis(1_000 * HOUR_MS);
 const facts = (over: Partial<SizeFacts> & { readonly load?: number }): SizeFacts => ({
   ...{ pools: [POOL], instances: many(4), sizes: {}, spareSince: undefined, isFrozen: false, spareMs: SPARE_MS, restMs: REST_MS, at: NOW },
-  ...{ soon: cpu(over.load ?? 2_000), day: cpu(over.load ?? 2_000) },
+  ...{ soon: cpu(over.load ?? 2_000), later: cpu(over.load ?? 2_000) },
   ...over,
 });
 const spare = { spareSince: millis(NOW - SPARE_MS) };
@@ -89,7 +89,7 @@ describe("a class that does with one fewer", () => {
   });
 
   it("keeps it where the day to come needs it, or the others could not hold everything if one failed", () => {
-    expect(planSize(facts({ soon: cpu(1_500), day: cpu(1_951), ...spare }))).toMatchObject({ kind: "keep", spareSince: undefined });
+    expect(planSize(facts({ soon: cpu(1_500), later: cpu(1_951), ...spare }))).toMatchObject({ kind: "keep", spareSince: undefined });
     expect(planSize(facts({ instances: many(3), load: 801, ...spare }))).toMatchObject({ kind: "keep", spareSince: undefined });
     expect(planSize(facts({ instances: many(3), load: 800, ...spare }))).toMatchObject({ kind: "shrink" });
   });

@@ -31,9 +31,9 @@ export interface SizeFacts {
   readonly instances: readonly SizedInstance[];
   /** By pool. */
   readonly sizes: Readonly<Record<string, PoolSize>>;
-  /** The most that the class is expected to take within the next hours, and within a day. */
+  /** The most that the class is expected to take within a day, and within two. */
   readonly soon: LoadVector;
-  readonly day: LoadVector;
+  readonly later: LoadVector;
   /** Since when one instance fewer would do; absent: it would not. */
   readonly spareSince: Millis | undefined;
   /** Whether anything is frozen, or a release is being rolled out: then nothing is emptied. */
@@ -64,10 +64,10 @@ export type SizePlan =
 
 /** What a change of size rests on. */
 export interface SizeEvidence {
-  /** The fullest dimension, and its share of the capacity that there is, ppm: expected soon, and within a day. */
+  /** The fullest dimension, and its share of the capacity that there is, ppm: expected within a day, and within two. */
   readonly dimension: LoadDimension;
   readonly soon: number;
-  readonly day: number;
+  readonly later: number;
   /** The same if the largest instance were gone. */
   readonly withoutOne: number;
 }
@@ -81,9 +81,12 @@ const HOUR_MS = 3_600_000;
 export const SIZING = {
   grow: { all: 750_000, withoutOne: 900_000 },
   shrink: { all: 650_000, withoutOne: 800_000 },
-  /** How far ahead is planned: an instance is made in minutes and takes its share within hours; one that is emptied should not be missed tomorrow. */
-  soonMs: 6 * HOUR_MS,
-  dayMs: 24 * HOUR_MS,
+  /**
+   * How far ahead is planned. An instance is made in minutes, but takes its share within half a day, as budgets let it: several that are missing at noon have to be
+   * there the night before. One that is emptied should not be missed a day later, or all of its workspaces move for a night.
+   */
+  soonMs: 24 * HOUR_MS,
+  laterMs: 48 * HOUR_MS,
 } as const;
 
 /**
@@ -135,8 +138,8 @@ function grow({ pools, soon }: SizeFacts, { present, counted }: Fleet, evidence:
   return { kind: "grow", pool: pool.name, before, after, evidence };
 }
 
-/** The emptiest instance without which the class would do for a day, of a pool that may have fewer. */
-function emptiest({ pools, day }: SizeFacts, { present, counted }: Fleet): SizedInstance | undefined {
+/** The emptiest instance without which the class would do for two days, of a pool that may have fewer. */
+function emptiest({ pools, later }: SizeFacts, { present, counted }: Fleet): SizedInstance | undefined {
   const may = counted.filter(({ pool: name, state }) => {
     const pool = pools.find((each) => each.name === name);
     return pool !== undefined && state === "ACTIVE" && countOf(present, name) > Math.max(1, pool.min);
@@ -147,19 +150,19 @@ function emptiest({ pools, day }: SizeFacts, { present, counted }: Fleet): Sized
       (one) =>
         !isBeyond(
           counted.filter(({ id }) => id !== one.id),
-          day,
+          later,
           SIZING.shrink,
         ),
     );
 }
 
-function evidenceOf(counted: readonly SizedInstance[], { soon, day }: SizeFacts): SizeEvidence {
+function evidenceOf(counted: readonly SizedInstance[], { soon, later }: SizeFacts): SizeEvidence {
   const capacity = capacityOf(counted);
   const most = fullest(soon, capacity);
   return {
     dimension: most.dimension,
     soon: most.share,
-    day: fullest(day, capacity).share,
+    later: fullest(later, capacity).share,
     withoutOne: fullest(soon, withoutLargest(counted)).share,
   };
 }

@@ -104,6 +104,20 @@ describe("judging what was measured", () => {
     });
   });
 
+  it("trusts a jump to what is usual at this time of the week, and no other one", () => {
+    const usually = (factor: number, ...usual: readonly number[]) =>
+      judgeMetrics({
+        ...{ now: NOON, reports: scaled(factor), reference: REFERENCE },
+        usual: usual.map((each) => loadVector((d) => REFERENCE[d] * each)),
+      });
+    expect(usually(2, 1.6)).toEqual({ kind: "trusted" });
+    expect(usually(0.5, 0.45, 1)).toEqual({ kind: "trusted" });
+    expect(usually(0.5, 1, 0.45)).toEqual({ kind: "trusted" });
+    for (const usual of [[], [1], [1.5]]) expect(usually(2, ...usual)).toMatchObject({ rule: "JUMP", was: 2_000, is: 4_000 });
+    // What it usually does is no reason to doubt that it does as before.
+    expect(usually(1, 2)).toEqual({ kind: "trusted" });
+  });
+
   it("says when a jump is believed: a day after the totals reached their present level", () => {
     const total = loadVector((d) => REFERENCE[d] * 2);
     const rival = { total, since: millis(NOON - 20 * 60 * MINUTE) };

@@ -37,6 +37,8 @@ export interface MetricsQuestion {
   readonly reference?: LoadVector | undefined;
   /** A total that was not believed, and since when every total has been near it. */
   readonly rival?: { readonly total: LoadVector; readonly since: Millis } | undefined;
+  /** What the class takes at this time of every week: to come near any of these is no jump. */
+  readonly usual?: readonly LoadVector[];
   /** A change of up to this much is no jump, however small the total was; absent: zero. */
   readonly negligible?: LoadVector | undefined;
 }
@@ -63,7 +65,8 @@ const COUNTED: readonly LoadDimension[] = ["applications", "clusterEntries", "gi
 /**
  * Decides whether the loads may move units that need not be moved. The first of these rules that applies: an impossible value; nothing
  * reported, or the newest report older than ten minutes; fewer than 95 % of the instances with a fresh report; a total that
- * differs by more than 30 %, and by more than is negligible, from the one last trusted (such as all zero, or ten times as much).
+ * differs by more than 30 %, and by more than is negligible, from the one last trusted (such as all zero, or ten times as much), and from what is
+ * usual at this time of the week.
  */
 export function judgeMetrics(question: MetricsQuestion): MetricsVerdict {
   const { now, reports } = question;
@@ -132,17 +135,21 @@ function partial(now: Millis, reports: readonly InstanceReport[]): MetricsVerdic
   return { kind: "distrusted", rule: "PARTIAL", reporting, of: reports.length, limit };
 }
 
-function jump({ now, reference, rival, negligible }: MetricsQuestion, total: LoadVector): MetricsVerdict | undefined {
+function jump({ now, reference, rival, usual = [], negligible }: MetricsQuestion, total: LoadVector): MetricsVerdict | undefined {
   if (reference === undefined) return undefined;
-  const believed = loadVector((dimension) => {
-    const [was, is] = [reference[dimension], total[dimension]];
-    // From zero every change is believed: a first application is no jump.
-    return was === 0 || (is > was && COUNTED.includes(dimension)) ? was : is;
-  });
-  const dimension = farFrom(reference, believed, negligible);
-  if (dimension === undefined) return undefined;
+  const jumped = (from: LoadVector): LoadDimension | undefined => farFrom(from, believedAfter(from, total), negligible);
+  const dimension = jumped(reference);
+  if (dimension === undefined || usual.some((each) => jumped(each) === undefined)) return undefined;
   const since = rival !== undefined && farFrom(rival.total, total, negligible) === undefined ? rival.since : now;
   const { jump: limit, believedAfterMs } = METRICS_LIMITS;
   const change = { was: reference[dimension], is: total[dimension], limit, until: millis(since + believedAfterMs) };
   return { kind: "distrusted", rule: "JUMP", dimension, ...change };
+}
+
+/** The total without the changes that are always believed. From zero every one is: a first application is no jump. */
+function believedAfter(from: LoadVector, total: LoadVector): LoadVector {
+  return loadVector((dimension) => {
+    const [was, is] = [from[dimension], total[dimension]];
+    return was === 0 || (is > was && COUNTED.includes(dimension)) ? was : is;
+  });
 }

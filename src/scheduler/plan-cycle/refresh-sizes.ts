@@ -60,7 +60,7 @@ export async function refreshSizes(
   const reason =
     plan.kind === "grow"
       ? needText(sizing)
-      : `one fewer does for a day: ${percent(sizing.day)} in ${sizing.dimension} at most are expected`;
+      : `one fewer does for two days: ${percent(sizing.later)} in ${sizing.dimension} at most are expected`;
   log.info({ class: facts.class, pool, before, after, reason }, "Changing the size of a pool");
   const verdict = plan.kind === "grow" ? "GROWN" : "SHRUNK";
   await store.decisions.append([decisionOf(facts.class, verdict, { at, sizing, reason, pool, before, after })], signal);
@@ -83,8 +83,8 @@ function decideSize(
 }
 
 function factsOf(facts: PlanningFacts, state: ClassState, at: Millis): Omit<SizeFacts, "spareMs" | "restMs"> {
-  const now = presentDemand(facts, state);
-  const expected = (untilMs: number): LoadVector => forecastPeak(state.demand, now, { at, untilMs });
+  const { least, present } = presentDemand(facts, state);
+  const expected = (untilMs: number): LoadVector => forecastPeak(state.demand, least, { at, untilMs, present });
   const shares = sharesOf(facts.instances, facts.units, ({ unit }) => unit.owner);
   return {
     pools: (facts.scaled ?? []).map(({ name, instances: { min, max }, capacity }) => ({ name, min, max, capacity })),
@@ -93,7 +93,7 @@ function factsOf(facts: PlanningFacts, state: ClassState, at: Millis): Omit<Size
     })),
     sizes: state.sizes ?? {},
     soon: expected(SIZING.soonMs),
-    day: expected(SIZING.dayMs),
+    later: expected(SIZING.laterMs),
     spareSince: state.sizing?.spareSince,
     isFrozen: freezeAt(facts.freezes, at) !== undefined,
     at,
@@ -101,17 +101,19 @@ function factsOf(facts: PlanningFacts, state: ClassState, at: Millis): Omit<Size
 }
 
 /**
- * What plans count: units that wait for their first instance are among it. Of what is measured, CPU and Git requests, that is the mean of a day, so the last
- * half hour counts where it is more.
+ * `least`: what plans count; units that wait for their first instance are among it. Of what is measured, CPU and Git requests, that is the mean of a day, so the
+ * last half hour counts where it is more. `present` is that half hour.
  */
-function presentDemand({ units, instances }: PlanningFacts, { meanLoads = {} }: ClassState): LoadVector {
+function presentDemand(
+  { units, instances }: PlanningFacts,
+  { meanLoads = {} }: ClassState,
+): { readonly least: LoadVector; readonly present: LoadVector } {
   const planned = units.reduce((sum, { unit }) => addLoad(sum, unit.load), ZERO_LOAD);
   const entries = instances.some((one) => one.entries === "per-workspace") ? units.length : 0;
   const measured = totalMean(meanLoads);
-  return loadVector((dimension) => {
-    const counted = planned[dimension] + (dimension === "clusterEntries" ? entries : 0);
-    return COUNTED.includes(dimension) ? counted : Math.max(counted, measured[dimension]);
-  });
+  const counted = loadVector((dimension) => planned[dimension] + (dimension === "clusterEntries" ? entries : 0));
+  const present = loadVector((dimension) => (COUNTED.includes(dimension) ? counted : measured)[dimension]);
+  return { least: loadVector((dimension) => Math.max(counted[dimension], present[dimension])), present };
 }
 
 function sizingOf(plan: SizePlan, before: Sizing | undefined, at: Millis): Sizing {
@@ -134,7 +136,7 @@ const NOTHING_LEFT = 10 * WHOLE;
 
 function needText({ soon, withoutOne, dimension }: Sizing): string {
   const failed = withoutOne > NOTHING_LEFT ? "and nothing is left if one instance failed" : `${percent(withoutOne)} if one instance failed`;
-  return `${percent(soon)} in ${dimension} are expected within hours, ${failed}`;
+  return `${percent(soon)} in ${dimension} are expected within a day, ${failed}`;
 }
 
 function decisionOf(
@@ -142,7 +144,7 @@ function decisionOf(
   verdict: "GROWN" | "SHRUNK" | "AT_CEILING",
   { at, sizing, ...facts }: { readonly at: Millis; readonly sizing: Sizing; readonly reason: string; readonly [fact: string]: unknown },
 ): Decision {
-  const { dimension, soon, day, withoutOne } = sizing;
-  const details = { class: className, dimension, soon, day, withoutOne, ...facts };
+  const { dimension, soon, later, withoutOne } = sizing;
+  const details = { class: className, dimension, soon, later, withoutOne, ...facts };
   return { at, subject: className, kind: "plan", verdict, rule: "FORECAST", details };
 }

@@ -8,6 +8,7 @@ import type { Instance, InstanceState } from "../../domain/instance.ts";
 import { addLoad, type LoadVector, ZERO_LOAD } from "../../domain/load.ts";
 import type { MoveReason } from "../../domain/plan.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
+import { usualLoads } from "../capacity/demand.ts";
 import { instanceTraits } from "../instance-traits.ts";
 import type { CpuObservation, CpuWeights } from "../load/cpu-weights.ts";
 import { type InstanceReport, judgeMetrics, negligibleFor } from "../load/judge-metrics.ts";
@@ -27,6 +28,7 @@ export interface ClassState extends PromiseState {
   readonly aboveSince: Readonly<Record<string, Millis>>;
   readonly overloadedSince: Readonly<Record<string, Millis>>;
   readonly demand?: DemandHistory | undefined;
+  readonly doubted?: DemandHistory | undefined;
   readonly sizes?: PoolSizes | undefined;
   readonly sizing?: Sizing | undefined;
 }
@@ -95,7 +97,7 @@ export function assembleSnapshot(facts: PlanningFacts, at: Millis): PlanSnapshot
     units: planUnitsOf({ facts, failures, at }),
     metrics: judgeMetrics({
       ...{ now: at, reports: reportsOf(facts), negligible: negligibleOf(facts) },
-      ...{ reference: facts.state.reference?.total, rival: facts.state.reference?.rival },
+      ...{ reference: facts.state.reference?.total, rival: facts.state.reference?.rival, usual: usualLoads(facts.state.demand, at) },
     }),
     recentMoves: voluntary.filter((move) => at - move.at < HOUR_MS).map(({ unit, from, to }) => ({ unit, from, to })),
     // Where no limit of a day is declared, nothing depends on it.

@@ -44,6 +44,54 @@ describe("what is remembered of a class", () => {
     expect(next(facts)).toEqual({ aboveSince: { [B.id]: NOON }, overloadedSince: {}, reference: { total: ZERO_LOAD } });
   });
 
+  describe("whose pools are sized by load, of the hours of a jump", () => {
+    const POOL = { name: "standard" } as NonNullable<PlanningFacts["scaled"]>[number];
+    /** Hour by hour what is remembered, where the class takes so much of CPU. */
+    const rememberedAfter = (hours: number, cpuOf: (hour: number) => number) => {
+      let state: PlanningFacts["state"] = { aboveSince: {}, overloadedSince: {} };
+      for (let hour = 0; hour <= hours; hour += 1) {
+        const at = millis(NOON + hour * HOUR_MS);
+        const total = { ...ZERO_LOAD, milliCpu: cpuOf(hour) };
+        const facts = aFacts([A, B], [], { scaled: [POOL], state, instanceLoads: [A, B].map(({ id }) => aReport(id, at, total)) });
+        state = next(facts, at);
+      }
+      return state;
+    };
+    const learnt = (state: PlanningFacts["state"]) =>
+      Object.values(state.demand?.hours ?? {})
+        .toSorted((a, b) => a.at - b.at)
+        .map(({ load }) => Math.round(load.milliCpu));
+
+    it("keeps those of a level that lasts, once that is believed", () => {
+      const level = (hour: number): number => (hour < 5 ? 500 : 1_000);
+      expect(learnt(rememberedAfter(4, level))).toHaveLength(5);
+      const doubted = rememberedAfter(5 + 23, level);
+      expect(learnt(doubted)).toHaveLength(5);
+      expect(Object.keys(doubted.doubted?.hours ?? {})).toHaveLength(24);
+      const believed = rememberedAfter(5 + 24, level);
+      expect(learnt(believed)).toEqual([...Array.from({ length: 5 }, () => 1_000), ...Array.from({ length: 25 }, () => 2_000)]);
+      expect(believed.doubted).toBeUndefined();
+    });
+
+    it("forgets those of a level that does not last", () => {
+      const back = rememberedAfter(10, (hour) => (hour >= 5 && hour < 9 ? 1_000 : 500));
+      expect(learnt(back)).toEqual(Array.from({ length: 7 }, () => 1_000));
+      expect(back.doubted).toBeUndefined();
+      const on = rememberedAfter(12, (hour) => (hour < 5 ? 500 : hour < 9 ? 1_000 : 4_000));
+      expect(Object.values(on.doubted?.hours ?? {}).map(({ load }) => load.milliCpu)).toEqual(Array.from({ length: 4 }, () => 8_000));
+    });
+
+    it("finds no jump in what it does at the same time each week", () => {
+      const weekly = (hour: number): number => (hour % 168 >= 100 && hour % 168 < 148 ? 500 : 1_000);
+      for (const hour of [100, 101, 148, 149]) {
+        expect(rememberedAfter(hour, weekly).reference?.rival).toBeDefined();
+        expect(rememberedAfter(168 + hour, weekly).reference?.rival).toBeUndefined();
+      }
+      // The second Tuesday was usual before the first had been believed.
+      expect(learnt(rememberedAfter(168, weekly))).toHaveLength(168);
+    });
+  });
+
   it("has CPU weights, which are fitted once a day", () => {
     const instances = Array.from({ length: 12 }, (_, index) => aRow(`s${index}`));
     const instanceLoads = instances.map(({ id }, index) => ({

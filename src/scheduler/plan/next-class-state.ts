@@ -1,7 +1,7 @@
 import type { Millis } from "../../domain/clock.ts";
-import { nextDemand } from "../capacity/demand.ts";
+import { nextDemand, withDemand } from "../capacity/demand.ts";
 import { FIRST_WEIGHTS, nextCpuWeights } from "../load/cpu-weights.ts";
-import { METRICS_LIMITS, totalOf } from "../load/judge-metrics.ts";
+import { farFrom, METRICS_LIMITS, totalOf } from "../load/judge-metrics.ts";
 import { nextOverloaded } from "../load/next-overloaded.ts";
 import { nextReference } from "../load/next-reference.ts";
 import { nextMeanLoads, totalMean } from "../rebalancing/mean-loads.ts";
@@ -30,10 +30,27 @@ export function nextClassState(facts: PlanningFacts, snapshot: PlanSnapshot): Cl
     aboveSince: isTrusted ? Object.fromEntries(nextAbove(snapshot)) : state.aboveSince,
     ...{ promises: state.promises, measured: state.measured, sizes: state.sizes, sizing: state.sizing },
     meanLoads,
-    demand:
-      (facts.scaled ?? []).length === 0 ? undefined : isTrusted ? nextDemand(state.demand, totalMean(meanLoads ?? {}), at) : state.demand,
+    ...((facts.scaled ?? []).length === 0 ? {} : learnDemand(facts, snapshot, { ...state, reference, meanLoads })),
     overloadedSince: isPresent ? nextOverloaded(presentLoads(facts), at) : {},
   };
+}
+
+/**
+ * The hours of a jump are kept beside the history until its level is believed: a quiet weekend would be forgotten otherwise, and be a jump again a week later. They
+ * are dropped where the level does not last.
+ */
+function learnDemand(
+  facts: PlanningFacts,
+  { at, metrics }: PlanSnapshot,
+  { reference, meanLoads, demand, doubted }: ClassState,
+): Pick<ClassState, "demand" | "doubted"> {
+  const total = totalOf(reportsOf(facts));
+  const rival = facts.state.reference?.rival?.total;
+  const lasting = rival !== undefined && farFrom(rival, total, negligibleOf(facts)) === undefined ? doubted : undefined;
+  if (metrics.kind === "trusted") return { demand: nextDemand(withDemand(demand, lasting), totalMean(meanLoads ?? {}), at) };
+  if (metrics.rule !== "JUMP") return { demand, doubted };
+  const hours = nextDemand(lasting, total, at);
+  return reference?.rival === undefined ? { demand: withDemand(demand, hours) } : { demand, doubted: hours };
 }
 
 function refit(

@@ -78,8 +78,12 @@ export interface ClassLoadState {
   readonly meanLoads?: MeanLoads | undefined;
   readonly promises?: readonly ReliefPromise[] | undefined;
   readonly measured?: readonly MeasuredPromise[] | undefined;
-  /** Where pools have no declared size: what the class took in each hour of the week, how many instances its pools are to have, and by what that was decided. */
+  /**
+   * Where pools have no declared size: what the class took in each hour of the week; hours of a level that is not believed yet; how many instances its pools are
+   * to have, and by what that was decided.
+   */
   readonly demand?: DemandHistory | undefined;
+  readonly doubted?: DemandHistory | undefined;
   readonly sizes?: PoolSizes | undefined;
   readonly sizing?: Sizing | undefined;
 }
