@@ -1,6 +1,9 @@
+import { millis } from "../src/domain/clock.ts";
 import type { InstanceId } from "../src/domain/ids.ts";
+import { addUsage, NO_USAGE, type Usage, type UsageMark, usageOf } from "../src/domain/usage.ts";
 import { projectNames } from "../src/shard/names.ts";
 import type { CountedUnit, KnownLoad } from "../src/store/load/port.ts";
+import type { UsedOnInstance } from "../src/store/usage/port.ts";
 import { reconciliationsOf } from "./controller-log.ts";
 import { applicationsOf, deployTenant, type Settled, TENANTS, type Tenant, withUsers } from "./load-tenants.ts";
 import { openPools, type PoolsWorld } from "./pools-world.ts";
@@ -14,6 +17,7 @@ const ENGINE = { reconciliationSeconds: 5, reconciliationJitterSeconds: 2 };
 const CLASS = "local/load/public";
 /** Timeout of the measurement: machines are shared. */
 const MEASURING_MS = 600_000;
+const HOUR_MS = 60 * 60_000;
 /** The time over which planning load follows measurements; see `nextLoad`. */
 const PLANNING_MS = 24 * 60 * 60_000;
 
@@ -24,9 +28,29 @@ export interface Shares {
   /** Its share of the CPU that was attributed, and how much that was. */
   readonly dealt: number;
   readonly milliCpu: number;
+  /** Its share of the CPU of the controller that was accounted for in hours. */
+  readonly accounted: number;
   /** Its share of the time of comparisons in the controller's log, and how many these were. */
   readonly logged: number;
   readonly comparisons: number;
+}
+
+/** What an instance took while it was measured, and for whom, as Argosy accounts for it. */
+export interface InstanceUsage {
+  readonly instance: string;
+  readonly seconds: number;
+  /** The growth of the CPU counters of its processes. */
+  readonly counters: Omit<Usage, "memoryKibS">;
+  readonly workspaces: Usage;
+  readonly base: Usage;
+  readonly unattributed: Usage;
+  /** The canaries' share of the time of comparisons in the controller's log. */
+  readonly canaries: number;
+}
+
+export interface Measured {
+  readonly shares: readonly Shares[];
+  readonly usages: readonly InstanceUsage[];
 }
 
 /** Six workspaces on three instances of their own pool. */
@@ -37,7 +61,7 @@ export interface LoadWorld {
    * Lets users work until the applications of each workspace have been compared this often. Then compares what was
    * attributed in that time with what was logged in it. With few comparisons the accounts differ too much by chance.
    */
-  measure(comparisons: number): Promise<readonly Shares[]>;
+  measure(comparisons: number): Promise<Measured>;
   cordon(instance: string, cordoned: boolean): Promise<void>;
   close(): Promise<void>;
 }
@@ -70,7 +94,7 @@ export async function openLoads(world: World): Promise<LoadWorld> {
     },
     async measure(comparisons) {
       const all = await withUsers(world, settled, () => Promise.all(INSTANCES.map((name) => measureOne(observations(name), comparisons))));
-      return all.flat();
+      return { shares: all.flatMap(({ shares }) => shares), usages: all.flatMap(({ usages }) => usages) };
     },
     async close() {
       await removeAll(world, pools);
@@ -114,9 +138,10 @@ interface Observation {
   readonly known: KnownLoad;
 }
 
-async function measureOne(one: OneInstance, comparisons: number): Promise<readonly Shares[]> {
+async function measureOne(one: OneInstance, comparisons: number): Promise<Measured> {
   const first = await observeAfter(one, await firstMeasured(one));
   const from = first[0]?.known.at ?? 0;
+  const account = await accountAt(one, from);
   const loggedSince = async () => (await reconciliationsOf(one.world, one.instance.name)).filter(({ at }) => at > from);
   const last = await until(
     `${comparisons} comparisons of each workspace on ${one.instance.name} before an observation`,
@@ -128,17 +153,74 @@ async function measureOne(one: OneInstance, comparisons: number): Promise<readon
     MEASURING_MS,
   );
   const to = last.observations[0]?.known.at ?? 0;
+  const used = usedBetween(account, await accountAt(one, to));
   const logged = last.logged.filter(({ at }) => at <= to);
   const rows = last.observations.map(({ projects, known }) => {
     const before = first.find((observation) => observation.projects[0] === projects[0])?.known ?? known;
     const own = logged.filter((comparison) => projects.includes(comparison.project));
-    return { projects, cpu: meanCpu(before, known), ms: own.reduce((sum, { ms }) => sum + ms, 0), comparisons: own.length };
+    const name = one.tenants.find(({ project }) => projects.includes(project))?.tenant.name ?? String(projects);
+    return {
+      name,
+      cpu: meanCpu(before, known),
+      used: cpuOf(used, name),
+      ms: own.reduce((sum, { ms }) => sum + ms, 0),
+      comparisons: own.length,
+    };
   });
-  const share = (of: "cpu" | "ms", value: number): number => value / rows.reduce((sum, row) => sum + row[of], 0);
-  return rows.map(({ projects, cpu, ms, comparisons }) => ({
-    workspace: one.tenants.find(({ project }) => projects.includes(project))?.tenant.name ?? String(projects),
-    ...{ instance: one.instance.name, dealt: share("cpu", cpu), milliCpu: cpu, logged: share("ms", ms), comparisons },
+  const share = (of: "cpu" | "used" | "ms", value: number): number => value / rows.reduce((sum, row) => sum + row[of], 0);
+  const shares = rows.map(({ name, cpu, used: own, ms, comparisons }) => ({
+    ...{ workspace: name, instance: one.instance.name, dealt: share("cpu", cpu), milliCpu: cpu, accounted: share("used", own) },
+    ...{ logged: share("ms", ms), comparisons },
   }));
+  const all = logged.reduce((sum, { ms }) => sum + ms, 0);
+  const canaries = (all - rows.reduce((sum, { ms }) => sum + ms, 0)) / all;
+  return { shares, usages: [{ instance: one.instance.name, seconds: (to - from) / 1_000, ...used, canaries }] };
+}
+
+/** What is recorded of an instance up to a sample: the sums by who had it, and the counters that they go up to. */
+interface Account {
+  readonly mark: UsageMark;
+  readonly rows: readonly UsedOnInstance[];
+}
+
+/** Read while no later sample is recorded yet: the next one takes a period. */
+function accountAt({ world, truth, instance }: OneInstance, at: number): Promise<Account> {
+  return until(
+    `what ${instance.name} took up to a sample`,
+    async () => {
+      const span = { since: millis(0), until: millis(at + HOUR_MS) };
+      const before = await truth.store.usages.readMark(instance.id, world.signal);
+      const rows = (await truth.store.usages.list(span, world.signal)).filter(({ instanceId }) => instanceId === instance.id);
+      const after = await truth.store.usages.readMark(instance.id, world.signal);
+      return before !== undefined && before.until === after?.until ? { mark: before, rows } : undefined;
+    },
+    (found) => found !== undefined && found.mark.until >= at,
+  ) as Promise<Account>;
+}
+
+type Used = Pick<InstanceUsage, "counters" | "workspaces" | "base" | "unattributed"> & { readonly byNamespace: ReadonlyMap<string, Usage> };
+
+function usedBetween(before: Account, after: Account): Used {
+  const minus = (a: Usage, b: Usage) => usageOf((dimension) => a[dimension] - b[dimension]);
+  const sum = (rows: readonly UsedOnInstance[]) => rows.reduce((total, { usage }) => addUsage(total, usage), NO_USAGE);
+  const growth = (is: (row: UsedOnInstance) => boolean) => minus(sum(after.rows.filter(is)), sum(before.rows.filter(is)));
+  const namespaces = [...new Set(after.rows.map(({ namespace }) => namespace))];
+  const counted = (of: "controller" | "repo-server") =>
+    Object.entries(after.mark.processes).reduce(
+      (total, [pod, process]) => (process.of === of ? total + process.cpuMs - (before.mark.processes[pod]?.cpuMs ?? 0) : total),
+      0,
+    );
+  return {
+    counters: { controllerCpuMs: counted("controller"), repoServerCpuMs: counted("repo-server") },
+    workspaces: growth((row) => row.of === "workspace"),
+    base: growth((row) => row.of === "base"),
+    unattributed: growth((row) => row.of === "unattributed"),
+    byNamespace: new Map(namespaces.map((name) => [name, growth((row) => row.of === "workspace" && row.namespace === name)])),
+  };
+}
+
+function cpuOf({ byNamespace }: Used, namespace: string): number {
+  return byNamespace.get(namespace)?.controllerCpuMs ?? 0;
 }
 
 /** When the instance was first observed with CPU. Later observations have it too. */

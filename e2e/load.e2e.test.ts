@@ -2,9 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { WorkspaceTop } from "../src/api/routes/loads.ts";
 import type { PlanView } from "../src/api/routes/plans.ts";
 import type { ExplanationView } from "../src/api/schema.ts";
+import { addUsage, USAGE_DIMENSIONS } from "../src/domain/usage.ts";
 import { answerOf, argosy, argosyProcess, inOneLine } from "./command-line.ts";
 import { TENANTS, type Tenant } from "./load-tenants.ts";
-import { type LoadWorld, openLoads } from "./load-world.ts";
+import { type LoadWorld, type Measured, openLoads } from "./load-world.ts";
 import { IS_LONG, openWorld, report, type World } from "./world.ts";
 
 /** By how much both accounts may differ for a workspace with a fair share of its instance. */
@@ -15,30 +16,57 @@ const FAIR_SHARE = 0.15;
 /** Comparisons of each workspace to wait for: with few of them the times are chance. */
 const ENOUGH = IS_LONG ? 200 : 30;
 
+/** Of what an instance took. */
+const MOST_UNATTRIBUTED = 0.05;
+
 let world: World;
 let loads: LoadWorld;
+let measured: Measured;
 beforeAll(async () => {
   world = openWorld();
   loads = await openLoads(world);
   await loads.settle();
-}, 600_000);
+  measured = await loads.measure(ENOUGH);
+}, 1_200_000);
 afterAll(() => loads.close());
 
 const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
 
 describe("the load of workspaces", () => {
   it("is attributed to six of them on three instances as the controllers' own logs say", async () => {
-    const measured = await loads.measure(ENOUGH);
-    for (const { workspace, instance, dealt, milliCpu, logged, comparisons } of measured) {
+    const { shares } = measured;
+    for (const { workspace, instance, dealt, milliCpu, logged, comparisons } of shares) {
       const differs = `${percent(Math.abs(dealt - logged) / logged)} off`;
       report(
         `${workspace} on ${instance}: dealt ${percent(dealt)} (${milliCpu.toFixed(1)} mCPU), logged ${percent(logged)} in ${comparisons} comparisons, ${differs}`,
       );
     }
-    expect(measured.map(({ workspace }) => workspace).sort()).toEqual(TENANTS.map(({ name }) => name).sort());
-    const fair = measured.filter(({ logged }) => logged >= FAIR_SHARE);
+    expect(shares.map(({ workspace }) => workspace).sort()).toEqual(TENANTS.map(({ name }) => name).sort());
+    const fair = shares.filter(({ logged }) => logged >= FAIR_SHARE);
     expect(fair.length).toBeGreaterThanOrEqual(5);
     expect(fair.filter(({ dealt, logged }) => Math.abs(dealt - logged) > TOLERANCE * logged)).toEqual([]);
+  });
+
+  it("is accounted for to them by the hour as the logs say, and with what is nobody's it is all that each instance took", () => {
+    for (const { workspace, accounted, logged } of measured.shares)
+      report(
+        `${workspace}: accounted ${percent(accounted)}, logged ${percent(logged)}, ${percent(Math.abs(accounted - logged) / logged)} off`,
+      );
+    const fair = measured.shares.filter(({ logged }) => logged >= FAIR_SHARE);
+    expect(fair.filter(({ accounted, logged }) => Math.abs(accounted - logged) > TOLERANCE * logged)).toEqual([]);
+    expect(measured.usages).toHaveLength(3);
+    for (const { instance, seconds, counters, workspaces, base, unattributed, canaries } of measured.usages) {
+      const all = addUsage(addUsage(workspaces, base), unattributed);
+      for (const dimension of USAGE_DIMENSIONS) {
+        const parts = [workspaces, base, unattributed].map((usage) => percent(usage[dimension] / all[dimension]));
+        report(
+          `${instance} in ${seconds.toFixed(0)} s, ${dimension} ${all[dimension]}: workspaces ${parts[0]}, base ${parts[1]}, unattributed ${parts[2]}`,
+        );
+        expect(unattributed[dimension]).toBeLessThanOrEqual(all[dimension] * MOST_UNATTRIBUTED);
+      }
+      report(`${instance}: canaries have ${percent(canaries)} of the time of comparisons in its log`);
+      expect(all).toMatchObject(counters);
+    }
   });
 
   it("is shown by `argosy top`, with the instance", async () => {

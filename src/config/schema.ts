@@ -556,6 +556,14 @@ export const sections = {
         .max(3650)
         .default(400)
         .describe("How long the audit trail is kept, in days. It is shortened once a day, and can be checked all the same."),
+      usageDays: z
+        .int()
+        .min(1)
+        .max(3650)
+        .default(40)
+        .describe(
+          "How long it is kept what instances took hour by hour for whom, in days: as far back as `argosy cost` can see. The default has all of the last month until the tenth of the next.",
+        ),
     })
     .prefault({}),
 } as const;

@@ -140,13 +140,18 @@ function together(parts: readonly Running[]): Running {
   };
 }
 
+/** Each observation of an instance asks one of its canaries. */
+const MINUTE_MS = 60_000;
+
 function makeScheduler({ context, store, clusters, membership }: RoleParts): Running {
   const parts = { ...context, store, partition: membership.partition("scheduler") };
   const { planning, draining, moving } = createRequestPorts(parts);
+  const { canaries, periodMs } = context.config.health;
   return together([
     createScheduler({ ...parts, moving }),
     createSampler({
       ...{ ...parts, ...context.config.sampling },
+      ...{ canariesPerMinute: canaries ? MINUTE_MS / periodMs : 0 },
       ...{ readPages: instancePages({ store, clusters }), projectsOf: projectNames, environmentOf: environmentOfServer },
     }),
     createWatchdog({

@@ -27,6 +27,7 @@ import type { ShardStore } from "./shard/port.ts";
 import type { SplitStore } from "./split/port.ts";
 import type { SyncRunStore } from "./sync-run/port.ts";
 import type { TokenStore } from "./token/port.ts";
+import type { UsageStore } from "./usage/port.ts";
 
 /**
  * The one port to the database. Each method is one transaction. A method that loses a race throws `StaleError` or says so
@@ -50,6 +51,7 @@ export interface Store {
   readonly repositoryAccess: RepositoryAccessStore;
   readonly repositoryCredentials: RepositoryCredentialStore;
   readonly loads: LoadStore;
+  readonly usages: UsageStore;
   readonly health: HealthStore;
   readonly members: MemberStore;
   readonly plans: PlanStore;

@@ -78,7 +78,7 @@ export function attributeLoad(
 }
 
 /** How much work each unit's comparisons were, in a measure of no meaning; after the last unit, the work that belongs to no unit here. */
-function workOf(units: readonly UnitSignals[], signals: InstanceSignals, weights: CpuWeights): readonly number[] {
+export function workOf(units: readonly UnitSignals[], signals: InstanceSignals, weights: CpuWeights): readonly number[] {
   const work = new Array<number>(units.length + 1).fill(0);
   const give = (index: number, amount: number): void => {
     work[index] = (work[index] as number) + amount;
@@ -91,6 +91,19 @@ function workOf(units: readonly UnitSignals[], signals: InstanceSignals, weights
     if (dealt.every((amount) => amount === 0)) give(units.length, rate.ms);
   }
   return work;
+}
+
+/** How often each unit's applications were compared in a minute; after the last unit, comparisons of no unit here. All zero where that is not known. */
+export function comparisonsOf(units: readonly UnitSignals[], signals: InstanceSignals): readonly number[] {
+  const sums = new Array<number>(units.length + 1).fill(0);
+  const parts = partsOf(units, signals);
+  for (const { rate, isThrough } of entriesOf(signals)) {
+    const through = parts.filter((part) => isThrough(part));
+    const dealt = dealComparisons(rate.count, through);
+    for (const [place, { index }] of through.entries()) sums[index] = (sums[index] as number) + (dealt[place] as number);
+    if (dealt.every((count) => count === 0)) sums[units.length] = (sums[units.length] as number) + rate.count;
+  }
+  return sums;
 }
 
 /** A unit's share of what was measured, for one of its destinations. */
@@ -165,12 +178,12 @@ function workThrough(parts: readonly Part[], { count, ms }: ComparisonRate, weig
   return parts.map((part, place) => part.gitMs * ofGit + (rest * (costs[place] as number)) / cost);
 }
 
-function sumOf(destinations: readonly DestinationSignals[], of: "applications" | "resources"): number {
+export function sumOf(destinations: readonly DestinationSignals[], of: "applications" | "resources"): number {
   return destinations.reduce((sum, destination) => sum + measured(destination[of]), 0);
 }
 
 /** A whole number that can be a load; anything else counts as not measured. */
-function measured(value: number): number {
+export function measured(value: number): number {
   return isPlausible(Math.round(value)) ? Math.round(value) : 0;
 }
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { millis } from "../../domain/clock.ts";
 import { UnavailableError } from "../../domain/errors.ts";
 import type { EnvironmentId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
@@ -50,6 +51,7 @@ describe("sampling instances", () => {
       projectsOf: (unit) => [`of ${unit}`],
       environmentOf: (server) => (server.startsWith("https://env/") ? (server.slice("https://env/".length) as EnvironmentId) : undefined),
       periodMs: 120_000,
+      canariesPerMinute: 4,
       async *readPages({ namespace }) {
         asked.push(namespace);
         yield { of: "controller", pod: "controller-0", lines: linesOf(page) };
@@ -191,6 +193,43 @@ describe("sampling instances", () => {
         await sampler.stop();
       }
     });
+  });
+
+  it("accounts for what an instance took, for its workspaces and for itself, and goes on where another member has stopped", async () => {
+    const taking = (cpuSeconds: number, startedAt = 5) => [
+      `process_start_time_seconds ${startedAt}`,
+      `process_cpu_seconds_total ${cpuSeconds}`,
+      "process_resident_memory_bytes 209715200",
+      'argocd_cluster_api_resource_objects{server="https://shared"} 700',
+    ];
+    const listed = () => store.usages.list({ since: millis(0), until: millis(1e15) }, never);
+    const sums = async () => {
+      const rows = await listed();
+      const of = (name: string) => rows.find((row) => row.of === name)?.usage;
+      return { base: of("base"), workspace: of("workspace"), cpu: rows.reduce((sum, { usage }) => sum + usage.controllerCpuMs, 0) };
+    };
+    page = () => taking(10);
+    await start();
+    expect(await listed()).toEqual([]);
+    const mark = () => store.usages.readMark(deployed.instanceId, never);
+    const first = await mark();
+    page = () => taking(22);
+    await again();
+    await vi.waitFor(async () => expect((await sums()).cpu).toBe(12_000));
+    const { base, workspace } = await sums();
+    const seconds = (((await mark())?.until ?? 0) - (first?.until ?? 0)) / 1_000;
+    expect(seconds).toBeGreaterThan(100);
+    expect((base?.memoryKibS ?? 0) + (workspace?.memoryKibS ?? 0)).toBe(Math.round(204_800 * seconds));
+    for (const share of [base, workspace]) expect(share?.controllerCpuMs).toBeGreaterThan(1_000);
+    expect((await listed()).map(({ of, namespace, instanceId }) => [of, namespace, instanceId])).toEqual([
+      ["base", "", deployed.instanceId],
+      ["workspace", "team", deployed.instanceId],
+    ]);
+    await sampler.stop();
+    page = () => taking(30);
+    await clock.advance(60_000);
+    await start();
+    expect((await sums()).cpu).toBe(20_000);
   });
 
   it("reads only instances of its own share that can hold units", async () => {

@@ -10,18 +10,21 @@ import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { FIRST_WEIGHTS } from "./cpu-weights.ts";
 import { createEntryWatch } from "./keep-entries-within-budget.ts";
-import { parseLoadPage } from "./metrics-page.ts";
+import { type PageSums, parseLoadPage } from "./metrics-page.ts";
 import type { ReadInstancePages } from "./port.ts";
 import { type PageAt, type PagesAt, ratesOf } from "./rates.ts";
-import { takeSample } from "./take-sample.ts";
+import { recordUsage } from "./record-usage.ts";
+import { signalsOf, takeSample } from "./take-sample.ts";
 
 export interface SamplerDeps {
-  readonly store: Pick<Store, "fleet" | "loads" | "environments" | "decisions">;
+  readonly store: Pick<Store, "fleet" | "loads" | "usages" | "environments" | "decisions">;
   readonly readPages: ReadInstancePages;
   /** The label by which a unit's applications are told apart in an instance's metrics. */
   readonly projectsOf: (unit: UnitId) => readonly string[];
   /** The environment whose cluster entry has this server; `undefined` for the entry all units share. */
   readonly environmentOf: (server: string) => EnvironmentId | undefined;
+  /** How often canaries of an instance are asked to be compared, a minute; 0: there are none. */
+  readonly canariesPerMinute: number;
   /** Time between two samples of an instance. */
   readonly periodMs: number;
   /** By `load/<instance id>`. */
@@ -43,7 +46,7 @@ const AT_ONCE = 4;
 const MEASURED: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
 
 /**
- * Measures the load of every instance of this process's share, and deals it to the units that the instance holds. Environments that take more
+ * Measures the load of every instance of this process's share, and deals it, and all that the instance took, to the units that it holds. Environments that take more
  * of an instance's memory than they may are withheld from it.
  */
 export function createSampler(deps: SamplerDeps): Sampler {
@@ -70,7 +73,7 @@ export function createSampler(deps: SamplerDeps): Sampler {
     if (sums === undefined) return;
     const rates = ratesOf(pages.get(id), seen);
     pages.set(id, seen);
-    await record(deps, instance, { rates, cachedObjects: sums.cachedObjects }, signal);
+    await record(deps, instance, { rates, controller: sums, pages: seen }, signal);
     await entries.see(instance, sums, signal);
   };
   const queueOf = (name: string, concurrency: number, work: (key: string, signal: AbortSignal) => Promise<void>) =>
@@ -113,14 +116,20 @@ async function readAll({ readPages, clock, log }: SamplerDeps, instance: Instanc
   return seen;
 }
 
-type Seen = { readonly rates: ReturnType<typeof ratesOf>; readonly cachedObjects: number | undefined };
+interface Seen {
+  readonly rates: ReturnType<typeof ratesOf>;
+  readonly controller: PageSums;
+  readonly pages: PagesAt;
+}
 
-async function record(deps: SamplerDeps, instance: Instance, { rates, cachedObjects }: Seen, signal: AbortSignal): Promise<void> {
+async function record(deps: SamplerDeps, instance: Instance, { rates, controller, pages }: Seen, signal: AbortSignal): Promise<void> {
   const { store, projectsOf, environmentOf, clock } = deps;
   const { weights = FIRST_WEIGHTS } = await store.loads.readState(instance.class, signal);
   const at = clock.now();
   const counted = await store.loads.countUnits(instance.id as InstanceId, signal);
-  const units = counted.map((unit) => ({ ...unit, projects: projectsOf(unit.unitId) }));
+  const units = counted.map((unit) => ({ ...unit, unit: unit.unitId, projects: projectsOf(unit.unitId) }));
   const sample = takeSample({ at, units, rates, environmentOf, weights });
-  await store.loads.recordSample({ instanceId: instance.id, at, cachedObjects, ...sample }, signal);
+  await store.loads.recordSample({ instanceId: instance.id, at, cachedObjects: controller.cachedObjects, ...sample }, signal);
+  const signals = signalsOf(rates, environmentOf);
+  await recordUsage(deps, { instance, pages, controller, counted, units, signals, weights, at }, signal);
 }

@@ -8,6 +8,8 @@ export interface PageSums {
   /** When the process began, seconds since the epoch; absent: it did not say. */
   readonly startedAt: number | undefined;
   readonly cpuSeconds: number | undefined;
+  /** Its resident memory; absent: it did not say. */
+  readonly residentBytes: number | undefined;
   /** Calls to Kubernetes, by project. */
   readonly requests: ReadonlyMap<string, number>;
   /** Seconds spent on comparing applications, by the server of the cluster entry they deploy through. */
@@ -51,6 +53,7 @@ export const PAGE_LIMITS = {
 };
 
 const CPU = "process_cpu_seconds_total";
+const RESIDENT = "process_resident_memory_bytes";
 const STARTED = "process_start_time_seconds";
 const REQUESTS = "argocd_app_k8s_request_total";
 const RECONCILE_TIME = "argocd_app_reconcile_sum";
@@ -59,11 +62,11 @@ const GIT = "argocd_git_request_total";
 const GIT_TIME = "argocd_git_request_duration_seconds_sum";
 const CACHED = "argocd_cluster_api_resource_objects";
 const APIS = "argocd_cluster_api_resources";
-const NAMES: ReadonlySet<string> = new Set([CPU, STARTED, REQUESTS, RECONCILE_TIME, RECONCILED, GIT, GIT_TIME, CACHED, APIS]);
+const NAMES: ReadonlySet<string> = new Set([CPU, RESIDENT, STARTED, REQUESTS, RECONCILE_TIME, RECONCILED, GIT, GIT_TIME, CACHED, APIS]);
 
 /**
  * Sums up a page of the Prometheus text format while it comes, in memory that depends on the number of projects, servers and
- * repositories alone. Other metrics than these nine are skipped; an impossible value (not a number, negative, infinite) is ignored.
+ * repositories alone. Other metrics than these ten are skipped; an impossible value (not a number, negative, infinite) is ignored.
  *
  * Source of the names: Argo CD 3.5 controller/metrics.
  */
@@ -105,13 +108,14 @@ export function parseLoadPage(limits: typeof PAGE_LIMITS = PAGE_LIMITS): PageRea
     end() {
       if (refused === undefined && gauges.size === 0) refused = "NOT_A_PAGE";
       if (refused !== undefined) return { kind: "refused", rule: refused };
-      const [startedAt, cpuSeconds, cachedObjects] = [gauges.get(STARTED), gauges.get(CPU), gauges.get(CACHED)];
+      const [startedAt, cpuSeconds, residentBytes] = [gauges.get(STARTED), gauges.get(CPU), gauges.get(RESIDENT)];
+      const cachedObjects = gauges.get(CACHED);
       const comparisons = { reconcileSeconds: reconcileTime.sums, reconciliations: reconciled.sums };
       const byRepository = { gitRequests: git.sums, gitSeconds: gitTime.sums };
       const entries = { entryObjects: entryObjects.sums, entryApis: entryApis.sums };
       return {
         kind: "page",
-        sums: { startedAt, cpuSeconds, requests: requests.sums, ...comparisons, ...byRepository, cachedObjects, ...entries },
+        sums: { startedAt, cpuSeconds, residentBytes, requests: requests.sums, ...comparisons, ...byRepository, cachedObjects, ...entries },
       };
     },
   };

@@ -3,7 +3,7 @@ import type { PageSums } from "./metrics-page.ts";
 import { type PageAt, type PagesAt, ratesOf } from "./rates.ts";
 
 const SUMS: PageSums = {
-  ...{ startedAt: 5, cpuSeconds: 10, cachedObjects: 1 },
+  ...{ startedAt: 5, cpuSeconds: 10, residentBytes: undefined, cachedObjects: 1 },
   requests: new Map([
     ["a", 100],
     ["b", 5],

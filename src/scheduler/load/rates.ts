@@ -35,9 +35,10 @@ export interface GitRates {
 
 export type PerMinute = Readonly<Record<string, number>>;
 
-/** Pages that are nearer to each other show chance more than load; pages that are farther apart do not show the present. In ms. */
+/** Pages that are nearer to each other show chance more than load, in ms. */
 const NEAREST_MS = 10_000;
-const FARTHEST_MS = 1_800_000;
+/** Pages that are farther apart do not show the present, in ms. */
+export const FARTHEST_MS = 1_800_000;
 
 /**
  * The rates between two samples of an instance. `undefined` if its controller's pages cannot be compared: the process is another one, they

@@ -65,7 +65,7 @@ export function takeSample({ at, units, rates, environmentOf, weights }: Measure
 const NOTHING: Rates = { milliCpu: 0, requestsPerMinute: {}, reconcileMs: {}, reconciliations: {}, git: undefined };
 
 /** Each environment has a server of its own; all others belong to the entry that units share. */
-function signalsOf(rates: Rates = NOTHING, environmentOf: Measurement["environmentOf"]): InstanceSignals {
+export function signalsOf(rates: Rates = NOTHING, environmentOf: Measurement["environmentOf"]): InstanceSignals {
   const environments = new Map<EnvironmentId, ComparisonRate>();
   let shared: ComparisonRate = { count: 0, ms: 0 };
   for (const [server, ms] of Object.entries(rates.reconcileMs)) {

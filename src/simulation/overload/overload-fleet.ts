@@ -89,7 +89,14 @@ function createProcesses({ clock, store, instances, models, periodMs, relieves }
   const draining = createDrainRequests({ ...parts, planning, moving });
   const cycle = createPlanCycle({ ...parts, rng: rng.fork("plans"), moving, planning, relieves, draining });
   const sampler = createSampler({
-    ...{ ...parts, rng: rng.fork("sampler"), periodMs: SAMPLE_MS, projectsOf: (unit) => [unit], environmentOf: () => undefined },
+    ...{
+      ...parts,
+      rng: rng.fork("sampler"),
+      periodMs: SAMPLE_MS,
+      canariesPerMinute: 0,
+      projectsOf: (unit) => [unit],
+      environmentOf: () => undefined,
+    },
     async *readPages(instance) {
       yield { of: "controller", pod: "controller-0", lines: pageOf(instance) };
     },

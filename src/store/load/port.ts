@@ -1,6 +1,6 @@
 import type { DemandHistory, PoolSizes, Sizing } from "../../domain/capacity.ts";
 import type { Millis } from "../../domain/clock.ts";
-import type { EnvironmentId, InstanceId, UnitId } from "../../domain/ids.ts";
+import type { EnvironmentId, InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { LoadVector } from "../../domain/load.ts";
 import type { MeanLoads, MeasuredPromise, ReliefPromise } from "../../domain/rebalancing.ts";
 
@@ -27,6 +27,8 @@ export interface CountedDestination {
 /** A unit on the instance that holds it, with what can be counted of it. */
 export interface CountedUnit {
   readonly unitId: UnitId;
+  readonly workspaceId: WorkspaceId;
+  readonly namespace: string;
   readonly epoch: number;
   /** The own namespace first, then by name of the environment; none that no application goes to. */
   readonly destinations: readonly CountedDestination[];

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { millis } from "../../domain/clock.ts";
-import type { MemberId, PlanId } from "../../domain/ids.ts";
+import type { InstanceId, MemberId, PlanId } from "../../domain/ids.ts";
+import { NO_USAGE } from "../../domain/usage.ts";
 import { createSeededRng } from "../../runtime/rng.ts";
 import { createVirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { silentLog } from "../../telemetry/log.ts";
@@ -23,7 +24,7 @@ function aFleet() {
       store: store.retention,
       members: store.members,
       memberId: name as MemberId,
-      keep: { operationDays: 1, decisionDays: 30, auditDays: 400 },
+      keep: { operationDays: 1, decisionDays: 30, auditDays: 400, usageDays: 40 },
       clock,
       rng: createSeededRng(name),
       log: silentLog,
@@ -118,6 +119,20 @@ test("retention forgets the oldest audit records in steps, after a record of eac
   await clock.advance(31 * DAY);
   await store.audit.append(anAuditEntry(), signal);
   await forgetsTheOldest({ store, old, count: 3 });
+});
+
+test("what instances took goes after its days", async () => {
+  const { store, member } = aFleet();
+  const mark = (days: number) => ({ until: millis(NOW - days * DAY), processes: {} });
+  const usage = { controllerCpuMs: 1, repoServerCpuMs: 0, memoryKibS: 0 };
+  const sample = { instanceId: "instance-1" as InstanceId, workspaces: [], base: usage, unattributed: usage };
+  await store.usages.record({ ...sample, after: undefined, mark: mark(41) }, signal);
+  await store.usages.record({ ...sample, after: mark(41).until, mark: mark(39), unattributed: NO_USAGE }, signal);
+  const retention = member("a");
+  retention.start(signal);
+  await retention.idle();
+  expect(await store.usages.list({ since: millis(0), until: millis(NOW) }, signal)).toMatchObject([{ of: "base", usage }]);
+  await retention.stop();
 });
 
 test("what cascades ended is kept in mind for a day", async () => {

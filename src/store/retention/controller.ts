@@ -12,7 +12,7 @@ export interface RetentionDeps {
   readonly store: RetentionStore;
   readonly members: Pick<MemberStore, "acquire" | "release">;
   readonly memberId: MemberId;
-  readonly keep: { readonly operationDays: number; readonly decisionDays: number; readonly auditDays: number };
+  readonly keep: { readonly operationDays: number; readonly decisionDays: number; readonly auditDays: number; readonly usageDays: number };
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Log;
@@ -60,6 +60,7 @@ export function createRetention(deps: RetentionDeps): Retention {
   const forgetPlans = (signal: AbortSignal) => inSteps("plan", () => store.forgetPlans(daysAgo(keep.decisionDays), STEP, signal));
   const forgetMoves = (signal: AbortSignal) => inSteps("move", () => store.forgetMoves(daysAgo(keep.decisionDays), STEP, signal));
   const forgetEnded = (signal: AbortSignal) => inSteps("ended_application", () => store.forgetEnded(daysAgo(ENDED_DAYS), STEP, signal));
+  const forgetUsage = (signal: AbortSignal) => inSteps("usage_hour", () => store.forgetUsage(daysAgo(keep.usageDays), STEP, signal));
   // By whole days: each time that anything goes, a record says so, and that goes in its turn.
   const forgetAudit = (signal: AbortSignal) => {
     const before = millis(Math.floor(daysAgo(keep.auditDays) / DAY_MS) * DAY_MS);
@@ -91,6 +92,7 @@ export function createRetention(deps: RetentionDeps): Retention {
     if (operations + plans + moves + decisions + audit > 0)
       log.info({ operations, plans, moves, decisions, audit }, "Forgetting what ended long ago");
     await forgetEnded(signal);
+    await forgetUsage(signal);
     const credentials = await forgetCredentials(signal);
     if (credentials > 0) log.warn({ credentials }, "Forgetting sealed credentials that belonged to nothing");
     await members.release(lease, signal);

@@ -23,6 +23,8 @@ export interface RetentionStore {
   forgetMoves(before: Millis, limit: number, signal: AbortSignal): Promise<number>;
   /** Removes records of applications whose cascading deletion ended before `before`. */
   forgetEnded(before: Millis, limit: number, signal: AbortSignal): Promise<number>;
+  /** Removes what instances took in hours that began before `before`, and marks of instances that were accounted for last before it. Returns the number of hours' rows. */
+  forgetUsage(before: Millis, limit: number, signal: AbortSignal): Promise<number>;
   /**
    * Reads the next `limit` journal entries made before `before`, oldest first, and removes those that are no longer needed. While
    * a subject (a unit, an instance, a workspace …) exists, its newest entry of each kind stays, however old it is. Returns how

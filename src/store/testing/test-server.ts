@@ -39,6 +39,8 @@ const TABLES = [
   "frozen_version",
   "kept_name",
   "class_load",
+  "usage_hour",
+  "usage_mark",
   "plan",
   "fleet",
   "fleet_proposal",

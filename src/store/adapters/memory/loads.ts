@@ -33,6 +33,8 @@ function countedOf(tables: Tables, { unit, load }: MemoryUnitRow): CountedUnit {
   const repositories = Map.groupBy(rows, ({ application }) => application.spec.source.repoUrl);
   return {
     unitId: unit.id,
+    workspaceId: unit.workspaceId,
+    namespace: workspaceOfTables(tables, unit.workspaceId).namespace,
     epoch: unit.epoch,
     destinations: names.map((name) => destinationOf(tables, unit, name === "" ? undefined : name)),
     repositories: Object.fromEntries([...repositories].map(([url, readers]) => [url, readers.length])),

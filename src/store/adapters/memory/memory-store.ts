@@ -31,6 +31,7 @@ import { createStatusStore } from "./statuses.ts";
 import { createSyncRunStore } from "./sync-runs.ts";
 import { createTables, type Transact } from "./tables.ts";
 import { createMemoryTokenStore } from "./tokens.ts";
+import { createMemoryUsageStore } from "./usages.ts";
 
 export interface MemoryStore extends Store {
   /** While it is away every method throws `UnavailableError`, and notifications are lost. */
@@ -62,6 +63,7 @@ export function createMemoryStore({ clock, rules = PART_RULES }: { readonly cloc
     repositoryAccess: createMemoryRepositoryAccessStore(transact),
     repositoryCredentials: createMemoryRepositoryCredentialStore(transact),
     loads: createMemoryLoadStore(transact),
+    usages: createMemoryUsageStore(transact),
     health: createMemoryHealthStore(transact),
     members: createMemoryMemberStore(transact),
     plans: createMemoryPlanStore(transact),

@@ -58,6 +58,13 @@ export function createMemoryRetentionStore(transact: Transact): RetentionStore {
         for (const { id } of doomed) tables.endedApplications.drop(id);
         return doomed.length;
       }),
+    forgetUsage: (before, limit, signal) =>
+      transact(signal, ({ tables }) => {
+        for (const [id, { until }] of tables.usageMarks) if (until < before) tables.usageMarks.delete(id);
+        const doomed = [...tables.usageHours].filter(([, { hour }]) => hour < before).slice(0, limit);
+        for (const [key] of doomed) tables.usageHours.delete(key);
+        return doomed.length;
+      }),
     forgetAudit: (before, limit, signal) =>
       transact(signal, (transaction) => {
         const { audit } = transaction.tables;

@@ -34,6 +34,7 @@ import type { ShardObject } from "../../../domain/shard-object.ts";
 import type { ShownServer } from "../../../domain/shown-server.ts";
 import type { RecordedStatus } from "../../../domain/status.ts";
 import type { SyncRun } from "../../../domain/sync-run.ts";
+import type { UsageMark } from "../../../domain/usage.ts";
 import type { Application, PlacementUnit, Workspace } from "../../../domain/workspace.ts";
 import type { StoredFleet } from "../../fleet/port.ts";
 import type { ClassLoadState, InstanceLoad, KnownLoad } from "../../load/port.ts";
@@ -41,6 +42,7 @@ import type { Lease, MemberAccount } from "../../member/port.ts";
 import type { DoneMove } from "../../plan/port.ts";
 import type { SplitRow } from "../../split/port.ts";
 import type { TokenRecord } from "../../token/port.ts";
+import type { UsedOnInstance } from "../../usage/port.ts";
 import { createIndexedTable, type IndexedTable } from "./indexed-table.ts";
 
 export interface MemoryUnitRow {
@@ -119,6 +121,9 @@ export interface Tables {
   readonly directives: Map<WorkspaceId, Directive>;
   readonly instanceLoads: Map<InstanceId, InstanceLoad>;
   readonly classLoads: Map<string, ClassLoadState>;
+  readonly usageMarks: Map<InstanceId, UsageMark>;
+  /** By hour, instance and whose it is. */
+  readonly usageHours: Map<string, UsedOnInstance & { readonly hour: number }>;
   /** Oldest first. */
   readonly probeSamples: Map<InstanceId, readonly HealthSample[]>;
   readonly verdicts: Map<InstanceId, InstanceVerdict>;
@@ -179,6 +184,8 @@ export function createTables(): Tables {
     directives: new Map(),
     instanceLoads: new Map(),
     classLoads: new Map(),
+    usageMarks: new Map(),
+    usageHours: new Map(),
     probeSamples: new Map(),
     verdicts: new Map(),
     plans: new Map(),

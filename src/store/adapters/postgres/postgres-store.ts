@@ -67,6 +67,7 @@ import { recordPublishedRuns, recordRunReports } from "./sync-runs/record-report
 import { cancelRuns, forgetRuns, giveUpRuns, recordRuns } from "./sync-runs/record-runs.ts";
 import { createTokenStore } from "./tokens.ts";
 import { untrustedServer } from "./untrusted-server.ts";
+import { createUsageStore } from "./usages/usages.ts";
 
 export interface PostgresStoreOptions {
   readonly url: string;
@@ -164,6 +165,7 @@ function storesOn(
     repositoryAccess: createRepositoryAccessStore(database),
     repositoryCredentials: createRepositoryCredentialStore(database, clock, keyRing),
     loads: createLoadStore(database),
+    usages: createUsageStore(database),
     health: createHealthStore(database, ids),
     members: createMemberStore(database),
     plans: createPlanStore(database, ids),

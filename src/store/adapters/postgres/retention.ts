@@ -28,6 +28,20 @@ const FORGET_MOVES = forgetting("forget_moves", { table: "move", old: "ended_at 
 
 const FORGET_ENDED = forgetting("forget_ended_applications", { table: "ended_application", old: "ended_at < $1", age: "ended_at" });
 
+const FORGET_USAGE: Statement = {
+  name: "forget_usage",
+  text: `
+with old as materialized (
+  select hour, instance, used_by, workspace from usage_hour where hour < $1 order by hour, instance, used_by, workspace limit $2 for update skip locked
+), gone as (
+  delete from usage_hour h using old o
+   where h.hour = o.hour and h.instance = o.instance and h.used_by = o.used_by and h.workspace = o.workspace
+), marks as (
+  delete from usage_mark where until < $1
+)
+select count(*) as forgotten from old`,
+};
+
 const FORGET_PLANS: Statement = {
   name: "forget_plans",
   text: `
@@ -114,6 +128,10 @@ export function createRetentionStore(database: Database): RetentionStore {
     },
     async forgetEnded(before, limit, signal) {
       const [row] = await database.run<{ readonly forgotten: number }>(FORGET_ENDED, [instant(before), limit], signal);
+      return row?.forgotten ?? 0;
+    },
+    async forgetUsage(before, limit, signal) {
+      const [row] = await database.run<{ readonly forgotten: number }>(FORGET_USAGE, [instant(before), limit], signal);
       return row?.forgotten ?? 0;
     },
     forgetAudit: (before, limit, signal) => database.transaction("forget_audit", (run) => forgetAudit(run, before, limit), signal),

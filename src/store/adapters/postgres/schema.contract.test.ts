@@ -14,6 +14,7 @@ import { ROLLOUT_STATES } from "../../../domain/rollout.ts";
 import { SHARD_KINDS } from "../../../domain/shard-object.ts";
 import { HEALTH_STATES, SYNC_STATES } from "../../../domain/status.ts";
 import { RUN_PHASES } from "../../../domain/sync-run.ts";
+import { USERS } from "../../../domain/usage.ts";
 import { DELETIONS, UNIT_PHASES } from "../../../domain/workspace.ts";
 import { startTestServer, type TestDatabase, type TestServer } from "../../testing/test-server.ts";
 import { TOKEN_ROLES } from "../../token/port.ts";
@@ -32,6 +33,7 @@ const LISTS: readonly (readonly [constraint: string, values: readonly string[]])
   ["instance_halt", HALTS],
   ["instance_entries", ENTRIES],
   ["decision_kind", DECISION_KINDS],
+  ["usage_hour_used_by", USERS],
   ["verdict_state", VERDICT_STATES],
   ["workspace_plane", ["kubernetes"]],
   ["workspace_state", ["active", "deleting"]],

@@ -54,7 +54,7 @@ export function describeLoads(world: () => World): void {
       await store.statuses.recordStatuses([aStatus(deployed)], soon());
       expect(await store.loads.countUnits(deployed.instanceId, soon())).toEqual([
         {
-          ...{ unitId: deployed.unitId, epoch: deployed.epoch, known: undefined },
+          ...{ unitId: deployed.unitId, workspaceId: deployed.workspaceId, namespace: "team", epoch: deployed.epoch, known: undefined },
           destinations: [{ isOwn: true, environments: [], applications: 1, resources: 1 }],
           repositories: { [aSpec().source.repoUrl]: 1 },
         },

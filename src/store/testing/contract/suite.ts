@@ -29,6 +29,7 @@ import { describeStatuses } from "./statuses.ts";
 import { describeStoreItself } from "./store.ts";
 import { describeSyncRuns } from "./sync-runs.ts";
 import { describeTokens } from "./tokens.ts";
+import { describeUsages } from "./usages.ts";
 import { describeViews } from "./views.ts";
 
 const PARTS = [
@@ -46,6 +47,7 @@ const PARTS = [
   describeFleet,
   describeHealth,
   describeLoads,
+  describeUsages,
   describeMembers,
   describeMoves,
   describeOwnership,

@@ -1,5 +1,5 @@
 import type { PoolSizes } from "../../../../domain/capacity.ts";
-import type { InstanceId, UnitId } from "../../../../domain/ids.ts";
+import type { InstanceId, UnitId, WorkspaceId } from "../../../../domain/ids.ts";
 import type { CountedUnit, HeavyUnit, LoadStore } from "../../../load/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { loadOfRow } from "../rows.ts";
@@ -18,8 +18,9 @@ import { recordSample } from "./record-sample.ts";
 const COUNT: Statement = {
   name: "count_units_load",
   text: `
-select u.id, u.epoch, d.destinations, r.repositories, l.planning as l_planning, l.recent as l_recent, l.at as l_at
+select u.id, u.workspace, w.namespace, u.epoch, d.destinations, r.repositories, l.planning as l_planning, l.recent as l_recent, l.at as l_at
   from placement_unit u
+  join workspace w on w.id = u.workspace
  cross join lateral (
    select coalesce(json_agg(json_build_object(
             'isOwn', g.environment is null, 'applications', g.applications, 'resources', g.resources,
@@ -57,6 +58,8 @@ select u.id, w.namespace, u.bucket, u.owner, u.load, i.capacity, l.planning as l
 
 interface CountRow extends KnownRow {
   readonly id: UnitId;
+  readonly workspace: WorkspaceId;
+  readonly namespace: string;
   readonly epoch: number;
   readonly destinations: CountedUnit["destinations"];
   readonly repositories: CountedUnit["repositories"];
@@ -88,8 +91,8 @@ export function createLoadStore(database: Database): LoadStore {
 }
 
 function countedOf(row: CountRow): CountedUnit {
-  const { id: unitId, epoch, destinations, repositories } = row;
-  return { unitId, epoch, destinations, repositories, known: knownOf(row) };
+  const { id: unitId, workspace: workspaceId, namespace, epoch, destinations, repositories } = row;
+  return { unitId, workspaceId, namespace, epoch, destinations, repositories, known: knownOf(row) };
 }
 
 function heavyOf(row: HeavyRow): HeavyUnit {

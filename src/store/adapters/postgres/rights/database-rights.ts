@@ -43,6 +43,8 @@ export const TABLE_RIGHTS: Readonly<Record<string, RightsOf>> = {
   shard_object: { controlPlane: "select, insert, update, delete", api: "select, insert, update, delete" },
   unit_load: { controlPlane: "select, insert, update", api: "select" },
   instance_load: { controlPlane: "select, insert, update", api: "select" },
+  usage_hour: { controlPlane: "select, insert, update, delete", api: "select" },
+  usage_mark: { controlPlane: "select, insert, update, delete", api: "" },
   class_load: { controlPlane: "select, insert, update", api: "select" },
   plan: { controlPlane: "select, insert, update, delete", api: "select, insert, update (applied_at)" },
   plan_step: { controlPlane: "select, insert, update", api: "select, insert, update" },
