@@ -28,3 +28,13 @@ create table usage_mark (
   -- Counters of its processes by pod, see `ProcessMark`.
   processes json not null
 ) with (fillfactor = 50);
+
+-- Labels of a workspace's namespace by which it can be asked what was taken, as they were last seen: those that fleet.yaml names (`cost.labels`). They
+-- outlive the workspace as long as what it took does.
+-- Written by the workspace role.
+create table usage_label (
+  workspace text collate "C" primary key,
+  labels json not null,
+  -- When retention saw first that the workspace was gone; null while it is there.
+  gone_at timestamptz
+);

@@ -9,8 +9,22 @@ export interface FleetSpec {
   readonly workspaces: WorkspacesSpec;
   /** By class; what is not listed is proposed and waits for a person. Absent: so are all. */
   readonly rebalancing?: readonly RebalancingSpec[];
+  /** How what instances took is shown. Absent: in amounts, and by no label. */
+  readonly cost?: CostSpec;
   readonly egress: EgressSpec;
   readonly deployments: DeploymentsSpec;
+}
+
+export interface CostSpec {
+  readonly prices?: CostPrices;
+  /** Labels of namespaces by which it can be asked what was taken. */
+  readonly labels?: readonly string[];
+}
+
+/** In whatever unit; both are 0 or more. */
+export interface CostPrices {
+  readonly cpuCoreHour: number;
+  readonly memoryGibHour: number;
 }
 
 export interface EngineClusterSpec {

@@ -28,6 +28,7 @@ describe("the policy of workspaces", () => {
       deployments: 7,
       environments: 50,
       syncsPerMinute: 1,
+      recordedLabels: [],
       instanceNamespaces: new Set(["argocd-eu", "argocd-eu-10"]),
       kinds: { allowedGroups: ["example.org"] },
       hidden: ["argocd-eu-10", "argocd-eu", "eu-10", "eu"],

@@ -29,6 +29,8 @@ export interface WorkspacePolicy {
   readonly environmentObjects?: number;
   /** Syncs one workspace may begin in a minute. */
   readonly syncsPerMinute: number;
+  /** Labels of namespaces that are recorded. */
+  readonly recordedLabels: readonly string[];
   readonly instanceNamespaces: ReadonlySet<string>;
   /** Which kinds may be deployed into a workspace. */
   readonly kinds: DeclaredGroups;
@@ -46,6 +48,7 @@ export const closedPolicy: WorkspacePolicy = {
   deployments: 0,
   environments: 0,
   syncsPerMinute: 1,
+  recordedLabels: [],
   instanceNamespaces: new Set(),
   kinds: {},
   hidden: [],
@@ -63,6 +66,7 @@ export function workspacePolicy(spec: FleetSpec, instances: readonly Instance[])
     everyNamespace: spec.workspaces.everyNamespace === true,
     environments: MOST_ENVIRONMENTS,
     ...spec.workspaces.quota,
+    recordedLabels: spec.cost?.labels ?? [],
     instanceNamespaces: new Set(instances.map(({ namespace }) => namespace)),
     kinds: spec.deployments,
     hidden: [...hidden].sort((a, b) => b.length - a.length || (a < b ? -1 : 1)),

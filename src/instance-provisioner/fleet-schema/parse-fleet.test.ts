@@ -128,7 +128,8 @@ describe("a Fleet document", () => {
       {
         path: "wholly",
         message: "is no field of a Fleet",
-        remedy: "Remove it, or use one of apiVersion, kind, engineClusters, versions, pools, workspaces, rebalancing, egress, deployments",
+        remedy:
+          "Remove it, or use one of apiVersion, kind, engineClusters, versions, pools, workspaces, rebalancing, cost, egress, deployments",
       },
     ]);
   });
@@ -558,6 +559,26 @@ describe("which namespaces are workspaces", () => {
     expect(said({ selector: { a: "b" }, everyNamespace: true })).toMatchObject([{ path: "workspaces.selector" }]);
     expect(said({ selector: 1, everyNamespace: true })).toMatchObject([{ message: "is not labels with their values" }]);
     expect(said(7)).toHaveLength(1);
+  });
+});
+
+describe("what is shown of cost", () => {
+  const said = (cost: unknown) => complaintsOf(aDocument({ cost }));
+
+  it("goes by prices that are numbers, and by labels that are named once", () => {
+    const prices = { cpuCoreHour: 0.04, memoryGibHour: 0 };
+    expect(said({ prices, labels: ["team", "example.com/cost-center"] })).toEqual([]);
+    expect(said({})).toEqual([]);
+    expect(said({ prices: { cpuCoreHour: 1 } })).toMatchObject([{ path: "cost.prices.memoryGibHour" }]);
+    expect(said({ prices: { ...prices, cpuCoreHour: -1 } })).toMatchObject([
+      { path: "cost.prices.cpuCoreHour", message: "is less than 0" },
+    ]);
+    expect(said({ prices: { ...prices, cpuCoreHour: "1 €" } })).toMatchObject([{ path: "cost.prices.cpuCoreHour" }]);
+    expect(said({ labels: ["team", "team"] })).toMatchObject([{ path: "cost.labels[1]", message: "is there twice (first at [0])" }]);
+    expect(said({ labels: ["no label"] })).toMatchObject([
+      { path: "cost.labels[0]", remedy: expect.stringContaining("the key of a label") },
+    ]);
+    expect(said({ labels: [] })).toHaveLength(1);
   });
 });
 

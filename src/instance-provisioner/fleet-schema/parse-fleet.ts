@@ -1,5 +1,5 @@
 import { mostEnvironments, usualEnvironmentObjects, usualEnvironments } from "../../domain/controller-memory.ts";
-import type { EgressSpec, EngineClusterSpec, FleetSpec, PoolSpec, VersionsSpec } from "../../domain/fleet.ts";
+import type { CostSpec, EgressSpec, EngineClusterSpec, FleetSpec, PoolSpec, VersionsSpec } from "../../domain/fleet.ts";
 import { asDocumentLoad, fromDocumentLoad } from "../../domain/load.ts";
 import { SYSTEM_NAMESPACE } from "../../domain/names.ts";
 import { parseQuantity } from "../../domain/quantity.ts";
@@ -44,6 +44,7 @@ function specOf({ engineClusters, pools, egress, deployments, ...rest }: FleetDo
       quota: quotaOf(workspaces.quota, pools),
     },
     ...(rest.rebalancing === undefined ? {} : { rebalancing: rest.rebalancing }),
+    ...(rest.cost === undefined ? {} : { cost: costOf(rest.cost) }),
     egress: egressOf(egress),
     deployments: {
       allowedGroups: deployments?.allowedGroups ?? [],
@@ -58,6 +59,10 @@ function quotaOf(quota: FleetDocument["workspaces"]["quota"], pools: FleetDocume
   const memoryMiB = Math.min(...pools.map(({ resources }) => (parseQuantity(resources.controller.memory) ?? 0) / 2 ** 20));
   const { environments = usualEnvironments(most), environmentObjects = usualEnvironmentObjects(memoryMiB), ...rest } = quota;
   return { ...rest, environments, environmentObjects };
+}
+
+function costOf({ prices, labels }: NonNullable<FleetDocument["cost"]>): CostSpec {
+  return { ...(prices === undefined ? {} : { prices }), ...(labels === undefined ? {} : { labels }) };
 }
 
 function versionsOf({ channels, catalogue, ...versions }: FleetDocument["versions"]): VersionsSpec {

@@ -1,4 +1,4 @@
-import type { EngineClusterSpec, FleetSpec, PoolSpec, RebalancingSpec, VersionsSpec } from "../../domain/fleet.ts";
+import type { CostSpec, EngineClusterSpec, FleetSpec, PoolSpec, RebalancingSpec, VersionsSpec } from "../../domain/fleet.ts";
 import { toDocumentLoad } from "../../domain/load.ts";
 import { FLOOR_SEPARATOR } from "../../domain/version.ts";
 
@@ -8,7 +8,7 @@ import { FLOOR_SEPARATOR } from "../../domain/version.ts";
  * and holds none.
  */
 export function renderFleetDocument(spec: FleetSpec): Readonly<Record<string, unknown>> {
-  const { engineClusters, versions, pools, workspaces, rebalancing, egress, deployments } = spec;
+  const { engineClusters, versions, pools, workspaces, rebalancing, cost, egress, deployments } = spec;
   const { allow, apiServers, http, certificateAuthorities, sshKnownHosts } = egress;
   return {
     apiVersion: "argosy.dev/v1alpha1",
@@ -25,6 +25,7 @@ export function renderFleetDocument(spec: FleetSpec): Readonly<Record<string, un
       quota: workspaces.quota,
     },
     ...(rebalancing === undefined ? {} : { rebalancing: rebalancing.map(rebalancingFields) }),
+    ...(cost === undefined ? {} : { cost: costFields(cost) }),
     egress: {
       allow,
       ...(apiServers === undefined ? {} : { apiServers }),
@@ -41,6 +42,13 @@ export function renderFleetDocument(spec: FleetSpec): Readonly<Record<string, un
 
 function rebalancingFields({ class: className, mode, movesPerHour, movesPerDay }: RebalancingSpec): Readonly<Record<string, unknown>> {
   return { class: className, mode, movesPerHour, movesPerDay };
+}
+
+function costFields({ prices, labels }: CostSpec): Readonly<Record<string, unknown>> {
+  return {
+    ...(prices === undefined ? {} : { prices: { cpuCoreHour: prices.cpuCoreHour, memoryGibHour: prices.memoryGibHour } }),
+    ...(labels === undefined ? {} : { labels }),
+  };
 }
 
 function clusterFields({ name, region, access, reach }: EngineClusterSpec): Readonly<Record<string, unknown>> {

@@ -34,6 +34,7 @@ export function breaches(document: SoundFleet): readonly Complaint[] {
     ...quotaBreaches(document.workspaces?.quota ?? {}, pools),
     ...duplicates(["rebalancing"], "class", fieldsOf(document.rebalancing, "class")),
     ...(document.rebalancing ?? []).flatMap((entry, index) => servedBreaches(["rebalancing", index, "class"], entry?.class, pools)),
+    ...duplicates(["cost", "labels"], undefined, document.cost?.labels ?? []),
     ...rangeBreaches(["egress", "allow"], egress.allow ?? []),
     ...rangeBreaches(["egress", "apiServers"], egress.apiServers ?? []),
     ...duplicates(["egress", "certificateAuthorities"], "host", fieldsOf(egress.certificateAuthorities, "host")),

@@ -122,6 +122,7 @@ Where there is one person only, \`approvals: {fleet: nobody}\` of the [configura
 | \`workspaces\` | says by \`selector\` or by \`everyNamespace: true\` which namespaces are workspaces |
 | \`workspaces.classes[]\` | names at least one label, and the class of a pool; no rule before it fits whatever it fits |
 | \`rebalancing[]\` | names the class of a pool, each class once |
+| \`cost.labels\` | names each label once |
 | \`deployments.allowedGroups\` | names nothing that \`deployments.refusedGroups\` refuses, or that is never allowed |
 | a channel | has its default among its versions; a pool of that channel has one of them |
 | a release that failed in a rollout | is named only after \`argosy rollout unfreeze\` |

@@ -82,12 +82,16 @@ const allowedGroup = z
   .max(317)
   .regex(/^(\*|[a-z0-9]([-a-z0-9.]*[a-z0-9])?(\/[a-z]([-a-z0-9]*[a-z0-9])?)?)$/)
   .meta({ title: "an API group in lower case, like gateway.networking.k8s.io, or group/resource, like core/podtemplates, or *" });
-const labelKey = z.string().regex(/^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/);
+const labelKey = z
+  .string()
+  .regex(/^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/)
+  .meta({ title: "the key of a label, like team or example.com/cost-center" });
 const labelValue = z.string().regex(/^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/);
 const classKey = z
   .string()
   .regex(/^[A-Za-z0-9][-A-Za-z0-9_.]{0,62}(\/[A-Za-z0-9][-A-Za-z0-9_.]{0,62}){2,3}$/)
   .meta({ title: "a class like eu/shared/public" });
+const price = z.number().min(0).max(1_000_000).meta({ title: "a number from 0 to 1000000" });
 /** Beyond any real fleet, and small enough that sums of thousandths stay exact. */
 const amount = z.int().min(1).max(1_000_000_000);
 const count = z.int().min(1).max(100_000);
@@ -318,6 +322,26 @@ const fleet = z.strictObject({
     .max(1000)
     .optional()
     .describe("How instances of a class are evened out. Absent, or the class is not listed: `propose`, without a limit of a day."),
+  cost: z
+    .strictObject({
+      prices: z
+        .strictObject({
+          cpuCoreHour: price.describe("What an hour of one core costs, in whatever unit."),
+          memoryGibHour: price.describe("What an hour of a GiB of memory costs, in the same."),
+        })
+        .optional()
+        .describe("What `argosy cost` multiplies amounts with. Absent: it shows core hours and GiB hours alone."),
+      labels: z
+        .array(labelKey)
+        .min(1)
+        .max(20)
+        .optional()
+        .describe(
+          "Labels of namespaces by which `argosy cost` can sum up. They are recorded as they were last seen. Absent: none. Who may label a namespace decides what they say.",
+        ),
+    })
+    .optional()
+    .describe("How what instances took is shown. docs/cost.md tells more."),
   egress: z
     .strictObject({
       allow: z

@@ -92,6 +92,14 @@ export interface KnownWorkspace {
   readonly classes: readonly string[];
   /** The class that somebody has assigned to it. */
   readonly assigned?: string;
+  /** Labels of its namespace that are recorded; absent: none were yet. */
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** Labels of a workspace's namespace by which it can be asked what was taken. */
+export interface WorkspaceLabels {
+  readonly workspaceId: WorkspaceId;
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 /** A class that a rule or a person gives a workspace. */
@@ -163,4 +171,6 @@ export interface IntentStore {
    * that class. Journals the decision and notifies the units that are to change; nothing, where none is.
    */
   assignClass(assignment: ClassAssignment, signal: AbortSignal): Promise<void>;
+  /** Keeps labels of workspaces' namespaces instead of those that were kept of them before. */
+  recordLabels(workspaces: readonly WorkspaceLabels[], signal: AbortSignal): Promise<void>;
 }

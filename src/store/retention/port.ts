@@ -23,7 +23,10 @@ export interface RetentionStore {
   forgetMoves(before: Millis, limit: number, signal: AbortSignal): Promise<number>;
   /** Removes records of applications whose cascading deletion ended before `before`. */
   forgetEnded(before: Millis, limit: number, signal: AbortSignal): Promise<number>;
-  /** Removes what instances took in hours that began before `before`, and marks of instances that were accounted for last before it. Returns the number of hours' rows. */
+  /**
+   * Removes what instances took in hours that began before `before`, with marks of instances that were accounted for last
+   * before it, and labels of workspaces that were seen to be gone before it. Returns the number of hours' rows.
+   */
   forgetUsage(before: Millis, limit: number, signal: AbortSignal): Promise<number>;
   /**
    * Reads the next `limit` journal entries made before `before`, oldest first, and removes those that are no longer needed. While

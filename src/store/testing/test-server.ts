@@ -41,6 +41,7 @@ const TABLES = [
   "class_load",
   "usage_hour",
   "usage_mark",
+  "usage_label",
   "plan",
   "fleet",
   "fleet_proposal",

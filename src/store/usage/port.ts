@@ -25,6 +25,10 @@ export interface UsedOnInstance {
   readonly of: User;
   /** Of the workspace; empty for shares that are no workspace's. */
   readonly namespace: string;
+  /** `undefined` for shares that are no workspace's. */
+  readonly workspaceId: WorkspaceId | undefined;
+  /** Labels of the namespace that are recorded, as they were last seen. */
+  readonly labels: Readonly<Record<string, string>>;
   readonly instanceId: InstanceId;
   readonly usage: Usage;
 }
@@ -38,8 +42,8 @@ export interface UsageStore {
    */
   record(sample: UsageSample, signal: AbortSignal): Promise<boolean>;
   /**
-   * The sums of the hours that begin at `since` or later and before `until`, for each namespace and instance, sorted by them. A namespace that
-   * was made again under its name is not told apart.
+   * The sums of the hours that begin at `since` or later and before `until`, for each workspace and instance, sorted by namespace, workspace and
+   * instance.
    */
   list(span: { readonly since: Millis; readonly until: Millis }, signal: AbortSignal): Promise<readonly UsedOnInstance[]>;
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import { USER_FINALIZER } from "../../domain/names.ts";
@@ -273,6 +274,29 @@ describe("a deletion", () => {
       const known = await world.store.intents.listKnownWorkspaces("api", world.signal);
       return known.find((workspace) => workspace.workspaceId === workspaceId)?.state === "deleting";
     });
+  });
+
+  it("keeps the labels of its namespace that the fleet names", async () => {
+    await world.applyFleet({ cost: { labels: ["team", "example.com/cost-center"] } });
+    await world.hands.mergePatch(
+      NAMESPACES,
+      { namespace: "", name: "jane" },
+      { metadata: { labels: { team: "red", other: "x" } } },
+      world.signal,
+    );
+    world.startController();
+    await world.apply("guestbook");
+    const labels = async () => (await world.store.intents.listKnownWorkspaces("api", world.signal)).map((one) => one.labels);
+    await eventually("it is recorded", hasRow("guestbook"));
+    const now = { "example.com/cost-center": "7", other: null };
+    await world.hands.mergePatch(NAMESPACES, { namespace: "", name: "jane" }, { metadata: { labels: now } }, world.signal);
+    await eventually("its labels are recorded", async () =>
+      isDeepStrictEqual(await labels(), [{ team: "red", "example.com/cost-center": "7" }]),
+    );
+    await world.hands.mergePatch(NAMESPACES, { namespace: "", name: "jane" }, { metadata: { labels: { team: null } } }, world.signal);
+    await eventually("one that is taken away is forgotten", async () =>
+      isDeepStrictEqual(await labels(), [{ "example.com/cost-center": "7" }]),
+    );
   });
 
   it("of a whole namespace still deletes what stands on other clusters", async () => {

@@ -108,8 +108,9 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
   const keysOf = (found: readonly ObservedDeployment[]): readonly string[] => found.map((resource) => resourceKey(apiCluster, resource));
   const onResource = (change: ResourceChange): void => {
     if (change.kind === "namespace") {
-      // Its labels may ask for another class.
-      if (resources.namespace(change.name) === undefined || policy.current().classes.length > 0) sweeps.add("workspaces");
+      const { classes, recordedLabels } = policy.current();
+      // Its labels may ask for another class, or are to be recorded.
+      if (resources.namespace(change.name) === undefined || classes.length + recordedLabels.length > 0) sweeps.add("workspaces");
       return intents.add(keysOf(resources.deployments(change.name)));
     }
     const key = resourceKey(apiCluster, change.at);

@@ -7,6 +7,7 @@ import { parseKey, resourceKey } from "../keys.ts";
 import type { UserResources } from "../port.ts";
 import type { WorkspacePolicy } from "../workspace-policy.ts";
 import { type ClassedWorkspace, classDecision, planClasses } from "./plan-classes.ts";
+import { planLabels } from "./plan-labels.ts";
 import { planSweep, requestOf, type SweptRow, suspectWorkspaces } from "./plan-sweep.ts";
 import type { RowIndex } from "./row-index.ts";
 
@@ -60,8 +61,8 @@ export interface WorkspaceSweepDeps extends SweepDeps {
 }
 
 /**
- * Gives workspaces the class that a rule or a person says, and ends those of namespaces that are gone: again only when the API server says that
- * they are.
+ * Gives workspaces the class that a rule or a person says, keeps their labels, and ends those of namespaces that are gone: again only when the
+ * API server says that they are.
  */
 export function createWorkspaceSweep(deps: WorkspaceSweepDeps): (signal: AbortSignal) => Promise<void> {
   const { apiCluster, intents, resources, partition, policy, clock, log } = deps;
@@ -75,9 +76,15 @@ export function createWorkspaceSweep(deps: WorkspaceSweepDeps): (signal: AbortSi
     }
   }
 
+  async function recordLabels(known: Parameters<typeof planLabels>[0], signal: AbortSignal): Promise<void> {
+    const changed = planLabels(known, { policy: policy(), namespaceOf: resources.namespace, isMine: partition.isMine });
+    if (changed.length > 0) await intents.recordLabels(changed, signal);
+  }
+
   return async (signal) => {
     const known = await intents.listKnownWorkspaces(apiCluster, signal);
     await changeClasses(known, signal);
+    await recordLabels(known, signal);
     const ended: WorkspaceId[] = [];
     for (const { workspaceId, namespace, namespaceUid } of suspectWorkspaces(known, (name) => resources.namespace(name)?.uid)) {
       if (!partition.isMine(namespace)) continue;

@@ -42,6 +42,7 @@ export function aPolicy(over: Partial<WorkspacePolicy> = {}): WorkspacePolicy {
     deployments: 100,
     environments: 50,
     syncsPerMinute: 100,
+    recordedLabels: [],
     instanceNamespaces: new Set(["argocd-eu-7"]),
     kinds: {},
     hidden: ["argocd-eu-7", "standard-7"],

@@ -28,6 +28,10 @@ export function createIntentStore(transact: Transact): IntentStore {
     recordDeletions: (deletions, signal) => transact(signal, (transaction) => recordDeletions(transaction, deletions)),
     recordWorkspaceEnds: (ids, signal) => transact(signal, (transaction) => ids.forEach((id) => endWorkspace(transaction, id))),
     assignClass: (assignment, signal) => transact(signal, (transaction) => assignClass(transaction, assignment)),
+    recordLabels: (workspaces, signal) =>
+      transact(signal, ({ tables }) => {
+        for (const { workspaceId, labels } of workspaces) tables.usageLabels.set(workspaceId, { labels, goneAt: undefined });
+      }),
   };
 }
 

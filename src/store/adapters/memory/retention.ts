@@ -1,4 +1,5 @@
 import { forgottenEntry } from "../../../domain/audit.ts";
+import type { Millis } from "../../../domain/clock.ts";
 import type { Decision } from "../../../domain/decision.ts";
 import {
   ACCOUNT_PURPOSE,
@@ -59,8 +60,9 @@ export function createMemoryRetentionStore(transact: Transact): RetentionStore {
         return doomed.length;
       }),
     forgetUsage: (before, limit, signal) =>
-      transact(signal, ({ tables }) => {
+      transact(signal, ({ tables, now }) => {
         for (const [id, { until }] of tables.usageMarks) if (until < before) tables.usageMarks.delete(id);
+        forgetLabels(tables, before, now());
         const doomed = [...tables.usageHours].filter(([, { hour }]) => hour < before).slice(0, limit);
         for (const [key] of doomed) tables.usageHours.delete(key);
         return doomed.length;
@@ -86,6 +88,13 @@ export function createMemoryRetentionStore(transact: Transact): RetentionStore {
         return { forgotten, next: undefined };
       }),
   };
+}
+
+function forgetLabels(tables: Tables, before: Millis, now: Millis): void {
+  for (const [id, { labels, goneAt }] of tables.usageLabels) {
+    if (goneAt === undefined && tables.workspaces.get(id) === undefined) tables.usageLabels.set(id, { labels, goneAt: now });
+    if (goneAt !== undefined && goneAt < before) tables.usageLabels.delete(id);
+  }
 }
 
 /** Whether it is the newest of its kind about something that is still there. Later entries of the array are newer at the same time. */

@@ -123,7 +123,8 @@ export interface Tables {
   readonly classLoads: Map<string, ClassLoadState>;
   readonly usageMarks: Map<InstanceId, UsageMark>;
   /** By hour, instance and whose it is. */
-  readonly usageHours: Map<string, UsedOnInstance & { readonly hour: number }>;
+  readonly usageHours: Map<string, Omit<UsedOnInstance, "labels"> & { readonly hour: number }>;
+  readonly usageLabels: Map<WorkspaceId, { readonly labels: Readonly<Record<string, string>>; readonly goneAt: Millis | undefined }>;
   /** Oldest first. */
   readonly probeSamples: Map<InstanceId, readonly HealthSample[]>;
   readonly verdicts: Map<InstanceId, InstanceVerdict>;
@@ -186,6 +187,7 @@ export function createTables(): Tables {
     classLoads: new Map(),
     usageMarks: new Map(),
     usageHours: new Map(),
+    usageLabels: new Map(),
     probeSamples: new Map(),
     verdicts: new Map(),
     plans: new Map(),

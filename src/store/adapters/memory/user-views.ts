@@ -49,7 +49,8 @@ export function createUserViews(transact: Transact): Views {
           const units = tables.units.where("workspace", id).map(({ unit }) => unit.wantedClass ?? unit.class);
           const assigned = tables.directives.get(id)?.assigned?.class;
           const known = { workspaceId: id, namespace, namespaceUid, state, classes: [...new Set(units)].sort() };
-          return assigned === undefined ? known : { ...known, assigned };
+          const labels = tables.usageLabels.get(id)?.labels;
+          return { ...known, ...(assigned === undefined ? {} : { assigned }), ...(labels === undefined ? {} : { labels }) };
         });
       }),
   };

@@ -30,6 +30,7 @@ import { listUnpublished, recordPublished } from "./intents/publications.ts";
 import { readByIds, readByUids } from "./intents/read-views.ts";
 import { recordDeletions } from "./intents/record-deletions.ts";
 import { recordDeployments } from "./intents/record-deployments.ts";
+import { recordLabels } from "./intents/record-labels.ts";
 import { recordWorkspaceEnds } from "./intents/record-workspace-ends.ts";
 import { createLoadStore } from "./loads/loads.ts";
 import { createMemberStore } from "./members.ts";
@@ -194,6 +195,7 @@ function intentsOn(database: Database, clock: Clock, ids: Ids): IntentStore {
     listKnownWorkspaces: (apiCluster, signal) => listKnownWorkspaces(database, apiCluster, signal),
     recordWorkspaceEnds: (workspaces, signal) => recordWorkspaceEnds(database, workspaces, signal),
     assignClass: (assignment, signal) => assignClass(database, ids, assignment, signal),
+    recordLabels: (workspaces, signal) => recordLabels(database, workspaces, signal),
   };
 }
 

@@ -38,6 +38,10 @@ with old as materialized (
    where h.hour = o.hour and h.instance = o.instance and h.used_by = o.used_by and h.workspace = o.workspace
 ), marks as (
   delete from usage_mark where until < $1
+), ends as (
+  update usage_label l set gone_at = now() where l.gone_at is null and not exists (select from workspace w where w.id = l.workspace)
+), labels as (
+  delete from usage_label where gone_at < $1
 )
 select count(*) as forgotten from old`,
 };

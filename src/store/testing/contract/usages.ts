@@ -35,12 +35,12 @@ export function describeUsages(world: () => World): void {
       const all = { workspaces: [share("team-b", 1), share("team-a", 2)], base: usage(3), unattributed: usage(4) };
       expect(await record(sample(0, 1_000, all))).toBe(true);
       expect(await record(sample(1_000, 2_000, all))).toBe(true);
-      const on = { instanceId: "instance-1" };
+      const on = { instanceId: "instance-1", workspaceId: undefined, labels: {} };
       const sums = [
         { ...on, of: "base", namespace: "", usage: usage(6) },
         { ...on, of: "unattributed", namespace: "", usage: usage(8) },
-        { ...on, of: "workspace", namespace: "team-a", usage: usage(4) },
-        { ...on, of: "workspace", namespace: "team-b", usage: usage(2) },
+        { ...on, of: "workspace", namespace: "team-a", workspaceId: "id-team-a", usage: usage(4) },
+        { ...on, of: "workspace", namespace: "team-b", workspaceId: "id-team-b", usage: usage(2) },
       ];
       expect(await list()).toEqual(sums);
       expect(await list(at(0), at(HOUR))).toEqual(sums);
@@ -76,10 +76,39 @@ export function describeUsages(world: () => World): void {
       await record(sample(0, 1_000, { instanceId: to!, workspaces: [share("team", 0)] }));
       await record(sample(1_000, 2_000, { workspaces: [] }));
       await record(sample(1_000, 2_000, { instanceId: to!, workspaces: [share("team", 3)] }));
-      expect(await list()).toEqual([
+      expect(await list()).toMatchObject([
         { of: "workspace", namespace: "team", instanceId: from, usage: usage(2) },
         { of: "workspace", namespace: "team", instanceId: to, usage: usage(3) },
       ]);
+    });
+
+    it("comes with the labels that were recorded last, also of a workspace that has gone, until that is forgotten too", async () => {
+      const { store, record: deploy } = world();
+      const { retention, intents } = store;
+      const labels = (workspaceId: WorkspaceId, team: string) => intents.recordLabels([{ workspaceId, labels: { team } }], soon());
+      const known = async () => (await intents.listKnownWorkspaces("main", soon())).map((one) => one.labels);
+      await deploy();
+      const [here] = await intents.listKnownWorkspaces("main", soon());
+      expect(await known()).toEqual([undefined]);
+      const gone = "id-gone" as WorkspaceId;
+      await labels(here!.workspaceId, "blue");
+      await labels(here!.workspaceId, "red");
+      await labels(gone, "green");
+      expect(await known()).toEqual([{ team: "red" }]);
+      await record(sample(undefined, 0));
+      await record(
+        sample(0, 1_000, { workspaces: [{ ...share("team", 1), workspaceId: here!.workspaceId }, share("gone", 1)], base: usage(1) }),
+      );
+      const found = async () => (await list()).map((one) => one.labels);
+      expect(await found()).toEqual([{}, { team: "green" }, { team: "red" }]);
+      await retention.forgetUsage(at(0), 10, soon());
+      expect(await found()).toEqual([{}, { team: "green" }, { team: "red" }]);
+      await labels(gone, "green");
+      await retention.forgetUsage(at(0), 10, soon());
+      const future = millis(4_000_000_000_000);
+      expect(await retention.forgetUsage(future, 10, soon())).toBe(3);
+      await record(sample(1_000, 2_000, { workspaces: [{ ...share("team", 1), workspaceId: here!.workspaceId }, share("gone", 1)] }));
+      expect(await found()).toEqual([{}, { team: "red" }]);
     });
 
     it("holds a month of a large instance in whole numbers", async () => {

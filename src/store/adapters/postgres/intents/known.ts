@@ -18,7 +18,8 @@ const WORKSPACES: Statement = {
   text: `
 select w.id as "workspaceId", w.namespace, w.namespace_uid as "namespaceUid", w.state,
        array(select distinct coalesce(u.wanted_class, u.class) from placement_unit u where u.workspace = w.id order by 1)::text[] as classes,
-       (select d.assigned from directive d where d.workspace = w.id) as assigned
+       (select d.assigned from directive d where d.workspace = w.id) as assigned,
+       (select l.labels from usage_label l where l.workspace = w.id) as labels
   from workspace w where w.api_cluster = $1 order by w.id`,
 };
 
@@ -59,7 +60,14 @@ export async function listOverdue(
 }
 
 export async function listKnownWorkspaces(database: Database, apiCluster: string, signal: AbortSignal): Promise<readonly KnownWorkspace[]> {
-  type Found = Omit<KnownWorkspace, "assigned"> & { readonly assigned: Assignment | null };
+  type Found = Omit<KnownWorkspace, "assigned" | "labels"> & {
+    readonly assigned: Assignment | null;
+    readonly labels: NonNullable<KnownWorkspace["labels"]> | null;
+  };
   const rows = await database.run<Found>(WORKSPACES, [apiCluster], signal);
-  return rows.map(({ assigned, ...row }) => ({ ...row, ...(assigned === null ? {} : { assigned: assigned.class }) }));
+  return rows.map(({ assigned, labels, ...row }) => ({
+    ...row,
+    ...(assigned === null ? {} : { assigned: assigned.class }),
+    ...(labels === null ? {} : { labels }),
+  }));
 }

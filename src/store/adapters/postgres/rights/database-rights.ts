@@ -45,6 +45,7 @@ export const TABLE_RIGHTS: Readonly<Record<string, RightsOf>> = {
   instance_load: { controlPlane: "select, insert, update", api: "select" },
   usage_hour: { controlPlane: "select, insert, update, delete", api: "select" },
   usage_mark: { controlPlane: "select, insert, update, delete", api: "" },
+  usage_label: { controlPlane: "select, insert, update, delete", api: "select" },
   class_load: { controlPlane: "select, insert, update", api: "select" },
   plan: { controlPlane: "select, insert, update, delete", api: "select, insert, update (applied_at)" },
   plan_step: { controlPlane: "select, insert, update", api: "select, insert, update" },
