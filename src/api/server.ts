@@ -21,6 +21,7 @@ import { addAdoptionRoutes, addAdoptionRules } from "./routes/adoptions.ts";
 import { addAuditRoutes } from "./routes/audit.ts";
 import { addCalibrationRoute, addCalibrationView } from "./routes/calibration.ts";
 import { addCapacityView } from "./routes/capacity.ts";
+import { addCostView } from "./routes/cost.ts";
 import { addDirectiveRoutes, addFreezeList } from "./routes/directives.ts";
 import { addDrainRoutes, addDrainViews } from "./routes/drains.ts";
 import { addExportView } from "./routes/export.ts";
@@ -191,6 +192,7 @@ function addRoutes(app: FastifyInstance, deps: ApiDeps, limits: RequestLimits): 
     addLoadRoutes(views, deps);
     addPlanViews(views, deps);
     addCapacityView(views, deps);
+    addCostView(views, deps);
     addRebalancingView(views, deps);
     addMoveViews(views, deps);
     addDrainViews(views, deps);

@@ -3,6 +3,7 @@ import { DECISION_KINDS } from "../domain/decision.ts";
 import { InputError } from "../domain/errors.ts";
 import { OPERATION_STATES } from "../domain/operation.ts";
 import { systemClock } from "../runtime/clock.ts";
+import { type CostOptions, showCost } from "./cost.ts";
 import { DATABASE_TOKEN, type DatabaseTokenOptions, withClient } from "./database-token.ts";
 import { describeResource } from "./describe.ts";
 import { runDoctor } from "./doctor.ts";
@@ -73,6 +74,14 @@ export function addReadingCommands(program: Command, terminal: Terminal): void {
     .option("--limit <count>", "workspaces at most (default: 20)")
     .action(async (resource: string, options: RemoteOptions & TopOptions) =>
       terminal.write(await top(clientOf(options, terminal), resource, options)),
+    );
+  remote(program.command("cost"), ["table", "wide", "json", "yaml", "csv"])
+    .description("what instances took, and for whom: CPU and memory by workspace, class, label or instance, with what belongs to nobody")
+    .option("--since <time>", "from the hour that was then, e.g. 24h, 7d, 30d (default: 24h)")
+    .option("--by <what>", "workspace, class, instance, or label=KEY, a label of namespaces that fleet.yaml names (default: workspace)")
+    .option("--limit <count>", "lines at most, of those that took most (default: all)")
+    .action(async ({ output, ...options }: Omit<RemoteOptions, "output"> & CostOptions) =>
+      terminal.write(await showCost(clientOf(options, terminal), systemClock.now(), { ...options, output })),
     );
   remote(program.command("doctor"), ["table", "json", "yaml"])
     .description("check database, clusters, versions, permissions and instances; exit code 1 if anything is wrong")

@@ -14,7 +14,7 @@ export function addStateOption(command: Command): Command {
 }
 
 /** Adds what every command takes that speaks to a fleet; the first of `formats` is the default. */
-export function remote(command: Command, formats: readonly OutputFormat[]): Command {
+export function remote(command: Command, formats: readonly (OutputFormat | "csv")[]): Command {
   const output = new Option("-o, --output <format>", "how to print").choices(formats).default(formats[0]);
   return addStateOption(command.addOption(output))
     .option("--url <url>", "address of the REST API (default: ARGOSY_URL)")

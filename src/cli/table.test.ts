@@ -6,6 +6,7 @@ import { age } from "./age.ts";
 import { auditColumns as audit } from "./audit.ts";
 import { capacity } from "./capacity.ts";
 import * as lists from "./columns.ts";
+import { costColumns as cost } from "./cost.ts";
 import { freezes } from "./directives.ts";
 import { checkColumns as checks } from "./doctor.ts";
 import { pools } from "./fleet.ts";
@@ -140,6 +141,14 @@ const TABLES: readonly Case[] = [
   ["freeze list", columnsOf(freezes), { name: "end-of-quarter-closing-freeze" }],
   ["rollout list", columnsOf(rollouts), { state: "ROLLING_BACK" }],
   ["versions", columnsOf(versions)],
+  [
+    "cost",
+    columnsOf(cost),
+    {
+      ...{ name: WORKSPACE, of: "unattributed", cpuCoreHours: 123_456, memoryGibHours: 1_234_567, cpuShare: 0.001, cost: 1_234_567 },
+      ...{ controllerCpuMs: 1e12, repoServerCpuMs: 1e12 },
+    },
+  ],
   ["top instances", columnsOf(tops.topInstances)],
   ["top workspaces", columnsOf(tops.topWorkspaces)],
   [

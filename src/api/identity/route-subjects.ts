@@ -71,6 +71,7 @@ export const ROUTE_SUBJECTS: Readonly<Record<string, RouteSubject>> = {
   listPlans: "list",
   listRebalancing: "list",
   listCapacity: "list",
+  listCost: "list",
   listRollouts: "list",
   topInstances: "list",
   topWorkspaces: "list",

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { millis } from "../../domain/clock.ts";
+import type { WorkspaceId } from "../../domain/ids.ts";
 import { createMoveRequests } from "../../mover/request-moves.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { createUuidIds } from "../../runtime/ids.ts";
@@ -91,6 +93,12 @@ beforeAll(async () => {
   moves = { team: await begin("team-a", "standard-2"), rival: await begin("rival-b", "rivals-2") };
   for (const [pool, state] of [["rivals", "DONE"] as const, ["standard", "RUNNING"] as const])
     await served.store.rollouts.create(aRollout({ pool, state }), aDecision(), soon());
+  const taken = { controllerCpuMs: 1_000, repoServerCpuMs: 0, memoryKibS: 1 };
+  const mark = (ago: number) => ({ until: millis(Date.now() - ago), processes: {} });
+  for (const [instanceId, ...names] of [[team.instanceId, "team-a", "rival-c"] as const, [rival.instanceId, "rival-b"] as const]) {
+    const workspaces = names.map((namespace) => ({ workspaceId: `id of ${namespace}` as WorkspaceId, namespace, usage: taken }));
+    await served.store.usages.record({ instanceId, after: undefined, mark: mark(0), workspaces, base: taken, unattributed: taken }, soon());
+  }
   await served.call("PUT", "/v1/freezes/launch", { body: { seconds: 600, reason: "rival-b launches" } });
   await served.call("PUT", "/v1/workspaces/rival-b/hold", { body: { seconds: 600, reason: "rival-b launches" } });
 });
@@ -118,7 +126,7 @@ describe("a role that is limited to workspaces", () => {
     ...["/v1/applications", "/v1/applications?limit=1", "/v1/applications?namespace=rival-b", "/v1/applications?name=rival-b-app"],
     ...["/v1/operations", "/v1/operations?namespace=team-a", "/v1/operations?namespace=rival-b"],
     ...["/v1/health", "/v1/health/standard-1", "/v1/top/instances", "/v1/top/workspaces", "/v1/plans", "/v1/rollouts", "/v1/freezes"],
-    ...["/v1/rebalancing", "/v1/capacity"],
+    ...["/v1/rebalancing", "/v1/capacity", "/v1/cost", "/v1/cost?by=class", "/v1/cost?by=instance"],
     ...["/v1/moves", "/v1/moves?live=true", "/v1/fleet", "/v1/doctor", "/v1/versions", "/v1/adoptions/rules"],
     ...["/v1/explain/team-a", "/v1/explain/rival-b", "/v1/instances/standard-1/explanation", "/v1/instances/standard-1/drain"],
     ...["/v1/instances/standard-1/calibration", "/v1/workspaces/team-a/export", "/v1/workspaces/rival-b/export"],
@@ -149,6 +157,22 @@ describe("a role that is limited to workspaces", () => {
     expect(await status("team-viewer", "GET", "/v1/explain/team-a")).toBe(200);
     expect(await status("team-viewer", "GET", "/v1/workspaces/team-a/export")).toBe(200);
     expect(await status("team-viewer", "GET", `/v1/moves/${moves.team}`)).toBe(200);
+  });
+
+  it("shows what was taken as far as that may be seen, and instances' own to whoever may see their class", async () => {
+    const lines = async (who: string, query = "") =>
+      ((await ask(who, "GET", `/v1/cost${query}`)).body["items"] as readonly { readonly name: string | null; readonly of: string }[]).map(
+        ({ name, of }) => `${of} ${name}`,
+      );
+    for (const who of ["team-viewer", "team-in-class"]) {
+      expect(await lines(who)).toEqual(["workspace team-a"]);
+      expect(await lines(who, "?by=class")).toEqual([`workspace ${CLASS}`]);
+      expect(await lines(who, "?by=instance")).toEqual(["workspace standard-1"]);
+    }
+    expect(await lines("class-viewer")).toEqual(["base null", "unattributed null", "workspace rival-c", "workspace team-a"]);
+    expect(await lines("class-viewer", "?by=class")).toEqual([`base ${CLASS}`, `unattributed ${CLASS}`, `workspace ${CLASS}`]);
+    expect(await lines("several")).toEqual(["base null", "unattributed null", "workspace rival-b", "workspace team-a"]);
+    expect(await lines("broken")).toEqual([]);
   });
 
   it("ends a page without telling how many others there are", async () => {
