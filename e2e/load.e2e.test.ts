@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { CostReportView } from "../src/api/routes/cost.ts";
 import type { WorkspaceTop } from "../src/api/routes/loads.ts";
 import type { PlanView } from "../src/api/routes/plans.ts";
 import type { ExplanationView } from "../src/api/schema.ts";
@@ -67,6 +68,18 @@ describe("the load of workspaces", () => {
       report(`${instance}: canaries have ${percent(canaries)} of the time of comparisons in its log`);
       expect(all).toMatchObject(counters);
     }
+  });
+
+  it("is shown by `argosy cost`, by workspace and with what is the instances' own", async () => {
+    const { items } = await answerOf<CostReportView>(world, ["cost", "--since", "1h"]);
+    for (const { name } of TENANTS) {
+      const line = items.find((one) => one.name === name);
+      expect(line).toMatchObject({ of: "workspace", cost: null });
+      for (const taken of [line?.controllerCpuMs, line?.repoServerCpuMs, line?.memoryKibS]) expect(taken).toBeGreaterThan(0);
+    }
+    expect(items.filter(({ of }) => of === "base")).toHaveLength(1);
+    const { out } = await argosy(world, "cost", "--by", "instance", "-o", "csv");
+    for (const { instance } of TENANTS) expect(out).toContain(`\n${instance},workspace,`);
   });
 
   it("is shown by `argosy top`, with the instance", async () => {
