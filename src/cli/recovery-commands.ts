@@ -70,12 +70,12 @@ function show(result: Result, output: OutputFormat, terminal: Terminal): void {
   if (shown.length > 0) terminal.write(render(shown, recoveryColumns, output));
 }
 
-function remark({ lastEpoch, newestSeen, isOlder, units, recovered }: Result): string {
+function remark({ lastEpoch, newestSeen, isOlder, units, unknown, recovered }: Result): string {
   const age = isOlder
     ? `the database is older than what stands: its last epoch is ${lastEpoch}, and ${newestSeen} stands`
     : `the database is not older than what stands: its last epoch is ${lastEpoch}, the newest that stands is ${newestSeen}`;
   const count = (rule: Row["rule"]): number => units.filter((each) => each.rule === rule).length;
-  const what = `${units.length} units: ${count("KEPT")} where the row says, ${count("MOVED")} elsewhere, ${count("STRANGER")} held by somebody no row knows`;
+  const what = `${units.length} units: ${count("KEPT")} where the row says, ${count("MOVED")} elsewhere, ${count("STRANGER")} held by somebody no row knows; ${unknown.length} owner bindings of units that no row places`;
   if (recovered === undefined) return `${age}\n${what}; nothing was written`;
   const left = units.length - recovered;
   const next = left === 0 ? "Control planes may be started" : `${left} changed meanwhile: run it again`;

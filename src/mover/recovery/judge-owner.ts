@@ -45,6 +45,21 @@ export function judgeOwner(
   return { owner: named.id, rule: named.id === unit.owner ? "KEPT" : "MOVED", ownerBinding };
 }
 
+/**
+ * Owner bindings that let somebody write for a unit which no row places: of a part that was made by a cut since, or of a workspace that came
+ * since. What the database has of their applications belongs to other units, whose instances are to write for them alone.
+ */
+export function unknownOwnerBindings(
+  units: readonly Pick<RestoredUnit, "namespace" | "bucket">[],
+  ownerBindings: ReadonlyMap<string, ObservedOwnerBinding>,
+): readonly ObservedOwnerBinding[] {
+  const known = new Set(units.map(({ namespace, bucket }) => ownerBindingKey({ namespace, name: ownerBindingName(bucket) })));
+  const isOwners = ({ at: { name } }: ObservedOwnerBinding): boolean =>
+    name === ownerBindingName(0) ||
+    (name.startsWith(`${ownerBindingName(0)}-`) && /^[1-9]\d*$/.test(name.slice(ownerBindingName(0).length + 1)));
+  return [...ownerBindings].flatMap(([key, found]) => (known.has(key) || !isOwners(found) || found.subjects.length === 0 ? [] : [found]));
+}
+
 /** What an owner binding is found by. */
 export function ownerBindingKey({ namespace, name }: ObservedOwnerBinding["at"]): string {
   return `${namespace}/${name}`;

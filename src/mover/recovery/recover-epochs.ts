@@ -2,10 +2,19 @@ import type { Clock } from "../../domain/clock.ts";
 import type { MemberId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { sleep } from "../../runtime/clock.ts";
+import type { ObservedOwnerBinding } from "../../shard/parse-observation.ts";
 import type { Store } from "../../store/port.ts";
 import type { UnitToRecover } from "../../store/recovery/port.ts";
 import type { Standing } from "../port.ts";
-import { epochsAbove, isOlder, judgeOwner, type OwnerJudgement, ownerBindingKey, recoveryDecision } from "./judge-owner.ts";
+import {
+  epochsAbove,
+  isOlder,
+  judgeOwner,
+  type OwnerJudgement,
+  ownerBindingKey,
+  recoveryDecision,
+  unknownOwnerBindings,
+} from "./judge-owner.ts";
 
 export interface RecoveryDeps {
   readonly store: Pick<Store, "recovery" | "fleet" | "members">;
@@ -29,6 +38,8 @@ export interface Recovery {
   readonly isOlder: boolean;
   /** Every unit with an owner, sorted by namespace and part. */
   readonly units: readonly RecoveredUnit[];
+  /** Owner bindings of units that no row places. */
+  readonly unknown: readonly { readonly namespace: string; readonly name: string }[];
 }
 
 const PAGE = 500;
@@ -41,7 +52,7 @@ export async function planRecovery(deps: RecoveryDeps, signal: AbortSignal): Pro
 
 /**
  * Brings a restored database up to date with the clusters, while no control plane runs. First epochs leap above all that were ever given.
- * Then accounts that no instance acts as lose the right to write, and requests of theirs get time to end. Then each unit gets the owner
+ * Then accounts that no instance acts as, and those of units that no row places, lose the right to write, and requests of theirs get time to end. Then each unit gets the owner
  * that its owner binding names, and a new epoch, so that everything of it is written again.
  *
  * Each write is conditional and may be repeated: a run that broke off is started once more, and no control plane starts before a run has
@@ -57,8 +68,9 @@ export async function recover(
   await store.members.heartbeat(UNFINISHED, [UNFINISHED_ROLE], FOR_GOOD_MS, signal);
   await store.recovery.raiseEpochs(epochsAbove(found.lastEpoch, found.newestSeen), signal);
   const strangers = found.judged.flatMap(({ judgement }) => (judgement.rule === "STRANGER" ? (judgement.ownerBinding ?? []) : []));
-  for (const ownerBinding of strangers) await standing.revoke(ownerBinding, signal);
-  if (strangers.length > 0) await sleep(clock, fenceMs, signal);
+  const revoked = [...strangers, ...found.unknown];
+  for (const ownerBinding of revoked) await standing.revoke(ownerBinding, signal);
+  if (revoked.length > 0) await sleep(clock, fenceMs, signal);
   let recovered = 0;
   for (const [index, { unit, judgement }] of found.judged.entries()) {
     const decision = recoveryDecision(unit, judgement, clock.now());
@@ -73,6 +85,7 @@ interface Found {
   readonly lastEpoch: number;
   readonly newestSeen: number;
   readonly judged: readonly { readonly unit: UnitToRecover; readonly judgement: OwnerJudgement }[];
+  readonly unknown: readonly ObservedOwnerBinding[];
 }
 
 /** Reads both sides and judges every unit that has an owner. */
@@ -90,13 +103,17 @@ async function judgeAll({ store, standing }: RecoveryDeps, signal: AbortSignal):
     if (page.length < PAGE) break;
   }
   const judged = units.map((unit) => ({ unit, judgement: judgeOwner(unit, ownerBindings, instances) }));
-  return { lastEpoch: await store.recovery.readLastEpoch(signal), newestSeen, judged };
+  return { lastEpoch: await store.recovery.readLastEpoch(signal), newestSeen, judged, unknown: unknownOwnerBindings(units, ownerBindings) };
 }
 
-function describe({ lastEpoch, newestSeen, judged }: Found): Recovery {
+function describe({ lastEpoch, newestSeen, judged, unknown }: Found): Recovery {
   const units = judged.map(({ unit, judgement: { rule, owner } }) => ({ unit, rule, owner }));
   const place = ({ unit: { namespace, bucket } }: RecoveredUnit): string => `${namespace} ${String(bucket).padStart(6, "0")}`;
-  return { lastEpoch, newestSeen, isOlder: isOlder(lastEpoch, newestSeen), units: units.sort((a, b) => (place(a) < place(b) ? -1 : 1)) };
+  return {
+    ...{ lastEpoch, newestSeen, isOlder: isOlder(lastEpoch, newestSeen) },
+    units: units.sort((a, b) => (place(a) < place(b) ? -1 : 1)),
+    unknown: unknown.map(({ at }) => at),
+  };
 }
 
 /**
