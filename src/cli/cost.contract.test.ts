@@ -3,6 +3,7 @@ import type { CostReportView } from "../api/routes/cost.ts";
 import { type Served, serveApi } from "../api/testing/served.ts";
 import { millis } from "../domain/clock.ts";
 import type { InstanceId, WorkspaceId } from "../domain/ids.ts";
+import { loadVector } from "../domain/load.ts";
 import type { Usage } from "../domain/usage.ts";
 import { aDecision, aFleet, anInstance, CLASS } from "../store/testing/builders.ts";
 import { runCommand } from "./testing/run-command.ts";
@@ -21,7 +22,8 @@ describe("argosy cost", () => {
     const share = (name: string, taken: Usage) => ({ workspaceId: `w-${name}` as WorkspaceId, namespace: name, usage: taken });
     for (const [index, name] of ["standard-1", "standard-2"].entries()) {
       const instanceId = name as InstanceId;
-      const instance = anInstance({ id: instanceId, name, class: index === 0 ? CLASS : "us/shared/public" });
+      const capacity = loadVector(() => 1_000);
+      const instance = anInstance({ id: instanceId, name, class: index === 0 ? CLASS : "us/shared/public", capacity });
       await store.fleet.insertInstance(instance, aDecision({ subject: name }), signal);
       const mark = (hoursAgo: number) => ({ until: millis(now - hoursAgo * HOUR), processes: {} });
       const workspaces = [share("team-a", usage(2, 1)), ...(index === 0 ? [share("team-b", usage(4, 2))] : [])];
@@ -86,6 +88,24 @@ describe("argosy cost", () => {
     });
     await declare({ labels: ["other"] });
     expect((await run("--by", "label=team")).err).toContain("those are other");
+    await declare(undefined);
+  });
+
+  it("names who takes more of an instance than the class allows, with the instance", async () => {
+    const taken = async () => (await run("--limit", "1")).out.split("\n").slice(3);
+    expect(await taken()).toEqual([]);
+    const { workspaces } = aFleet();
+    const allow = (share: number) =>
+      served.store.fleet.applyFleet(aFleet({ workspaces: { ...workspaces, cpuShares: [{ class: CLASS, share }] } }), "ada", signal);
+    await allow(1);
+    expect(await taken()).toEqual([]);
+    await allow(0.01);
+    const [first, second] = (JSON.parse((await run("-o", "json")).out) as CostReportView).exceeded;
+    expect([first, second]).toMatchObject([
+      { workspace: "team-b", instance: "standard-1", class: CLASS, limit: 0.01 },
+      { workspace: "team-a", instance: "standard-1" },
+    ]);
+    expect((await taken())[0]).toMatch(/^team-b takes \d+ % of the CPU that standard-1 bears, where its class allows 1 %/);
     await declare(undefined);
   });
 

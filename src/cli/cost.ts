@@ -1,11 +1,12 @@
 import type { CostLineView, CostReportView } from "../api/routes/cost.ts";
+import { shareText } from "../domain/cpu-share.ts";
 import { InputError } from "../domain/errors.ts";
 import { timeText } from "./age.ts";
 import { csvOf } from "./csv.ts";
 import { secondsOf } from "./duration.ts";
 import { isForPrograms, type OutputFormat, render, renderOne } from "./output.ts";
 import type { RestClient } from "./rest-client.ts";
-import type { Column } from "./table.ts";
+import { type Column, paragraph } from "./table.ts";
 
 export interface CostOptions {
   readonly since?: string;
@@ -48,7 +49,10 @@ export async function showCost(client: RestClient, now: number, { since, by = "w
   const title = by.replace(LABEL, "$1").toUpperCase();
   const columns = costColumns.map((column, index) => (index === 0 ? { ...column, title } : column));
   const table = items.length === 0 ? "nothing was measured in that time" : render(items, columns, output);
-  return [`from ${timeText(report.since)} to ${timeText(report.until)}`, table].join("\n");
+  const exceeded = report.exceeded.map(({ workspace: namespace, ...one }) =>
+    paragraph(`${shareText({ namespace, ...one })} (last six hours)`),
+  );
+  return [`from ${timeText(report.since)} to ${timeText(report.until)}`, table, ...exceeded].join("\n");
 }
 
 async function readAll(client: RestClient, query: Readonly<Record<string, string>>): Promise<Report> {

@@ -117,6 +117,8 @@ export interface WorkspacesSpec {
   readonly everyNamespace?: true;
   /** Which class a workspace gets; the first one that fits counts. Absent, or none fits: the class of the first pool. */
   readonly classes?: readonly ClassRule[];
+  /** What of an instance's CPU one workspace of a class should take at most. Absent, or the class is not listed: nobody is reported. */
+  readonly cpuShares?: readonly CpuShare[];
   readonly quota: {
     readonly deployments: number;
     readonly syncsPerMinute: number;
@@ -145,6 +147,13 @@ export interface RebalancingSpec {
   /** Moves that need not be made, of all plans within one hour and one day; those away from overloaded instances may be four times as many. */
   readonly movesPerHour: number;
   readonly movesPerDay: number;
+}
+
+export interface CpuShare {
+  /** As {@link classOf} writes it; some pool has it. */
+  readonly class: string;
+  /** Of what the controller of its instance bears, above 0 and at most 1. */
+  readonly share: number;
 }
 
 /** Gives workspaces whose namespace has all of these labels a class. */

@@ -12,6 +12,7 @@ import {
   judgeClassLabels,
   judgeCluster,
   judgeControllerMemory,
+  judgeCpuShares,
   judgeDatabase,
   judgeEncryption,
   judgeFleet,
@@ -306,6 +307,17 @@ describe("the doctor", () => {
     const labelled = judgeWorkspaces({ workspaces: { selector: { "argosy.dev/workspace": "true" }, quota } });
     expect(labelled.detail).toBe("namespaces labelled argosy.dev/workspace=true");
     expect(labelled).not.toHaveProperty("remark");
+  });
+
+  it("notes who takes more of an instance's CPU than the class allows, and fails for none", () => {
+    expect(judgeCpuShares([])).toMatchObject({ ok: true, detail: "no workspace took more than its class allows in six hours" });
+    expect(judgeCpuShares([])).not.toHaveProperty("remark");
+    const one = { namespace: "team-a", instance: "standard-1", class: "eu/shared/public", share: 0.5, limit: 0.25 };
+    const many = Array.from({ length: 20 }, () => one);
+    expect(judgeCpuShares([one])).toMatchObject({
+      ...{ ok: true, detail: "1 workspace", remark: "team-a takes 50 % of the CPU that standard-1 bears, where its class allows 25 %" },
+    });
+    expect(judgeCpuShares(many).remark).toMatch(/; and \d+ more$/);
   });
 
   it("notes controllers without the memory for what a declaration of before lets them hold, and that nothing bounds an environment", () => {

@@ -3,6 +3,7 @@ import { type Millis, rfc3339 } from "../../domain/clock.ts";
 import { controllerNeed } from "../../domain/controller-memory.ts";
 import { isCordonedByHand } from "../../domain/cordon.ts";
 import { countText } from "../../domain/count-text.ts";
+import { type ShareExceeded, shareText } from "../../domain/cpu-share.ts";
 import { mayKindBeDeployed } from "../../domain/deployable-kinds.ts";
 import { classOf, EVERY_GROUP, type FleetSpec, isScaled } from "../../domain/fleet.ts";
 import { type InstanceVerdict, unfitState } from "../../domain/health.ts";
@@ -383,6 +384,19 @@ export function judgeControllerMemory({ pools, workspaces }: Pick<FleetSpec, "po
     detail: short.length === 0 ? "fits what pools' capacity allows" : "less than pools' capacity allows",
     remedy: "Declare capacity and memory that fit in fleet.yaml (docs/fleet.md)",
     ...(remarks.length === 0 ? {} : { remark: remarks.join("; ") }),
+  };
+}
+
+/** Whether a workspace takes more of its instance's CPU than its class allows. No failure: users could make the check fail. */
+export function judgeCpuShares(exceeded: readonly ShareExceeded[]): Check {
+  const more = exceeded.length > NAMED ? [`and ${exceeded.length - NAMED} more`] : [];
+  const remark = [...exceeded.slice(0, NAMED).map(shareText), ...more].join("; ");
+  return {
+    name: "CPU shares",
+    ok: true,
+    detail: exceeded.length === 0 ? "no workspace took more than its class allows in six hours" : countText(exceeded.length, "workspace"),
+    remedy: "See `argosy cost`, and give it an instance of its own: `argosy pin`, or another class (docs/cost.md)",
+    ...(exceeded.length === 0 ? {} : { remark }),
   };
 }
 

@@ -7,6 +7,7 @@ import type { KubeClient } from "../../runtime/kube/client.ts";
 import type { Store } from "../../store/port.ts";
 import { readOpenFindings } from "../open-findings.ts";
 import type { Check } from "../port.ts";
+import { readExceededShares } from "../read-exceeded-shares.ts";
 import { findMissingOf, findOwnMissing } from "./ask-rights.ts";
 import {
   errorSentence,
@@ -14,6 +15,7 @@ import {
   judgeClassLabels,
   judgeCluster,
   judgeControllerMemory,
+  judgeCpuShares,
   judgeDatabase,
   judgeEncryption,
   judgeFleet,
@@ -115,10 +117,11 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
   const kinds = await attempt(() => store.operations.listDeployedKinds(within(CHECK_MS, signal)));
   const policy = spec === undefined ? [] : [judgeControllerMemory(spec), judgeWorkspaces(spec), judgeKinds(spec, kinds ?? [])];
   const open = await attempt(() => readOpenFindings(store, within(CHECK_MS, signal)));
+  const shares = await examineShares(deps, { spec, instances }, within(CHECK_MS, signal));
   const ownership = open === undefined ? [] : [judgeOwnershipFindings(open)];
   const verdicts = await attempt(() => store.health.listVerdicts(within(CHECK_MS, signal)));
   const health = verdicts === undefined ? [] : [judgeHealthReports(verdicts, instances, deps.clock.now())];
-  const fleet = database.ok ? [judgeFleet(spec, deps.approvals), ...declared, ...policy, ...health, ...ownership] : [];
+  const fleet = database.ok ? [judgeFleet(spec, deps.approvals), ...declared, ...policy, ...shares, ...health, ...ownership] : [];
   const tokens = await attempt(() => store.tokens.list(within(CHECK_MS, signal)));
   const access = [judgePlainHttp(deps.plainHttpAt), ...(tokens === undefined ? [] : [judgeTokens(tokens, deps.clock.now())])];
   return [
@@ -131,6 +134,17 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
     ...fleet,
     ...judgeInstances(instances, spec?.versions.floor, deps.clock.now()),
   ];
+}
+
+/** Nothing where no share is declared. */
+async function examineShares(
+  { store, clock }: DoctorDeps,
+  facts: { readonly spec: FleetSpec | undefined; readonly instances: readonly Instance[] },
+  signal: AbortSignal,
+): Promise<readonly Check[]> {
+  if (facts.spec?.workspaces.cpuShares === undefined) return [];
+  const exceeded = await attempt(() => readExceededShares(store, { ...facts, now: clock.now() }, signal));
+  return exceeded === undefined ? [] : [judgeCpuShares(exceeded)];
 }
 
 /** Classes that need more instances than their pools may have. */

@@ -4,7 +4,7 @@ import type { WorkspaceId } from "../../domain/ids.ts";
 import { createMoveRequests } from "../../mover/request-moves.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { createUuidIds } from "../../runtime/ids.ts";
-import { aDecision, aFleet, anInstance, aPool, aRollout, CLASS } from "../../store/testing/builders.ts";
+import { aDecision, aFleet, anInstance, aPool, aRollout, CLASS, WIDE } from "../../store/testing/builders.ts";
 import { createWorld, type Deployed, soon } from "../../store/testing/world.ts";
 import { idleDeps, type Served, serveApi } from "../testing/served.ts";
 import type { Caller, Grant } from "./port.ts";
@@ -65,13 +65,14 @@ beforeAll(async () => {
   await fleet.applyFleet(
     aFleet({
       pools: [aPool("standard"), aPool("rivals", { class: { region: "us", tier: "shared", trust: "public" } })],
+      workspaces: { ...aFleet().workspaces, cpuShares: [CLASS, OTHER].map((name) => ({ class: name, share: 0.01 })) },
     }),
     "anna",
     soon(),
   );
   const deploy = async (namespace: string, className: string, instanceName: string): Promise<Deployed> => {
     const pool = className === CLASS ? "standard" : "rivals";
-    const instance = anInstance({ name: instanceName, class: className, pool });
+    const instance = anInstance({ name: instanceName, class: className, pool, capacity: { ...WIDE, milliCpu: 1 } });
     await fleet.insertInstance(instance, aDecision({ subject: instance.id, kind: "instance" }), soon());
     const intent = await world.record({ namespace, class: className, name: `${namespace}-app` });
     const { id: unitId, workspaceId } = await world.unit(intent.applicationId);
@@ -173,6 +174,11 @@ describe("a role that is limited to workspaces", () => {
     expect(await lines("class-viewer", "?by=class")).toEqual([`base ${CLASS}`, `unattributed ${CLASS}`, `workspace ${CLASS}`]);
     expect(await lines("several")).toEqual(["base null", "unattributed null", "workspace rival-b", "workspace team-a"]);
     expect(await lines("broken")).toEqual([]);
+    const exceeded = async (who: string) =>
+      ((await ask(who, "GET", "/v1/cost")).body["exceeded"] as readonly { readonly workspace: string }[]).map(({ workspace }) => workspace);
+    expect(await exceeded("team-viewer")).toEqual(["team-a"]);
+    expect(await exceeded("class-viewer")).toEqual(["rival-c", "team-a"]);
+    expect(await exceeded("mixed")).toEqual(["rival-b", "rival-c", "team-a"]);
   });
 
   it("ends a page without telling how many others there are", async () => {

@@ -4,11 +4,13 @@ import { z } from "zod";
 import { type Millis, millis, parseRfc3339, rfc3339 } from "../../domain/clock.ts";
 import { InputError } from "../../domain/errors.ts";
 import type { CostPrices } from "../../domain/fleet.ts";
+import type { Instance } from "../../domain/instance.ts";
 import { USERS } from "../../domain/usage.ts";
 import type { UsedOnInstance } from "../../store/usage/port.ts";
 import { COST_BY, type CostLine, compareLines, coreHours, costLines, costOf, gibHours, type KnownUse } from "../cost-lines.ts";
 import { isWithin, type Scopes } from "../identity/scope.ts";
 import type { ApiDeps } from "../port.ts";
+import { readExceededShares } from "../read-exceeded-shares.ts";
 
 const deadline = () => AbortSignal.timeout(30_000);
 const HOUR_MS = 60 * 60_000;
@@ -35,6 +37,15 @@ const report = z
     until: z.iso.datetime().describe("end of the last one, or now where that has not ended"),
     prices: z.object({ cpuCoreHour: z.number(), memoryGibHour: z.number() }).nullable().describe("of the fleet document"),
     labels: z.array(z.string()).describe("labels of namespaces that are recorded, and can be asked for"),
+    exceeded: z
+      .array(
+        z.object({
+          ...{ workspace: z.string(), instance: z.string(), class: z.string() },
+          share: z.number().describe("of the CPU that the instance's controller bears, on average of six hours"),
+          limit: z.number().describe("that its class allows"),
+        }),
+      )
+      .describe("workspaces that take more than `workspaces.cpuShares` of the fleet document allows, whatever is asked for"),
     items: z.array(costLine),
     next: z.string().describe("pass as `after` for the next page; empty at the end"),
   })
@@ -72,10 +83,13 @@ export function addCostView(server: FastifyInstance, deps: ApiDeps): void {
 
 async function readReport(deps: ApiDeps, asked: Query, scopes: Scopes): Promise<CostReportView> {
   const { store, clock } = deps;
-  const { prices, labels = [] } = (await store.fleet.readFleet(deadline()))?.spec.cost ?? {};
+  const spec = (await store.fleet.readFleet(deadline()))?.spec;
+  const { prices, labels = [] } = spec?.cost ?? {};
+  const instances = await store.fleet.listInstances(deadline());
   const label = labelOf(asked, labels);
   const span = spanOf(asked, clock.now());
-  const used = await usedWithin(deps, span, scopes);
+  const used = await usedWithin(deps, { span, instances }, scopes);
+  const exceeded = await readExceededShares(store, { spec, instances, now: clock.now() }, deadline());
   const lines = costLines(used, asked.by, label);
   const all = lines.reduce((sum, { usage }) => sum + coreHours(usage), 0);
   const from = positionOf(asked.after);
@@ -84,6 +98,9 @@ async function readReport(deps: ApiDeps, asked: Query, scopes: Scopes): Promise<
   const last = rest.length > shown.length ? shown.at(-1) : undefined;
   return {
     ...{ since: rfc3339(span.since), until: rfc3339(span.until), prices: prices ?? null, labels: [...labels] },
+    exceeded: exceeded
+      .filter(({ namespace, class: className }) => isWithin(scopes, { kind: "workspace", namespace, classes: [className] }))
+      .map(({ namespace: workspace, ...one }) => ({ workspace, ...one })),
     items: shown.map((line) => viewOf(line, { all, prices })),
     next: last === undefined ? "" : JSON.stringify([last.of, ...(last.name === undefined ? [] : [last.name])]),
   };
@@ -108,15 +125,15 @@ function spanOf({ since, until }: Query, now: Millis): { readonly since: Millis;
 /** What may be shown of it: of workspaces what they took on instances of a class that may be seen, and instances' own where all of the class may. */
 async function usedWithin(
   { store }: ApiDeps,
-  span: Parameters<ApiDeps["store"]["usages"]["list"]>[0],
+  asked: { readonly span: ReturnType<typeof spanOf>; readonly instances: readonly Instance[] },
   scopes: Scopes,
 ): Promise<readonly KnownUse[]> {
-  const instances = new Map((await store.fleet.listInstances(deadline())).map((instance) => [instance.id, instance]));
+  const instances = new Map(asked.instances.map((instance) => [instance.id, instance]));
   const known = (one: UsedOnInstance): KnownUse => {
     const instance = instances.get(one.instanceId);
     return { ...one, instance: instance?.name ?? one.instanceId, class: instance?.class ?? "" };
   };
-  return (await store.usages.list(span, deadline()))
+  return (await store.usages.list(asked.span, deadline()))
     .map(known)
     .filter(({ of, namespace, class: className }) =>
       isWithin(scopes, of === "workspace" ? { kind: "workspace", namespace, classes: [className] } : { kind: "class", class: className }),

@@ -562,6 +562,20 @@ describe("which namespaces are workspaces", () => {
   });
 });
 
+describe("how much of an instance's CPU a workspace should take", () => {
+  const said = (...cpuShares: unknown[]) => complaintsOf(aDocument({ workspaces: { everyNamespace: true, cpuShares } }));
+
+  it("is a share of at most all, for each class of a pool once", () => {
+    const one = { class: "eu/shared/public", share: 0.25 };
+    expect(said(one)).toEqual([]);
+    expect(said(one, one)).toMatchObject([{ path: "workspaces.cpuShares[1].class", message: "is there twice (first at [0])" }]);
+    expect(said({ ...one, class: "eu/shared/publik" })).toMatchObject([{ remedy: "Did you mean eu/shared/public?" }]);
+    expect(said({ ...one, share: 0 })).toMatchObject([{ path: "workspaces.cpuShares[0].share", message: "is less than 0.01" }]);
+    expect(said({ ...one, share: 25 })).toMatchObject([{ path: "workspaces.cpuShares[0].share", message: "is more than 1" }]);
+    expect(said({ class: "eu/shared/public" })).toHaveLength(1);
+  });
+});
+
 describe("what is shown of cost", () => {
   const said = (cost: unknown) => complaintsOf(aDocument({ cost }));
 

@@ -41,6 +41,7 @@ function specOf({ engineClusters, pools, egress, deployments, ...rest }: FleetDo
       selector: workspaces.selector ?? {},
       ...(workspaces.everyNamespace === true ? { everyNamespace: true as const } : {}),
       ...(workspaces.classes === undefined ? {} : { classes: workspaces.classes }),
+      ...(workspaces.cpuShares === undefined ? {} : { cpuShares: workspaces.cpuShares }),
       quota: quotaOf(workspaces.quota, pools),
     },
     ...(rest.rebalancing === undefined ? {} : { rebalancing: rest.rebalancing }),

@@ -22,6 +22,9 @@ export function renderFleetDocument(spec: FleetSpec): Readonly<Record<string, un
       ...(workspaces.classes === undefined
         ? {}
         : { classes: workspaces.classes.map(({ labels, class: className }) => ({ labels, class: className })) }),
+      ...(workspaces.cpuShares === undefined
+        ? {}
+        : { cpuShares: workspaces.cpuShares.map(({ class: className, share }) => ({ class: className, share })) }),
       quota: workspaces.quota,
     },
     ...(rebalancing === undefined ? {} : { rebalancing: rebalancing.map(rebalancingFields) }),

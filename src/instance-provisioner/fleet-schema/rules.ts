@@ -31,6 +31,10 @@ export function breaches(document: SoundFleet): readonly Complaint[] {
     ...pools.flatMap((pool, index) => (pool === undefined ? [] : poolBreaches(pool, ["pools", index], engineClusters))),
     ...workspaceBreaches(document),
     ...classBreaches(document.workspaces?.classes ?? [], pools),
+    ...duplicates(["workspaces", "cpuShares"], "class", fieldsOf(document.workspaces?.cpuShares, "class")),
+    ...(document.workspaces?.cpuShares ?? []).flatMap((one, index) =>
+      servedBreaches(["workspaces", "cpuShares", index, "class"], one?.class, pools),
+    ),
     ...quotaBreaches(document.workspaces?.quota ?? {}, pools),
     ...duplicates(["rebalancing"], "class", fieldsOf(document.rebalancing, "class")),
     ...(document.rebalancing ?? []).flatMap((entry, index) => servedBreaches(["rebalancing", index, "class"], entry?.class, pools)),

@@ -278,6 +278,23 @@ const fleet = z.strictObject({
         .describe(
           "Which new workspaces get another class than that of the first pool. The first rule that fits counts. A workspace that is there already keeps its class.",
         ),
+      cpuShares: z
+        .array(
+          z.strictObject({
+            class: classKey.describe("Class that this is for, with slashes. That of a pool."),
+            share: z
+              .number()
+              .min(0.01)
+              .max(1)
+              .meta({ title: "a number from 0.01 to 1" })
+              .describe("Share of `capacity.milliCpu` of its instance that one workspace should take at most, on average of six hours."),
+          }),
+        )
+        .max(1000)
+        .optional()
+        .describe(
+          "Who is reported for taking much of an instance's CPU, by `argosy cost` and `argosy doctor`. Nothing is refused or slowed down for it; health gives whoever overloads an instance one of its own. Absent, or a class is not listed: nobody.",
+        ),
       quota: z
         .strictObject({
           deployments: count.default(100).describe("GitOpsDeployments that one workspace may have."),
