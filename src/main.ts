@@ -1,6 +1,7 @@
 import { examine } from "./api/doctor/examine.ts";
 import type { ApiDeps } from "./api/port.ts";
 import { type Api, createApi, type ServerCertificate } from "./api/server.ts";
+import { parseSchedule } from "./domain/cron.ts";
 import { planFleet } from "./instance-provisioner/fleet-plan.ts";
 import { parseFleetDocument } from "./instance-provisioner/fleet-schema/parse-fleet.ts";
 import { renderFleetDocument } from "./instance-provisioner/fleet-schema/render-fleet.ts";
@@ -27,7 +28,6 @@ import { calibrate } from "./scheduler/calibration/calibrate.ts";
 import { explainUnit } from "./scheduler/explain.ts";
 import { explainInstance } from "./scheduler/explain-instance.ts";
 import { describePlan } from "./scheduler/plan/describe-plan.ts";
-import { parseSchedule } from "./scheduler/plan/freeze-window.ts";
 import { planNames } from "./scheduler/plan/plan-names.ts";
 import { reviewDecision, reviewPlan } from "./scheduler/review.ts";
 import { exportWorkspace } from "./shard/export-workspace.ts";

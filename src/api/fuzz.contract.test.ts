@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseSchedule } from "../domain/cron.ts";
 import { planFleet } from "../instance-provisioner/fleet-plan.ts";
 import { parseFleetDocument } from "../instance-provisioner/fleet-schema/parse-fleet.ts";
 import { renderFleetDocument } from "../instance-provisioner/fleet-schema/render-fleet.ts";
 import { systemClock } from "../runtime/clock.ts";
-import { parseSchedule } from "../scheduler/plan/freeze-window.ts";
 import type { MemoryStore } from "../store/adapters/memory/memory-store.ts";
 import { createKeyRing } from "../store/adapters/postgres/credentials/envelope.ts";
 import { createPostgresStore } from "../store/adapters/postgres/postgres-store.ts";

@@ -62,6 +62,31 @@ describe("argosy capacity", () => {
     expect(out).toMatch(/^us +fixed +\d+ +0 of 0 +- +- +- +-/m);
   });
 
+  it("says which declared peak counts, and until when", async () => {
+    const hour = (ahead: number) => new Date(Date.now() + ahead * HOUR_MS).getUTCHours();
+    const peaks = [
+      { name: "mornings", schedule: `0 ${hour(-1)} * * *`, duration: "3h", factor: 1.5 },
+      { name: "launch", schedule: `0 ${hour(3)} * * *`, duration: "1d", instances: 4 },
+      { name: "evenings", schedule: `0 ${hour(12)} * * *`, duration: "1h", factor: 9 },
+    ];
+    const pool = { ...scaled, instances: { ...scaled.instances, peaks } };
+    await served.store.fleet.applyFleet(aFleet({ pools: [pool, us] }), "ada", signal);
+    const times = { from: expect.stringMatching(/:00:00Z$/), until: expect.stringMatching(/:00:00Z$/) };
+    expect(await listed()).toMatchObject([
+      {
+        peaks: [
+          { name: "mornings", ...times, factor: 1.5, instances: null },
+          { name: "launch", ...times, factor: null, instances: 4 },
+        ],
+      },
+      { peaks: [] },
+    ]);
+    expect((await run()).out.replaceAll(/\s+/g, " ")).toMatch(
+      /mornings from \S+ until \S+: 1\.5 times as much; launch from \S+ until \S+: at least 4 instances/,
+    );
+    await served.store.fleet.applyFleet(aFleet({ pools: [scaled, us] }), "ada", signal);
+  });
+
   it("says since when more are needed than may be", async () => {
     await decide({ shortSince: millis(Date.now() - HOUR_MS), withoutOne: 100_000_000 });
     expect((await run()).out).toMatch(/^standard .* >999 % /m);

@@ -1,4 +1,5 @@
 import type { PoolCapacityView } from "../api/routes/capacity.ts";
+import { countText } from "../domain/count-text.ts";
 import { age, timeText } from "./age.ts";
 import type { Column } from "./table.ts";
 
@@ -15,7 +16,14 @@ export const capacity: readonly Column<PoolCapacityView>[] = [
   { title: "CLASS", value: (row) => row.class, isWide: true },
   { title: "SPARE SINCE", value: (row) => (row.spareSince === null ? null : timeText(row.spareSince)), isWide: true },
   { title: "REASON", value: (row) => row.reason, isWide: true },
+  { title: "PEAK", value: (row) => (row.peaks.length === 0 ? null : row.peaks.map(peakText).join("; ")), fit: "text" },
 ];
+
+/** `mornings from 2026-11-27T07:00:00Z until 2026-11-27T10:00:00Z: 1.5 times as much`. */
+function peakText({ name, from, until, factor, instances }: PoolCapacityView["peaks"][number]): string {
+  const asked = instances === null ? `${factor} times as much` : `at least ${countText(instances, "instance")}`;
+  return `${name} from ${timeText(from)} until ${timeText(until)}: ${asked}`;
+}
 
 function percentOf(share: number | undefined): string | null {
   if (share === undefined) return null;

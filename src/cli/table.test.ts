@@ -125,6 +125,7 @@ const TABLES: readonly Case[] = [
       instances: 1000,
       scaling: "auto",
       expected: { soon: 12.3, later: 12.3, withoutOne: 100 },
+      peaks: [{ name: "end-of-quarter-closing", from: TIME, until: TIME, factor: null, instances: 1000 }],
     },
   ],
   [

@@ -23,6 +23,12 @@ const HOUR_MS = 3_600_000;
 /** How slowly pools shrink where the configuration does not say: how long one instance fewer has to do, and how long after a change none is given up, in ms. */
 export const USUAL_SCALING = { spareMs: 6 * HOUR_MS, restMs: 12 * HOUR_MS } as const;
 
+/**
+ * How far ahead is planned, in ms. An instance is made in minutes, but takes its share within half a day, as budgets let it: several that are missing at noon have to be
+ * there the night before. One that is emptied should not be missed a day later, or all of its workspaces move for a night.
+ */
+export const PLANNED_AHEAD = { soonMs: 24 * HOUR_MS, laterMs: 48 * HOUR_MS } as const;
+
 /** How many instances a pool is to have, where that is not declared. */
 export interface PoolSize {
   readonly instances: number;

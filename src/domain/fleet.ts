@@ -1,5 +1,6 @@
 import type { Entries } from "./instance.ts";
 import type { LoadVector } from "./load.ts";
+import type { Peak } from "./peaks.ts";
 
 /** What `fleet.yaml` declares, parsed and with every default filled in (design: instances). */
 export interface FleetSpec {
@@ -84,8 +85,8 @@ export interface PoolSpec {
   readonly name: string;
   readonly class: PoolClass;
   readonly engineClusters: readonly string[];
-  /** Absent `scaling`: there are `min` of them, and more where somebody makes more. */
-  readonly instances: { readonly min: number; readonly max: number; readonly scaling?: "auto" };
+  /** Absent `scaling`: there are `min` of them, and more where somebody makes more. `peaks` count with `scaling` alone. */
+  readonly instances: { readonly min: number; readonly max: number; readonly scaling?: "auto"; readonly peaks?: readonly Peak[] };
   /** How its instances enter the API cluster; absent: by one entry that their workspaces share. */
   readonly entries?: Exclude<Entries, "shared">;
   readonly version: string | undefined;

@@ -3,6 +3,7 @@ import { millis } from "../domain/clock.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import { addLoad, type LoadVector, loadVector, ZERO_LOAD } from "../domain/load.ts";
+import type { Peak } from "../domain/peaks.ts";
 import { createReconcilePool, type ReconcilePool } from "../instance-provisioner/reconcile-pool.ts";
 import { createVirtualClock, type VirtualClock } from "../runtime/testing/virtual-clock.ts";
 import type { PlanCycle } from "../scheduler/plan-cycle/controller.ts";
@@ -42,7 +43,7 @@ describe("a pool whose size is decided by load", () => {
 
   const instances = async (): Promise<readonly Instance[]> =>
     (await store.fleet.listInstances(never)).filter(({ state }) => state !== "RETIRED");
-  const begin = async (bounds: { readonly min: number; readonly max: number }): Promise<void> => {
+  const begin = async (bounds: { readonly min: number; readonly max: number; readonly peaks?: readonly Peak[] }): Promise<void> => {
     const pool = aPool("standard", { instances: { ...bounds, scaling: "auto" }, capacity: CAPACITY });
     const rebalancing = [{ class: CLASS, mode: "auto", movesPerHour: 50, movesPerDay: 1_000 } as const];
     await store.fleet.applyFleet(aFleet({ pools: [pool], rebalancing }), "ada", never);
@@ -133,6 +134,60 @@ describe("a pool whose size is decided by load", () => {
     expect((await store.fleet.countUnits(never)).size).toBe(down.at(-1)?.serving);
     const gone = (await store.fleet.listInstances(never)).filter(({ state }) => state === "RETIRED");
     expect(gone.length).toBeGreaterThan(0);
+  });
+
+  describe("before a launch", () => {
+    const AHEAD_HOURS = 8;
+    const LAUNCH_HOURS = 4;
+    /** Three times as much within the hour, and as much as before when it is over. */
+    const launch = async (peaks: readonly Peak[]) => {
+      const from = clock.now() + AHEAD_HOURS * HOUR_MS;
+      demand = (at) => (at >= from && at < from + LAUNCH_HOURS * HOUR_MS ? 2_700 : 900);
+      await begin({ min: 2, max: 8, peaks });
+      return {
+        before: await pass(AHEAD_HOURS),
+        during: await pass(LAUNCH_HOURS),
+        after: await pass(48),
+      };
+    };
+    /** That very hour and day, once a year. The virtual clock begins at a full hour of UTC. */
+    const at = (): string => {
+      const begins = new Date(clock.now() + AHEAD_HOURS * HOUR_MS);
+      return `0 ${begins.getUTCHours()} ${begins.getUTCDate()} ${begins.getUTCMonth() + 1} *`;
+    };
+    const most = (seen: readonly { readonly used: number }[]): number => Math.max(...seen.map(({ used }) => used));
+
+    it("is too small for it where nobody declared it", async () => {
+      expect(most((await launch([])).during)).toBeGreaterThan(1);
+    });
+
+    it.each([
+      ["by a factor", { factor: 3 }],
+      ["by a number of instances", { instances: 4 }],
+    ])("is large enough when it begins, where it was declared %s, and shrinks when it is over", async (_how, size) => {
+      const { before, during, after } = await launch([{ name: "launch", schedule: at(), duration: "4h", ...size }]);
+      expect(before[0]?.serving).toBe(2);
+      expect(most(during)).toBeLessThan(0.9);
+      expect(Math.min(...during.map(({ serving }) => serving))).toBeGreaterThanOrEqual(4);
+      const [grown] = (await store.decisions.list({ kind: "plan", verdict: "GROWN" }, 100, never)).toReversed();
+      expect(grown?.details.reason).toMatch(/peak launch \(2\d{3}-.*Z to 2\d{3}-.*Z\) asks for (3 times as much|4 instances)/);
+      expect(after.at(-1)?.serving).toBeLessThanOrEqual(3);
+    });
+
+    it("gets what a peak asks for in instances also while nothing is measured", async () => {
+      demand = () => 900;
+      await begin({ min: 2, max: 8, peaks: [{ name: "launch", schedule: at(), duration: "4h", instances: 4 }] });
+      for (let passed = 0; passed < 6 * HOUR_MS; passed += CYCLE_MS) {
+        await clock.advance(CYCLE_MS);
+        await provision();
+        await vi.waitFor(() => cycle.idle());
+      }
+      expect((await instances()).length).toBe(4);
+      expect(await verdicts()).toEqual(["GROWN"]);
+      const [entry] = await store.decisions.list({ kind: "plan", verdict: "GROWN" }, 1, never);
+      expect(entry).toMatchObject({ rule: "PEAK" });
+      expect(entry?.details).not.toHaveProperty("soon");
+    });
   });
 
   it("says once that it needs more than it may have", async () => {

@@ -1,11 +1,12 @@
 import type { FastifyInstance } from "fastify";
 import type { ZodTypeProvider } from "fastify-type-provider-zod";
 import { z } from "zod";
-import { withSize } from "../../domain/capacity.ts";
-import { rfc3339 } from "../../domain/clock.ts";
+import { PLANNED_AHEAD, withSize } from "../../domain/capacity.ts";
+import { type Millis, millis, rfc3339 } from "../../domain/clock.ts";
 import { classOf, isScaled, type PoolSpec } from "../../domain/fleet.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { LOAD_DIMENSIONS } from "../../domain/load.ts";
+import { largestOf, type PeakWindow, peakWindows } from "../../domain/peaks.ts";
 import type { ClassLoadState } from "../../store/load/port.ts";
 import { isWithin } from "../identity/scope.ts";
 import type { ApiDeps } from "../port.ts";
@@ -35,6 +36,19 @@ const capacityView = z
       })
       .nullable()
       .describe("of the class; null where no pool of it is sized by load, or nothing was measured yet"),
+    peaks: z
+      .array(
+        z.object({
+          name: z.string(),
+          from: time,
+          until: time,
+          factor: z.number().nullable().describe("how many times as much as otherwise its class takes then"),
+          instances: z.number().int().nullable().describe("instances that the pool has then at least"),
+        }),
+      )
+      .describe(
+        "declared peaks that count now: of those that hold or begin within six hours the one with the largest factor, and with the most instances",
+      ),
     spareSince: time.nullable().describe("since when one instance fewer would do; null: it would not"),
     shortSince: time.nullable().describe("since when more are needed than the pools of the class may have; null: they may"),
   })
@@ -44,7 +58,7 @@ export type PoolCapacityView = z.infer<typeof capacityView>;
 const PPM = 1_000_000;
 
 /** How many instances pools have, and by what that is decided. */
-export function addCapacityView(server: FastifyInstance, { store }: ApiDeps): void {
+export function addCapacityView(server: FastifyInstance, { store, clock }: ApiDeps): void {
   server.withTypeProvider<ZodTypeProvider>().get(
     "/v1/capacity",
     {
@@ -56,6 +70,7 @@ export function addCapacityView(server: FastifyInstance, { store }: ApiDeps): vo
       },
     },
     async ({ scopes }) => {
+      const now = clock.now();
       const pools = (await store.fleet.readFleet(deadline()))?.spec.pools ?? [];
       const shown = pools.filter((pool) => isWithin(scopes, { kind: "class", class: classOf(pool) }));
       const instances = await store.fleet.listInstances(deadline());
@@ -63,12 +78,18 @@ export function addCapacityView(server: FastifyInstance, { store }: ApiDeps): vo
       const states = new Map(
         await Promise.all(classes.map(async (name) => [name, await store.loads.readState(name, deadline())] as const)),
       );
-      return { items: shown.map((pool) => viewOf(pool, instances, states.get(classOf(pool)))) };
+      return { items: shown.map((pool) => viewOf(pool, { instances, state: states.get(classOf(pool)), now })) };
     },
   );
 }
 
-function viewOf(pool: PoolSpec, instances: readonly Instance[], state: ClassLoadState | undefined): PoolCapacityView {
+interface PoolFacts {
+  readonly instances: readonly Instance[];
+  readonly state: ClassLoadState | undefined;
+  readonly now: Millis;
+}
+
+function viewOf(pool: PoolSpec, { instances, state, now }: PoolFacts): PoolCapacityView {
   const { name } = pool;
   const { min, max, scaling = "fixed" } = pool.instances;
   const present = instances.filter((one) => one.pool === name && one.state !== "RETIRED" && one.state !== "DRAINING");
@@ -85,7 +106,18 @@ function viewOf(pool: PoolSpec, instances: readonly Instance[], state: ClassLoad
       sizing === undefined
         ? null
         : { dimension: sizing.dimension, soon: sizing.soon / PPM, later: sizing.later / PPM, withoutOne: sizing.withoutOne / PPM },
+    peaks: countingPeaks(pool, now).map(({ peak, from, until }) => ({
+      ...{ name: peak.name, from: rfc3339(from), until: rfc3339(until) },
+      ...{ factor: peak.factor ?? null, instances: peak.instances ?? null },
+    })),
     spareSince: sizing?.spareSince === undefined ? null : rfc3339(sizing.spareSince),
     shortSince: sizing?.shortSince === undefined ? null : rfc3339(sizing.shortSince),
   };
+}
+
+function countingPeaks(pool: PoolSpec, now: Millis): readonly PeakWindow[] {
+  if (!isScaled(pool)) return [];
+  const span = { from: now, until: millis(now + PLANNED_AHEAD.soonMs) };
+  const windows = (pool.instances.peaks ?? []).flatMap((peak) => peakWindows(peak, span));
+  return (["factor", "instances"] as const).flatMap((what) => largestOf(windows, what) ?? []);
 }

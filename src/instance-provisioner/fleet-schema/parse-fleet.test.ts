@@ -599,6 +599,52 @@ describe("what is shown of cost", () => {
 describe("which workspaces get another class", () => {
   const ofRebalancing = (...rebalancing: unknown[]) => complaintsOf(aDocument({ rebalancing }));
 
+  describe("with declared peaks", () => {
+    const PEAK = { name: "mornings", schedule: "0 8 * * 1-5", timezone: "Europe/Berlin", duration: "3h", factor: 1.5 };
+    const of = (peaks: unknown, instances: Json = { scaling: "auto" }) =>
+      complaintsOf(aDocument({ pools: [aPool({ instances: { min: 2, max: 20, ...instances, peaks } })] })).map(
+        ({ path, message }) => `${path.replace("pools[0].instances.", "")} ${message}`,
+      );
+    const without = (field: keyof typeof PEAK, over: Json = {}) => {
+      const { [field]: _left, ...rest } = PEAK;
+      return { ...rest, ...over };
+    };
+
+    it("may have several, that overlap too", () => {
+      expect(of([PEAK, { ...without("factor"), name: "launch", instances: 20 }])).toEqual([]);
+      expect(of([without("timezone", { schedule: "*/15 0,12 29 2 *", duration: "31d" })])).toEqual([]);
+      expect(of([])).toEqual([]);
+    });
+
+    it.each([
+      ["a schedule of four fields", { ...PEAK, schedule: "0 8 * *" }, "peaks[0].schedule is no cron schedule"],
+      ["an hour that no day has", { ...PEAK, schedule: "0 24 * * *" }, "peaks[0].schedule is no cron schedule"],
+      ["names of days", { ...PEAK, schedule: "0 8 * * MON" }, "peaks[0].schedule is not five fields of cron in digits"],
+      ["a day that no month has", { ...PEAK, schedule: "0 8 31 2 *" }, "peaks[0].schedule is met on no day of any year"],
+      ["an unknown time zone", { ...PEAK, timezone: "Europe/Berlim" }, "peaks[0].timezone is no time zone"],
+      ["a time zone that is no name", { ...PEAK, timezone: "../etc" }, "peaks[0].timezone is not a time zone like Europe/Berlin"],
+      ["no time", { ...PEAK, duration: "0h" }, "peaks[0].duration is not a time like 30m, 3h or 2d"],
+      ["a number for a time", { ...PEAK, duration: 3 }, "peaks[0].duration is not a time like 30m, 3h or 2d"],
+      ["more than a month", { ...PEAK, duration: "32d" }, "peaks[0].duration is more than 31d"],
+      ["no size", without("factor"), "peaks[0] does not say how large it is"],
+      ["two sizes", { ...PEAK, instances: 3 }, "peaks[0] says in two ways how large it is"],
+      ["a factor of nothing more", { ...PEAK, factor: 1 }, "peaks[0].factor is less than 1.01"],
+      ["more than may be", without("factor", { instances: 21 }), "peaks[0].instances is more than instances.max of the pool"],
+      ["an unknown field", { ...PEAK, cron: "0 8 * * *" }, "peaks[0].cron is no field of a Fleet"],
+    ])("has no peak with %s", (_what, peak, complaint) => {
+      const complaints = of([peak]);
+      expect(complaints).toHaveLength(1);
+      expect(complaints[0]?.slice(0, complaint.length)).toBe(complaint);
+    });
+
+    it("names each once, and has none where nothing would let the instances go", () => {
+      expect(of([PEAK, PEAK])).toEqual(["peaks[1].name is there twice (first at [0])"]);
+      for (const fixed of [{}, { scaling: "fixed" }])
+        expect(of([PEAK], fixed)).toEqual([expect.stringMatching(/^peaks has no effect in a pool of a fixed size/)]);
+      expect(of([PEAK], { scaling: "sometimes" })).toEqual(["scaling is not fixed or auto"]);
+    });
+  });
+
   it("that is evened out is that of a pool, and is named once", () => {
     const mine = { class: "eu/shared/public", mode: "auto" };
     expect(ofRebalancing(mine)).toEqual([]);

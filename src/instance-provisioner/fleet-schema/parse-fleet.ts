@@ -2,6 +2,7 @@ import { mostEnvironments, usualEnvironmentObjects, usualEnvironments } from "..
 import type { CostSpec, EgressSpec, EngineClusterSpec, FleetSpec, PoolSpec, VersionsSpec } from "../../domain/fleet.ts";
 import { asDocumentLoad, fromDocumentLoad } from "../../domain/load.ts";
 import { SYSTEM_NAMESPACE } from "../../domain/names.ts";
+import type { Peak } from "../../domain/peaks.ts";
 import { parseQuantity } from "../../domain/quantity.ts";
 import type { Complaint } from "./complaint.ts";
 import { complaintOf } from "./complaint.ts";
@@ -97,15 +98,28 @@ function inNamespace(secret: string): string {
   return secret.includes("/") ? secret : `${SYSTEM_NAMESPACE}/${secret}`;
 }
 
+function peakOf({ timezone, factor, instances, ...peak }: NonNullable<FleetDocument["pools"][number]["instances"]["peaks"]>[number]): Peak {
+  return {
+    ...peak,
+    ...(timezone === undefined ? {} : { timezone }),
+    ...(factor === undefined ? {} : { factor }),
+    ...(instances === undefined ? {} : { instances }),
+  };
+}
+
 function poolOf(pool: FleetDocument["pools"][number]): PoolSpec {
   const { channel, ...shared } = pool.class;
   const own = { ...shared, ...(channel === undefined ? {} : { channel }) };
   const { entries, instances, ...fields } = pool;
-  const { scaling, ...size } = instances;
+  const { scaling, peaks, ...size } = instances;
   const { disk, ...repoServer } = pool.resources.repoServer;
   return {
     ...fields,
-    instances: { ...size, ...(scaling === "auto" ? { scaling } : {}) },
+    instances: {
+      ...size,
+      ...(scaling === "auto" ? { scaling } : {}),
+      ...(peaks === undefined ? {} : { peaks: peaks.map(peakOf) }),
+    },
     ...(entries === "per-workspace" ? { entries } : {}),
     class: own,
     resources: { ...pool.resources, repoServer: { ...repoServer, ...(disk === undefined ? {} : { disk }) } },

@@ -1,5 +1,6 @@
 import type { CostSpec, EngineClusterSpec, FleetSpec, PoolSpec, RebalancingSpec, VersionsSpec } from "../../domain/fleet.ts";
 import { toDocumentLoad } from "../../domain/load.ts";
+import type { Peak } from "../../domain/peaks.ts";
 import { FLOOR_SEPARATOR } from "../../domain/version.ts";
 
 /**
@@ -77,6 +78,16 @@ function versionFields({ default: usual, floor, catalogue, channels }: VersionsS
   };
 }
 
+function peakFields({ name, schedule, timezone, duration, factor, instances }: Peak): Readonly<Record<string, unknown>> {
+  return {
+    ...{ name, schedule },
+    ...(timezone === undefined ? {} : { timezone }),
+    duration,
+    ...(factor === undefined ? {} : { factor }),
+    ...(instances === undefined ? {} : { instances }),
+  };
+}
+
 function poolFields(pool: PoolSpec): Readonly<Record<string, unknown>> {
   const { name, class: own, engineClusters, instances, entries, version, capacity, resources, engine } = pool;
   const { controller, repoServer, redis } = resources;
@@ -89,7 +100,11 @@ function poolFields(pool: PoolSpec): Readonly<Record<string, unknown>> {
       ...(own.channel === undefined ? {} : { channel: own.channel }),
     },
     engineClusters,
-    instances: { min: instances.min, max: instances.max, ...(instances.scaling === undefined ? {} : { scaling: instances.scaling }) },
+    instances: {
+      ...{ min: instances.min, max: instances.max },
+      ...(instances.scaling === undefined ? {} : { scaling: instances.scaling }),
+      ...(instances.peaks === undefined ? {} : { peaks: instances.peaks.map(peakFields) }),
+    },
     ...(entries === undefined ? {} : { entries }),
     ...(version === undefined ? {} : { version }),
     capacity: toDocumentLoad(capacity),

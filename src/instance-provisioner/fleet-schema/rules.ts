@@ -1,8 +1,10 @@
 import { CONTROLLER_COST_MIB, controllerNeed, mostEnvironmentObjects, mostEnvironments } from "../../domain/controller-memory.ts";
+import { isEverMet, parseSchedule } from "../../domain/cron.ts";
 import { isForbidden, isRefused, readGroupEntry } from "../../domain/deployable-kinds.ts";
 import { classOf, EVERY_GROUP, hasLabels, REFUSED_GROUPS } from "../../domain/fleet.ts";
 import { CLASS_LABELS, SYSTEM_NAMESPACE } from "../../domain/names.ts";
 import { nearest } from "../../domain/nearest.ts";
+import { isTimeZone, LONGEST_PEAK_MS, peakMs } from "../../domain/peaks.ts";
 import { parseQuantity } from "../../domain/quantity.ts";
 import { FLOOR_SEPARATOR, isBelowFloor } from "../../domain/version.ts";
 import { isAddressRange } from "./address-range.ts";
@@ -364,9 +366,74 @@ function poolBreaches(pool: Pool, at: Path, clusters: readonly (EngineCluster | 
     ...duplicates([...at, "engineClusters"], undefined, engineClusters),
     ...uses,
     ...size,
+    ...peakBreaches(pool, [...at, "instances"]),
     ...memoryBreaches(pool, at),
     ...entryBreaches(pool, at),
   ];
+}
+
+type Peak = NonNullable<NonNullable<NonNullable<Pool["instances"]>["peaks"]>[number]>;
+
+/** A peak that never is, or that nothing acts on, is a mistake that shows on the morning that it was declared for. */
+function peakBreaches({ instances = {} }: Pool, at: Path): readonly Complaint[] {
+  const { peaks = [], max } = instances;
+  const isFixed = peaks.length > 0 && (instances.scaling === "fixed" || !("scaling" in instances));
+  return [
+    ...(isFixed
+      ? [
+          complain(
+            [...at, "peaks"],
+            "has no effect in a pool of a fixed size: nothing would let the instances go after a peak",
+            `Give ${fleetPathText([...at, "scaling"])}: auto, with min and max as bounds`,
+          ),
+        ]
+      : []),
+    ...duplicates([...at, "peaks"], "name", fieldsOf(peaks, "name")),
+    ...peaks.flatMap((peak, index) => (peak === undefined ? [] : onePeakBreaches(peak, max, [...at, "peaks", index]))),
+  ];
+}
+
+function onePeakBreaches(peak: Peak, max: number | undefined, at: Path): readonly Complaint[] {
+  const isSound = (["factor", "instances"] as const).every((size) => !(size in peak) || peak[size] !== undefined);
+  const sizes = Number(peak.factor !== undefined) + Number(peak.instances !== undefined);
+  const lasts = peak.duration === undefined ? undefined : peakMs(peak.duration);
+  return [
+    ...scheduleBreaches(peak.schedule, [...at, "schedule"]),
+    ...(peak.timezone === undefined || isTimeZone(peak.timezone)
+      ? []
+      : [
+          complain(
+            [...at, "timezone"],
+            "is no time zone",
+            "Give a name of the IANA database, such as Europe/Berlin, or leave it out for UTC",
+          ),
+        ]),
+    ...(lasts === undefined || lasts <= LONGEST_PEAK_MS
+      ? []
+      : [complain([...at, "duration"], "is more than 31d", "Give at most 31d, or raise instances.min for what always is")]),
+    ...(!isSound || sizes === 1
+      ? []
+      : [
+          complain(
+            at,
+            sizes === 0 ? "does not say how large it is" : "says in two ways how large it is",
+            "Give either factor, such as 1.5, or instances, how many the pool has then",
+          ),
+        ]),
+    ...(peak.instances === undefined || max === undefined || peak.instances <= max
+      ? []
+      : [complain([...at, "instances"], "is more than instances.max of the pool", "Raise max or lower it")]),
+  ];
+}
+
+function scheduleBreaches(text: string | undefined, at: Path): readonly Complaint[] {
+  if (text === undefined) return [];
+  const schedule = parseSchedule(text);
+  if (schedule === undefined) {
+    const remedy = "Give five fields: minute hour day month weekday, each *, a number, a range, a list or a step, for example 0 8 * * 1-5";
+    return [complain(at, "is no cron schedule", remedy)];
+  }
+  return isEverMet(schedule) ? [] : [complain(at, "is met on no day of any year", "Give a day that the month has")];
 }
 
 function regionBreaches(path: Path, { region }: EngineCluster, pool: Pool): readonly Complaint[] {

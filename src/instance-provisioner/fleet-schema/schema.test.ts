@@ -114,6 +114,7 @@ Where there is one person only, \`approvals: {fleet: nobody}\` of the [configura
 | an engine cluster | says exactly one way to reach it |
 | a pool | names engine clusters of this document, in the region of its class |
 | \`instances.min\` | is at most \`instances.max\` |
+| \`instances.peaks[]\` | stands in a pool with \`scaling: auto\`, has a schedule that some day meets, a time zone that is known, and either a factor or at most \`instances.max\` instances |
 | \`capacity\` of a pool | fits into \`resources.controller.memory\`: 97 MiB, 39.5 MiB for each of \`clusterEntries\`, 5 KiB for each of \`cachedResources\`, 0.06 MiB for each of \`applications\` |
 | \`capacity.clusterEntries\` of a pool with \`entries: per-workspace\` | is at least 2: each workspace takes one, and instances are filled to nine tenths |
 | \`workspaces.quota.environments\` | is at most a quarter of the smallest pool's \`clusterEntries\`, so that no workspace fills an instance; with \`entries: per-workspace\` one of that quarter is the workspace's own |

@@ -82,6 +82,19 @@ const allowedGroup = z
   .max(317)
   .regex(/^(\*|[a-z0-9]([-a-z0-9.]*[a-z0-9])?(\/[a-z]([-a-z0-9]*[a-z0-9])?)?)$/)
   .meta({ title: "an API group in lower case, like gateway.networking.k8s.io, or group/resource, like core/podtemplates, or *" });
+const cron = z
+  .string()
+  .max(200)
+  .regex(/^[\d*,/ -]+$/)
+  .meta({ title: "five fields of cron in digits, like 0 8 * * 1-5: minute, hour, day of month, month, day of week" });
+const timezone = z
+  .string()
+  .regex(/^[A-Za-z][-A-Za-z0-9_+/]{0,62}$/)
+  .meta({ title: "a time zone like Europe/Berlin" });
+const lasting = z
+  .string()
+  .regex(/^[1-9]\d{0,4}[mhd]$/)
+  .meta({ title: "a time like 30m, 3h or 2d" });
 const labelKey = z
   .string()
   .regex(/^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/)
@@ -179,6 +192,22 @@ const engine = z.strictObject({
     .describe("Seconds that are added to it at most, drawn for each application, so that they do not all come at once."),
 });
 
+const peak = z.strictObject({
+  name: name.describe("What people call it. Given once in its pool."),
+  schedule: cron.describe("When it begins: five fields of cron, such as `0 8 * * 1-5` for eight o'clock from Monday to Friday."),
+  timezone: timezone
+    .optional()
+    .describe("Whose clock the schedule is by, a name of the IANA database such as `Europe/Berlin`. Absent: UTC."),
+  duration: lasting.describe("How long it lasts, 31d at most."),
+  factor: z
+    .number()
+    .min(1.01)
+    .max(20)
+    .optional()
+    .describe("How many times as much CPU and Git requests as otherwise the class of the pool takes then. Either this or `instances`."),
+  instances: z.int().min(1).max(1000).optional().describe("Instances that the pool has then at least."),
+});
+
 const pool = z.strictObject({
   name: name.describe("Name of the pool. Its instances are called standard-1, standard-2 and so on."),
   class: poolClass,
@@ -196,6 +225,13 @@ const pool = z.strictObject({
       .meta({ title: "fixed or auto" })
       .describe(
         "`auto`: between `min` and `max` there are as many as the load of the class needs, now and by what it was a day and a week ago; one is made before they are full, and one emptied when it is not needed for hours. `fixed`, and absent: `min`. docs/capacity.md tells more.",
+      ),
+    peaks: z
+      .array(peak)
+      .max(20)
+      .optional()
+      .describe(
+        "Times of more load that are known beforehand, with `scaling: auto`: what they ask for is there when they begin, and is kept until they end. Of those that overlap the largest counts. docs/capacity.md tells more.",
       ),
   }),
   entries: z

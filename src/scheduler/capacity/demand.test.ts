@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { DemandHistory } from "../../domain/capacity.ts";
 import { millis } from "../../domain/clock.ts";
 import { type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
+import type { PeakWindow } from "../../domain/peaks.ts";
 import { forecastPeak, nextDemand, usualLoads, withDemand } from "./demand.ts";
 
 const HOUR_MS = 3_600_000;
@@ -82,6 +83,66 @@ describe("what a class is expected to take", () => {
   it("lets one hour that was missed be the one before it", () => {
     const history = recorded(0, 11, wave);
     expect(peak(history, wave(34), 34, 2)).toBe(Math.ceil(wave(11)));
+  });
+
+  describe("within a declared peak", () => {
+    /** Of twice as much, from one hour to another, both counted as those of the history. */
+    const launch = (from: number, until: number, factor = 2): PeakWindow => ({
+      peak: { name: "launch", schedule: "0 8 * * *", duration: `${until - from}h`, factor },
+      ...{ from: hour(from), until: hour(until) },
+    });
+    const within = (history: DemandHistory | undefined, now: number, peaks: readonly PeakWindow[], [at, hours] = [30, 6]) =>
+      forecastPeak(history, cpu(now), { at: hour(at), untilMs: hours * HOUR_MS, present: cpu(now), peaks }).milliCpu;
+
+    it("is its factor of what it takes now, where nothing is known", () => {
+      expect(within(undefined, 120, [launch(33, 36)])).toBe(240);
+      expect(within(undefined, 120, [launch(37, 40)])).toBe(120);
+      expect(within(undefined, 120, [launch(37, 40)], [30, 24])).toBe(240);
+      expect(within(undefined, 120, [launch(27, 30)])).toBe(120);
+    });
+
+    it("is no more than it takes now, once it takes that much", () => {
+      expect(within(undefined, 240, [launch(29, 33)])).toBe(240);
+      expect(within(undefined, 300, [launch(29, 33)])).toBe(300);
+    });
+
+    it("is its factor of the most that is expected within a day without it", () => {
+      expect(within(recorded(0, 30, wave), wave(30), [launch(33, 36)])).toBe(600);
+    });
+
+    it("does not count again what was measured within it", () => {
+      const peaks = [launch(8, 10), launch(32, 34)];
+      const history = recorded(0, 30, (count) => (count >= 8 && count < 10 ? 600 : 200));
+      expect(within(history, 200, peaks)).toBe(600);
+      expect(within(history, 200, [launch(8, 10, 5), launch(32, 34, 5)])).toBe(1_000);
+    });
+
+    it("is counted once where two of them overlap: the largest", () => {
+      expect(within(undefined, 120, [launch(33, 36), launch(34, 40, 3), launch(35, 36, 1.5)])).toBe(360);
+    });
+
+    it("does not have what was declared taken for more than was expected", () => {
+      // Twice as much at ten, as declared: noon is expected as it was, and not twice as large too.
+      expect(within(recorded(0, 33, wave), 600, [launch(34, 35)], [34, 6])).toBe(600);
+      expect(within(recorded(0, 33, wave), 600, [], [34, 6])).toBeGreaterThan(600 - 1);
+      expect(within(recorded(0, 33, wave), 500, [], [34, 6])).toBeGreaterThan(500);
+      expect(within(recorded(0, 33, wave), 500, [launch(34, 35)], [34, 6])).toBe(600);
+    });
+
+    it("leaves what is counted as it is", () => {
+      const now = loadVector((dimension) => (dimension === "applications" ? 1_000 : 100));
+      expect(
+        forecastPeak(undefined, now, { at: hour(30), untilMs: HOUR_MS, present: now, peaks: [launch(30, 31), launch(31, 32)] }),
+      ).toMatchObject({
+        applications: 1_000,
+        clusterEntries: 100,
+        milliCpu: 100,
+        gitPerMinute: 100,
+      });
+      expect(forecastPeak(undefined, now, { at: hour(30), untilMs: HOUR_MS, present: now, peaks: [launch(31, 32)] })).toMatchObject({
+        ...{ applications: 1_000, clusterEntries: 100, milliCpu: 200, gitPerMinute: 200 },
+      });
+    });
   });
 
   it("is never less than what it takes now, in any dimension", () => {

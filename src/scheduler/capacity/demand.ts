@@ -1,10 +1,14 @@
 import type { DemandHistory } from "../../domain/capacity.ts";
 import { type Millis, millis } from "../../domain/clock.ts";
-import { type LOAD_DIMENSIONS, type LoadAmounts, type LoadVector, loadVector } from "../../domain/load.ts";
+import { type LOAD_DIMENSIONS, type LoadAmounts, type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
+import type { PeakWindow } from "../../domain/peaks.ts";
+import { COUNTED } from "../load/planning-load.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_HOURS = 24;
 const WEEK_HOURS = 7 * DAY_HOURS;
+/** How far back hours are known that a forecast takes as an example, in ms: those of a day ahead, a week before. */
+export const KNOWN_MS = (WEEK_HOURS + 2) * HOUR_MS;
 /** An hour of the day or week before counts for so long after its end. */
 const LATE_MS = 2 * HOUR_MS;
 
@@ -37,24 +41,35 @@ export interface Outlook {
   readonly untilMs: number;
   /** What the class takes at this hour. A mean of a day is no measure for that: it is above every night, as if each night were a launch. */
   readonly present: LoadAmounts;
+  /** All declared peaks that hold from {@link KNOWN_MS} ago until `untilMs` from now; absent: none. */
+  readonly peaks?: readonly PeakWindow[];
 }
 
 /**
  * The most that the class is expected to take from now until `untilMs` later, in each dimension. An hour is expected to be what it was one week ago,
  * or one day ago where nothing older is known, larger by what the last day has grown since the week before; and for hours by what the
  * present is above what was expected of it. `least` is the least that is expected. Without any history that is all.
+ *
+ * Within a declared peak at least its factor of what is measured without one: of the most that the day to come takes by those hours that had no peak, and of the
+ * least. What is counted does not change by itself, and is expected as it is. Of peaks that hold at once the largest counts.
  */
-export function forecastPeak(history: DemandHistory | undefined, least: LoadAmounts, { at, untilMs, present }: Outlook): LoadVector {
+export function forecastPeak(
+  history: DemandHistory | undefined,
+  least: LoadAmounts,
+  { at, untilMs, present, peaks = [] }: Outlook,
+): LoadVector {
   const growth = growthOf(history, at);
-  const expected = (hour: number): LoadVector | undefined => weekly(history, hour, growth) ?? known(history, hour - DAY_HOURS);
-  const usual = expected(hourOf(at));
+  const expected = (hour: number): Example | undefined => weekly(history, hour, growth) ?? known(history, hour - DAY_HOURS);
+  const factorNow = factorWithin(peaks, at, at);
+  const usual = usualOf(expected, peaks, at);
+  const ofNow = larger(expected(hourOf(at))?.load ?? ZERO_LOAD, times(usual, factorNow > 1 ? factorNow : 0));
   const surge = loadVector((dimension) => {
-    const was = usual?.[dimension] ?? 0;
+    const was = ofNow[dimension];
     return was === 0 ? 1 : Math.min(SURGE.most, Math.max(1, present[dimension] / was));
   });
   let peak = loadVector((dimension) => least[dimension]);
   for (let hour = hourOf(at); hour <= hourOf(at + untilMs); hour += 1) {
-    const next = expected(hour);
+    const next = expected(hour)?.load;
     const isSurging = hour <= hourOf(at + SURGE.lastsMs);
     if (next !== undefined)
       peak = larger(
@@ -62,8 +77,17 @@ export function forecastPeak(history: DemandHistory | undefined, least: LoadAmou
         loadVector((dimension) => next[dimension] * (isSurging ? surge[dimension] : 1)),
       );
   }
-  return loadVector((dimension) => Math.ceil(peak[dimension]));
+  const without = (by: LoadAmounts): LoadVector =>
+    loadVector((dimension) => Math.max(least[dimension] / factorNow, usual[dimension] * by[dimension]));
+  const within = (untilLater: number, by: LoadAmounts): LoadVector => {
+    const factor = factorWithin(peaks, at, at + untilLater);
+    return factor > 1 ? times(without(by), factor) : ZERO_LOAD;
+  };
+  const declared = larger(within(Math.min(untilMs, SURGE.lastsMs), surge), within(untilMs, ONCE));
+  return loadVector((dimension) => Math.ceil(Math.max(peak[dimension], declared[dimension])));
 }
+
+const ONCE = loadVector(() => 1);
 
 /**
  * What the class takes at this time of every week, by the week before and what it has grown: in this hour, and in the next, because the most of an hour does not
@@ -71,7 +95,7 @@ export function forecastPeak(history: DemandHistory | undefined, least: LoadAmou
  */
 export function usualLoads(history: DemandHistory | undefined, at: Millis): readonly LoadVector[] {
   const growth = growthOf(history, at);
-  return [0, 1].flatMap((later) => weekly(history, hourOf(at) + later, growth) ?? []);
+  return [0, 1].flatMap((later) => weekly(history, hourOf(at) + later, growth)?.load ?? []);
 }
 
 /** The history with hours that were measured beside it, and were not believed then. */
@@ -80,20 +104,48 @@ export function withDemand(known: DemandHistory | undefined, doubted: DemandHist
   return hours.reduce<DemandHistory | undefined>((history, { load, at }) => nextDemand(history, load, at), known);
 }
 
+/** An hour that was measured, counted from the epoch, and what the class took then. */
+interface Example {
+  readonly hour: number;
+  readonly load: LoadVector;
+}
+
 /** An hour as it was a week ago, larger by what the class has grown. */
-function weekly(history: DemandHistory | undefined, hour: number, growth: LoadVector): LoadVector | undefined {
+function weekly(history: DemandHistory | undefined, hour: number, growth: LoadVector): Example | undefined {
   const week = known(history, hour - WEEK_HOURS);
-  return week && loadVector((dimension) => week[dimension] * growth[dimension]);
+  return week && { hour: week.hour, load: loadVector((dimension) => week.load[dimension] * growth[dimension]) };
+}
+
+/** The most that a day to come takes by examples that no peak touched. */
+function usualOf(expected: (hour: number) => Example | undefined, peaks: readonly PeakWindow[], at: Millis): LoadVector {
+  let usual = ZERO_LOAD;
+  for (let hour = hourOf(at); hour <= hourOf(at) + DAY_HOURS; hour += 1) {
+    const example = expected(hour);
+    if (example === undefined) continue;
+    const [from, until] = [example.hour * HOUR_MS, (example.hour + 1) * HOUR_MS - 1];
+    if (factorWithin(peaks, from, until) === 1) usual = larger(usual, example.load);
+  }
+  return usual;
+}
+
+/** The largest factor of peaks that hold at any time from `from` to `until`; 1 where none does. */
+function factorWithin(peaks: readonly PeakWindow[], from: number, until: number): number {
+  return Math.max(1, ...peaks.filter((one) => one.from <= until && one.until > from).map(({ peak }) => peak.factor ?? 1));
+}
+
+/** So many times what is measured. What is counted is nothing then. */
+function times(load: LoadVector, factor: number): LoadVector {
+  return loadVector((dimension) => (COUNTED.includes(dimension) ? 0 : load[dimension] * factor));
 }
 
 /** What was measured in this very hour; the hour before stands in for one that was missed. */
-function known(history: DemandHistory | undefined, hour: number): LoadVector | undefined {
+function known(history: DemandHistory | undefined, hour: number): Example | undefined {
   for (const each of [hour, hour - 1]) {
     const found = history?.hours[slotOf(each)];
     if (found === undefined) continue;
-    if (hourOf(found.at) === each) return loadVector((dimension) => found.load[dimension]);
+    if (hourOf(found.at) === each) return { hour: each, load: loadVector((dimension) => found.load[dimension]) };
     // It was measured again since.
-    if (hourOf(found.at) === each + WEEK_HOURS && found.before !== undefined) return found.before as LoadVector;
+    if (hourOf(found.at) === each + WEEK_HOURS && found.before !== undefined) return { hour: each, load: found.before as LoadVector };
   }
   return undefined;
 }

@@ -4,7 +4,7 @@ import { millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { InstanceState } from "../../domain/instance.ts";
 import { type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
-import { planSize, type SizedInstance, type SizeFacts } from "./plan-size.ts";
+import { planSize, type ScaledPool, type SizedInstance, type SizeFacts } from "./plan-size.ts";
 
 const HOUR_MS = 3_600_000;
 const [SPARE_MS, REST_MS] = [6 * HOUR_MS, 12 * HOUR_MS];
@@ -118,13 +118,52 @@ describe("a class that does with one fewer", () => {
   });
 });
 
+describe("a declared peak", () => {
+  const asking = (soon: number, later = soon, over: object = {}) => ({ ...POOL, peak: { soon, later }, ...over });
+
+  it("has what it asks for made whatever the load is, within the bounds of the pool", () => {
+    expect(planSize(facts({ pools: [asking(6)], load: 0 }))).toMatchObject({ kind: "grow", before: 4, after: 6, isForPeak: true });
+    expect(planSize(facts({ pools: [asking(60)], load: 0 }))).toMatchObject({ kind: "grow", after: 10 });
+    expect(planSize(facts({ pools: [asking(4)], load: 2_000 }))).toMatchObject({ kind: "keep" });
+    expect(planSize(facts({ pools: [asking(0, 6)], load: 2_000 }))).toMatchObject({ kind: "keep" });
+  });
+
+  it("does not keep a pool from having more than it asks for", () => {
+    expect(planSize(facts({ pools: [asking(6)], load: 6_000 }))).toMatchObject({ kind: "grow", after: 8, isForPeak: false });
+    expect(planSize(facts({ pools: [asking(9)], load: 6_000 }))).toMatchObject({ kind: "grow", after: 9, isForPeak: true });
+    const other = { ...asking(3), name: "other" };
+    expect(planSize(facts({ pools: [POOL, other], load: 6_000 }))).toMatchObject({ kind: "grow", pool: "standard", after: 8 });
+    expect(planSize(facts({ pools: [POOL, other], load: 2_000 }))).toMatchObject({ kind: "grow", pool: "other", before: 0, after: 3 });
+    const full = { ...POOL, max: 4 };
+    expect(
+      planSize(facts({ pools: [full, other], instances: [...many(4), one(9, { pool: "other", state: "FAILED" })], load: 9_000 })),
+    ).toMatchObject({
+      kind: "keep",
+      why: "FAILING",
+    });
+  });
+
+  it("keeps instances while it holds, and for two days before it begins", () => {
+    expect(planSize(facts({ pools: [asking(0, 4)], load: 1_500, ...spare }))).toMatchObject({ kind: "keep", spareSince: undefined });
+    expect(planSize(facts({ pools: [asking(4)], load: 1_500, ...spare }))).toMatchObject({ kind: "keep", spareSince: undefined });
+    expect(planSize(facts({ pools: [asking(0, 3)], load: 1_500, ...spare }))).toMatchObject({ kind: "shrink", after: 3 });
+  });
+
+  it("gets no more of a pool where one failed: more would fail the same way", () => {
+    const failed = one(4, { state: "FAILED" });
+    expect(planSize(facts({ pools: [asking(8)], instances: [...many(4), failed], load: 0 }))).toMatchObject({ kind: "keep" });
+  });
+});
+
 describe("a load that goes up and down", () => {
   /** Runs the decisions hour by hour over a load; instances come and go at once. Returns how many there were, hour by hour. */
-  const run = (loads: readonly number[]): readonly number[] => {
+  const run = (loads: readonly number[], peakOf: (hour: number) => ScaledPool["peak"] = () => undefined): readonly number[] => {
     let [count, sizes, spareSince] = [4, {} as SizeFacts["sizes"], undefined as SizeFacts["spareSince"]];
     return loads.map((load, hour) => {
       const at = millis(NOW + hour * HOUR_MS);
-      const plan = planSize(facts({ instances: many(count), load, sizes, spareSince, at }));
+      const peak = peakOf(hour);
+      const pools = [{ ...POOL, ...(peak === undefined ? {} : { peak }) }];
+      const plan = planSize(facts({ pools, instances: many(count), load, sizes, spareSince, at }));
       spareSince = plan.kind === "keep" ? plan.spareSince : undefined;
       if (plan.kind !== "keep") {
         count = plan.after;
@@ -154,6 +193,25 @@ describe("a load that goes up and down", () => {
         const counts = run(loads);
         const given = counts.filter((count, index) => index > 0 && count < (counts[index - 1] ?? 0)).length;
         return given <= 20 && counts.every((count) => count >= 1 && count <= 10);
+      }),
+    );
+  });
+
+  it("has as many as peaks ask for whenever one holds, from a day before, whatever it does", () => {
+    const peaks = fc.array(
+      fc.record({ from: fc.integer({ min: 6, max: 200 }), hours: fc.integer({ min: 1, max: 24 }), size: fc.integer({ min: 1, max: 10 }) }),
+      {
+        maxLength: 5,
+      },
+    );
+    const loads = fc.array(fc.integer({ min: 0, max: 7_000 }), { minLength: 240, maxLength: 240 });
+    fc.assert(
+      fc.property(loads, peaks, (given, declared) => {
+        const asked = (hour: number, ahead: number): number =>
+          Math.max(0, ...declared.filter(({ from, hours }) => from <= hour + ahead && from + hours > hour).map(({ size }) => size));
+        const counts = run(given, (hour) => ({ soon: asked(hour, 24), later: asked(hour, 48) }));
+        const left = counts.filter((count, hour) => hour > 0 && count < (counts[hour - 1] ?? 0)).length;
+        return left <= 20 && counts.every((count, hour) => count >= asked(hour, 24) && count <= 10);
       }),
     );
   });

@@ -1,4 +1,4 @@
-import type { PoolSize } from "../../domain/capacity.ts";
+import { PLANNED_AHEAD, type PoolSize } from "../../domain/capacity.ts";
 import type { Millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { InstanceState } from "../../domain/instance.ts";
@@ -12,6 +12,8 @@ export interface ScaledPool {
   readonly min: number;
   readonly max: number;
   readonly capacity: LoadVector;
+  /** How many its declared peaks ask for that hold within a day, and within two; absent: none does. */
+  readonly peak?: { readonly soon: number; readonly later: number };
 }
 
 export interface SizedInstance {
@@ -52,7 +54,15 @@ export type SizePlan =
       readonly spareSince: Millis | undefined;
       readonly evidence: SizeEvidence;
     }
-  | { readonly kind: "grow"; readonly pool: string; readonly before: number; readonly after: number; readonly evidence: SizeEvidence }
+  /** `isForPeak`: a declared peak asks for it, whatever the load is. */
+  | {
+      readonly kind: "grow";
+      readonly pool: string;
+      readonly before: number;
+      readonly after: number;
+      readonly isForPeak: boolean;
+      readonly evidence: SizeEvidence;
+    }
   | {
       readonly kind: "shrink";
       readonly pool: string;
@@ -72,8 +82,6 @@ export interface SizeEvidence {
   readonly withoutOne: number;
 }
 
-const HOUR_MS = 3_600_000;
-
 /**
  * How full a class may be, ppm of the capacity of its instances in the fullest dimension, with all of them and without the largest. Between growing and
  * shrinking lies more than one instance of ten takes, so that what one change does is no reason for the other.
@@ -81,24 +89,23 @@ const HOUR_MS = 3_600_000;
 export const SIZING = {
   grow: { all: 750_000, withoutOne: 900_000 },
   shrink: { all: 650_000, withoutOne: 800_000 },
-  /**
-   * How far ahead is planned. An instance is made in minutes, but takes its share within half a day, as budgets let it: several that are missing at noon have to be
-   * there the night before. One that is emptied should not be missed a day later, or all of its workspaces move for a night.
-   */
-  soonMs: 24 * HOUR_MS,
-  laterMs: 48 * HOUR_MS,
+  ...PLANNED_AHEAD,
 } as const;
 
 /**
  * How many instances the pools of a class should have. Changes one pool at a time, and never beyond its bounds. An instance that failed carries nothing
  * but counts as one of its pool's, as it does for the provisioner, and its pool gets no more: more of the same would fail the same way. One that leaves
- * does neither.
+ * does neither. What a declared peak asks for is there before it begins, and is not given up before it has ended.
  */
 export function planSize(facts: SizeFacts): SizePlan {
   const present = facts.instances.filter(({ state }) => state !== "DRAINING");
   const counted = present.filter(({ state }) => state !== "FAILED");
   const evidence = evidenceOf(counted, facts);
-  if (isBeyond(counted, facts.soon, SIZING.grow)) return grow(facts, { present, counted }, evidence);
+  const needed = isBeyond(counted, facts.soon, SIZING.grow) ? grow(facts, { present, counted }, evidence) : undefined;
+  const peak = growForPeak(facts, present, evidence);
+  if (needed?.kind === "grow") return needed.pool === peak?.pool && peak.after > needed.after ? peak : needed;
+  if (peak !== undefined) return peak;
+  if (needed !== undefined) return needed;
   const shrunk = emptiest(facts, { present, counted });
   if (shrunk === undefined) return { kind: "keep", spareSince: undefined, evidence };
   const spareSince = facts.spareSince ?? facts.at;
@@ -135,14 +142,34 @@ function grow({ pools, soon }: SizeFacts, { present, counted }: Fleet, evidence:
     after += 1;
     instances = [...instances, pool];
   }
-  return { kind: "grow", pool: pool.name, before, after, evidence };
+  return { kind: "grow", pool: pool.name, before, after, isForPeak: false, evidence };
+}
+
+/** The first pool that has fewer than its peaks ask for, and none that failed. Nothing where that is decided, or declared, already. */
+function growForPeak(
+  { pools, sizes }: SizeFacts,
+  present: readonly SizedInstance[],
+  evidence: SizeEvidence,
+): Extract<SizePlan, { kind: "grow" }> | undefined {
+  const pool = pools.find((each) => {
+    const asked = atPeak(each, "soon");
+    const isSaid = Math.max(each.min, sizes[each.name]?.instances ?? 0) >= asked;
+    return !isSaid && countOf(present, each.name) < asked && present.every((one) => one.pool !== each.name || one.state !== "FAILED");
+  });
+  if (pool === undefined) return undefined;
+  const before = countOf(present, pool.name);
+  return { kind: "grow", pool: pool.name, before, after: atPeak(pool, "soon"), isForPeak: true, evidence };
+}
+
+function atPeak({ peak, max }: ScaledPool, when: "soon" | "later"): number {
+  return Math.min(max, peak?.[when] ?? 0);
 }
 
 /** The emptiest instance without which the class would do for two days, of a pool that may have fewer. */
 function emptiest({ pools, later }: SizeFacts, { present, counted }: Fleet): SizedInstance | undefined {
   const may = counted.filter(({ pool: name, state }) => {
     const pool = pools.find((each) => each.name === name);
-    return pool !== undefined && state === "ACTIVE" && countOf(present, name) > Math.max(1, pool.min);
+    return pool !== undefined && state === "ACTIVE" && countOf(present, name) > Math.max(1, pool.min, atPeak(pool, "later"));
   });
   return may
     .toSorted((a, b) => a.share - b.share || (a.id < b.id ? -1 : 1))

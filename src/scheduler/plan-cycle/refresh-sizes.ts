@@ -1,12 +1,13 @@
 import { type PoolSizes, type Sizing, USUAL_SCALING } from "../../domain/capacity.ts";
-import type { Millis } from "../../domain/clock.ts";
+import { type Millis, millis, rfc3339 } from "../../domain/clock.ts";
 import { countText } from "../../domain/count-text.ts";
 import type { Decision } from "../../domain/decision.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import { addLoad, type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
+import { largestOf, type PeakWindow, peakWindows } from "../../domain/peaks.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
-import { forecastPeak } from "../capacity/demand.ts";
+import { forecastPeak, KNOWN_MS } from "../capacity/demand.ts";
 import { planSize, SIZING, type SizeFacts, type SizePlan } from "../capacity/plan-size.ts";
 import type { MetricsVerdict } from "../load/judge-metrics.ts";
 import { COUNTED } from "../load/planning-load.ts";
@@ -31,7 +32,8 @@ export interface SizedPools {
 
 /**
  * Decides how many instances the pools of a class are to have whose size is not declared, by what the class takes and is expected to take. The provisioner
- * makes what is missing; what is too much is emptied first. Says in the journal what has changed, and since when more are needed than may be.
+ * makes what is missing; what is too much is emptied first. Says in the journal what has changed, and since when more are needed than may be. While metrics are
+ * not trusted only declared peaks change anything: how many instances they ask for depends on no measurement.
  */
 export async function refreshSizes(
   { store, scaling = USUAL_SCALING, log }: SizingDeps,
@@ -42,52 +44,103 @@ export async function refreshSizes(
   const { scaled = [] } = facts;
   if (scaled.length === 0) return { state: { ...state, sizes: undefined, sizing: undefined }, emptied: undefined };
   const distrust = metrics.kind === "distrusted" ? metrics.rule : undefined;
-  if (distrust !== undefined && distrust !== "JUMP") return { state, emptied: undefined };
-  const plan = decideSize(facts, state, { at, isJump: distrust === "JUMP", scaling });
+  const isBlind = distrust !== undefined && distrust !== "JUMP";
+  const peaks = peaksOf(facts, at);
+  const plan = decideSize(facts, state, { at, isJump: distrust === "JUMP", isBlind, peaks, scaling });
+  if (isBlind && plan.kind !== "grow") return { state, emptied: undefined };
   const sizing = sizingOf(plan, state.sizing, at);
-  const next: ClassState = { ...state, sizes: keptSizes(state.sizes ?? {}, facts), sizing };
-  if (plan.kind === "keep") {
-    if (sizing.shortSince === at) {
-      const reason = `${needText(sizing)}, ${WHY_NO_MORE[plan.why ?? "CEILING"]}`;
-      log.warn({ class: facts.class, reason }, "A class needs more instances than it gets");
-      await store.decisions.append([decisionOf(facts.class, "AT_CEILING", { at, sizing, reason })], signal);
-    }
-    return { state: next, emptied: undefined };
+  const next: ClassState = { ...state, sizes: keptSizes(state.sizes ?? {}, facts), sizing: isBlind ? state.sizing : sizing };
+  if (plan.kind !== "keep") return recordChange({ store, log }, { plan, facts, next, sizing, peaks }, signal);
+  if (sizing.shortSince === at) {
+    const reason = `${needText(sizing)}, ${WHY_NO_MORE[plan.why ?? "CEILING"]}`;
+    log.warn({ class: facts.class, reason }, "A class needs more instances than it gets");
+    await store.decisions.append([decisionOf(facts.class, "AT_CEILING", { at, sizing, reason, rule: FORECAST })], signal);
   }
+  return { state: next, emptied: undefined };
+}
+
+interface Change {
+  readonly plan: Exclude<SizePlan, { kind: "keep" }>;
+  readonly facts: PlanningFacts;
+  readonly next: ClassState;
+  readonly sizing: Sizing;
+  readonly peaks: readonly PoolPeak[];
+}
+
+async function recordChange(
+  { store, log }: SizingDeps,
+  { plan, facts, next, sizing, peaks }: Change,
+  signal: AbortSignal,
+): Promise<SizedPools> {
   const { pool, before, after } = plan;
+  const { at } = sizing;
   // It was decided, and is not there yet.
   if (plan.kind === "grow" && next.sizes?.[pool]?.instances === after) return { state: next, emptied: undefined };
+  const counting = peaks.filter(({ from, until }) => until > at && from <= at + SIZING.soonMs);
   const reason =
     plan.kind === "grow"
-      ? needText(sizing)
+      ? growText(plan, sizing, counting)
       : `one fewer does for two days: ${percent(sizing.later)} in ${sizing.dimension} at most are expected`;
   log.info({ class: facts.class, pool, before, after, reason }, "Changing the size of a pool");
   const verdict = plan.kind === "grow" ? "GROWN" : "SHRUNK";
-  await store.decisions.append([decisionOf(facts.class, verdict, { at, sizing, reason, pool, before, after })], signal);
+  const evidence = { at, sizing, reason, rule: plan.kind === "grow" && plan.isForPeak ? PEAK : FORECAST };
+  await store.decisions.append([decisionOf(facts.class, verdict, { ...evidence, pool, before, after })], signal);
   return {
     state: { ...next, sizes: { ...next.sizes, [pool]: { instances: after, at, reason } } },
     emptied: plan.kind === "shrink" ? { instance: plan.instance, reason: `its pool does with ${countText(after, "instance")}` } : undefined,
   };
 }
 
+/** A window of a peak, and the pool that declares it. */
+interface PoolPeak extends PeakWindow {
+  readonly pool: string;
+}
+
+/** All that a forecast for a day asks about. */
+function peaksOf({ scaled = [] }: PlanningFacts, at: Millis): readonly PoolPeak[] {
+  const span = { from: millis(at - KNOWN_MS), until: millis(at + SIZING.laterMs) };
+  return scaled.flatMap(({ name, instances: { peaks = [] } }) =>
+    peaks.flatMap((peak) => peakWindows(peak, span).map((window) => ({ ...window, pool: name }))),
+  );
+}
+
+/** What a pool's peaks ask for that are not over and begin within so many ms. */
+function askedFor(peaks: readonly PoolPeak[], name: string, { at, aheadMs }: { readonly at: Millis; readonly aheadMs: number }): number {
+  const own = peaks.filter(({ pool, from, until }) => pool === name && until > at && from <= at + aheadMs);
+  return largestOf(own, "instances")?.peak.instances ?? 0;
+}
+
 const WHY_NO_MORE = { FAILING: "and an instance of its pools failed", CEILING: "and its pools may have no more" } as const;
 
 /** What is measured is not followed through a jump. A launch is one too, and too many instances cost less than too few; giving one up can wait. */
-function decideSize(
-  facts: PlanningFacts,
-  state: ClassState,
-  { at, isJump, scaling }: { readonly at: Millis; readonly isJump: boolean; readonly scaling: NonNullable<SizingDeps["scaling"]> },
-): SizePlan {
-  const found = factsOf(facts, isJump ? { ...state, meanLoads: {} } : state, at);
-  return planSize({ ...found, ...scaling, isFrozen: found.isFrozen || isJump });
+function decideSize(facts: PlanningFacts, state: ClassState, { at, isJump, isBlind, peaks, scaling }: Deciding): SizePlan {
+  const found = factsOf(facts, isJump ? { ...state, meanLoads: {} } : state, { at, peaks });
+  const loads = isBlind ? { soon: ZERO_LOAD, later: ZERO_LOAD } : {};
+  return planSize({ ...found, ...loads, ...scaling, isFrozen: found.isFrozen || isJump || isBlind });
 }
 
-function factsOf(facts: PlanningFacts, state: ClassState, at: Millis): Omit<SizeFacts, "spareMs" | "restMs"> {
+interface Deciding {
+  readonly at: Millis;
+  readonly isJump: boolean;
+  /** Nothing that is measured counts. */
+  readonly isBlind: boolean;
+  readonly peaks: readonly PoolPeak[];
+  readonly scaling: NonNullable<SizingDeps["scaling"]>;
+}
+
+function factsOf(
+  facts: PlanningFacts,
+  state: ClassState,
+  { at, peaks }: Pick<Deciding, "at" | "peaks">,
+): Omit<SizeFacts, "spareMs" | "restMs"> {
   const { least, present } = presentDemand(facts, state);
-  const expected = (untilMs: number): LoadVector => forecastPeak(state.demand, least, { at, untilMs, present });
+  const expected = (untilMs: number): LoadVector => forecastPeak(state.demand, least, { at, untilMs, present, peaks });
+  const asked = (name: string, aheadMs: number): number => askedFor(peaks, name, { at, aheadMs });
   const shares = sharesOf(facts.instances, facts.units, ({ unit }) => unit.owner);
   return {
-    pools: (facts.scaled ?? []).map(({ name, instances: { min, max }, capacity }) => ({ name, min, max, capacity })),
+    pools: (facts.scaled ?? []).map(({ name, instances: { min, max }, capacity }) => ({
+      ...{ name, min, max, capacity, peak: { soon: asked(name, SIZING.soonMs), later: asked(name, SIZING.laterMs) } },
+    })),
     instances: facts.instances.map(({ id, name, pool, state: own, capacity }) => ({
       ...{ id, name, pool, state: own, capacity, share: shares.get(id)?.share ?? 0 },
     })),
@@ -134,17 +187,39 @@ function keptSizes(sizes: PoolSizes, { scaled = [] }: PlanningFacts): PoolSizes 
 /** Beyond this much of the rest there is no rest to speak of. */
 const NOTHING_LEFT = 10 * WHOLE;
 
+/** Why a pool grows: what is expected, and which declared peak has a part in that. */
+function growText({ pool, isForPeak }: Extract<SizePlan, { kind: "grow" }>, sizing: Sizing, peaks: readonly PoolPeak[]): string {
+  const asked = largestOf(
+    peaks.filter((one) => one.pool === pool),
+    "instances",
+  );
+  if (isForPeak && asked !== undefined) return `${peakText(asked)} asks for ${countText(asked.peak.instances ?? 0, "instance")}`;
+  const factor = largestOf(peaks, "factor");
+  return factor === undefined ? needText(sizing) : `${needText(sizing)}; ${peakText(factor)} asks for ${factor.peak.factor} times as much`;
+}
+
+function peakText({ peak, from, until }: PeakWindow): string {
+  return `peak ${peak.name} (${rfc3339(from)} to ${rfc3339(until)})`;
+}
+
 function needText({ soon, withoutOne, dimension }: Sizing): string {
   const failed = withoutOne > NOTHING_LEFT ? "and nothing is left if one instance failed" : `${percent(withoutOne)} if one instance failed`;
   return `${percent(soon)} in ${dimension} are expected within a day, ${failed}`;
 }
 
-function decisionOf(
-  className: string,
-  verdict: "GROWN" | "SHRUNK" | "AT_CEILING",
-  { at, sizing, ...facts }: { readonly at: Millis; readonly sizing: Sizing; readonly reason: string; readonly [fact: string]: unknown },
-): Decision {
+function decisionOf(className: string, verdict: "GROWN" | "SHRUNK" | "AT_CEILING", { at, sizing, rule, ...facts }: Evidence): Decision {
   const { dimension, soon, later, withoutOne } = sizing;
-  const details = { class: className, dimension, soon, later, withoutOne, ...facts };
-  return { at, subject: className, kind: "plan", verdict, rule: "FORECAST", details };
+  // For a declared peak no measurement counts.
+  const measured = rule === PEAK ? {} : { dimension, soon, later, withoutOne };
+  return { at, subject: className, kind: "plan", verdict, rule, details: { class: className, ...measured, ...facts } };
+}
+
+const [FORECAST, PEAK] = ["FORECAST", "PEAK"];
+
+interface Evidence {
+  readonly at: Millis;
+  readonly sizing: Sizing;
+  readonly rule: string;
+  readonly reason: string;
+  readonly [fact: string]: unknown;
 }

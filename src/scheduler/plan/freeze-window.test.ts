@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { createTask } from "node-cron";
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
-import { cronExpressions, frozenUntil, parseSchedule } from "./freeze-window.ts";
+import { parseSchedule } from "../../domain/cron.ts";
+import { cronExpressions, frozenUntil } from "./freeze-window.ts";
 
 describe("a freeze window", () => {
   const HOUR = 3_600_000;
