@@ -56,6 +56,12 @@ describe("a decision as a sentence", () => {
       "part 2 of 3 is to be joined with part 0: fewer have done with 40 % to spare",
     ],
     ["placement TAKEN_OVER", { part: 2, parts: 2 }, "PARTS", "all of part 2 has passed to the part it is joined with, and 2 are left"],
+    [
+      "placement UNPLACEABLE",
+      { apartFrom: "customer=acme" },
+      "NOTHING_FITS",
+      "not handed over away from customer=acme: no other instance has room for it",
+    ],
     ["plan SHRUNK", { pool: "standard", before: 3, after: 2 }, "FORECAST", "pool standard does with 2 instances instead of 3"],
     ["plan AT_CEILING", { class: "eu/shared/public" }, "FORECAST", "class eu/shared/public needs more instances than it gets"],
     ["plan KEPT", { from: "i-a", reason: "4 % were to leave, 3 % did" }, "PROMISE", "its moves relieved one: 4 % were to leave, 3 % did"],

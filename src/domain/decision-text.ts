@@ -28,7 +28,8 @@ const TELLINGS: Readonly<Partial<Record<string, Telling>>> = {
     return typeof chosen === "string" ? `placed on ${instanceName(chosen)}: ${CHOSEN_BY[rule] ?? rule}` : "";
   },
   "placement UNPLACEABLE": ({ details }) => {
-    const wanted = textOf(details["wantedClass"]);
+    const [wanted, apartFrom] = [textOf(details["wantedClass"]), textOf(details["apartFrom"])];
+    if (apartFrom !== "") return `not handed over away from ${apartFrom}${because(details) || ": no other instance has room for it"}`;
     if (wanted === "") return "not placed: no instance has room for it";
     return `not handed over to class ${wanted}${because(details) || ": no instance of it has room for it"}`;
   },

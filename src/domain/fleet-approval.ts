@@ -49,6 +49,7 @@ export const GUARDED: readonly Guarded[] = [
   { path: "workspaces.selector", reason: MEMBERS },
   { path: "workspaces.everyNamespace", reason: MEMBERS },
   { path: "workspaces.classes", reason: TOGETHER },
+  { path: "workspaces.groups", reason: TOGETHER },
 ];
 
 /** A change that needs a second person. Values are JSON text. */

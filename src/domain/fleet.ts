@@ -1,3 +1,4 @@
+import type { GroupRule } from "./groups.ts";
 import type { Entries } from "./instance.ts";
 import type { LoadVector } from "./load.ts";
 import type { Peak } from "./peaks.ts";
@@ -120,6 +121,8 @@ export interface WorkspacesSpec {
   readonly classes?: readonly ClassRule[];
   /** What of an instance's CPU one workspace of a class should take at most. Absent, or the class is not listed: nobody is reported. */
   readonly cpuShares?: readonly CpuShare[];
+  /** Which workspaces must not share an instance, and which should. Absent: nothing but classes says so. */
+  readonly groups?: readonly GroupRule[];
   readonly quota: {
     readonly deployments: number;
     readonly syncsPerMinute: number;

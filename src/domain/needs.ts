@@ -16,6 +16,8 @@ export interface UnitNeeds {
   readonly together?: string;
   /** Units that name one group live on different instances. */
   readonly apart?: string;
+  /** Values of labels: units of different values of one label live on different instances. */
+  readonly apartBy?: Readonly<Record<string, string>>;
 }
 
 /** What units can demand of an instance beside capacity. */

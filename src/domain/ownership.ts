@@ -8,6 +8,8 @@ export interface Owned {
   readonly owner: InstanceId;
   /** Of its unit: who may live with it. */
   readonly class: string;
+  /** Values of labels that keep its workspace from those of other values; absent: there are none. */
+  readonly apart?: Readonly<Record<string, string>>;
   readonly isMoving: boolean;
   /** Its user deletes it. */
   readonly isLeaving: boolean;
@@ -21,10 +23,10 @@ export interface Owned {
 /**
  * What can be wrong about who owns what. TWO_OWNERS: two instances work for the same application. NO_OWNER: its owner's instance has no
  * Application of it that works, or a move has left it without an owner for long. OTHER_CLASS: it works on an instance of another class, beside
- * those that it must not live with. ORPHAN: an Application stands where nobody wants it.
+ * those that it must not live with. NOT_APART: applications of two workspaces work on one instance that must never share one. ORPHAN: an Application stands where nobody wants it.
  * FROZEN: an instance does not answer, or says that all is well and no longer refreshes anything.
  */
-export const OWNERSHIP_RULES = ["TWO_OWNERS", "NO_OWNER", "OTHER_CLASS", "ORPHAN", "FROZEN"] as const;
+export const OWNERSHIP_RULES = ["TWO_OWNERS", "NO_OWNER", "OTHER_CLASS", "NOT_APART", "ORPHAN", "FROZEN"] as const;
 export type OwnershipRule = (typeof OWNERSHIP_RULES)[number];
 
 /** One thing that is wrong, with what it is about. */

@@ -1,4 +1,5 @@
 import type { Millis } from "./clock.ts";
+import type { WorkspaceGroups } from "./groups.ts";
 import type { ApplicationId, InstanceId, UnitId, WorkspaceId } from "./ids.ts";
 import type { LoadVector } from "./load.ts";
 
@@ -10,6 +11,8 @@ export interface Workspace {
   readonly namespace: string;
   readonly namespaceUid: string;
   readonly trustClass: string;
+  /** Who lives with it, and who must not; absent: no label says anything. */
+  readonly groups?: WorkspaceGroups;
   readonly state: "active" | "deleting";
 }
 
@@ -32,6 +35,8 @@ export interface PlacementUnit {
   readonly tookFrom?: UnitId | undefined;
   /** The part of its workspace that takes its applications over; it is given up then. */
   readonly joins?: UnitId | undefined;
+  /** Its workspace's groups were changed since it came to where it is: it has to be seen whether it may stay. */
+  readonly isRegrouped?: true;
   /** The instance that holds the unit; absent until the first placement. */
   readonly owner: InstanceId | undefined;
   /** Fencing number of the placement, from one global sequence; 0 before the first placement. */

@@ -13,7 +13,7 @@ import type { LiveMoves } from "./port.ts";
 import { endsWithSource, type MoveRefusal, usableCapacityOf, whyNotMove } from "./why-not-move.ts";
 
 export interface MoveRequestsDeps {
-  readonly store: Pick<Store, "moves" | "shards" | "fleet">;
+  readonly store: Pick<Store, "moves" | "shards" | "fleet" | "placements">;
   readonly clock: Clock;
   readonly ids: Ids;
 }
@@ -56,7 +56,7 @@ type Requested = { readonly id: MoveId } | { readonly id?: undefined; readonly w
 const LIVE_LIMIT = 100_000;
 
 export function createMoveRequests(deps: MoveRequestsDeps): MoveRequests {
-  const { moves, shards, fleet } = deps.store;
+  const { moves, shards, fleet, placements } = deps.store;
 
   const read = async (id: MoveId, signal: AbortSignal): Promise<Move> => {
     const move = await moves.read(id, signal);
@@ -69,8 +69,12 @@ export function createMoveRequests(deps: MoveRequestsDeps): MoveRequests {
 
   const whyNot: MoveRequests["whyNot"] = async ({ unit, target, isFailOver = false }, signal) => {
     const source = await readSource(unit, signal);
-    const environments = (await shards.readUnit(unit.id, signal))?.environments ?? [];
-    return whyNotMove({ unit, environments, source, target, isFailOver });
+    const row = await shards.readUnit(unit.id, signal);
+    const { environments = [] } = row ?? {};
+    // Most workspaces are in no group: there is nothing to read.
+    const found = row?.workspace.groups === undefined ? undefined : await placements.readUnit(unit.id, signal);
+    const strangers = found?.strangers.filter(({ instance }) => instance === target.id) ?? [];
+    return whyNotMove({ unit, environments, source, target, isFailOver, strangers });
   };
 
   const ask: MoveRequests["ask"] = async ({ unit, target, kind, actor, isFailOver = false, reverses, words }, signal) => {

@@ -32,6 +32,7 @@ it.each([
   ["UNPLACED", { source: undefined }],
   ["THERE_ALREADY", { unit: { ...unit, owner: target.id as InstanceId } }],
   ["TARGET_TAKES_NOTHING", { target: { ...target, state: "CORDONED" } }],
+  ["APART", { strangers: [{ label: "class.argosy.dev/customer", value: "acme" }] }],
   ["OTHER_CLASS", { target: { ...target, class: "us/shared/public" } }],
   ["OTHER_CLASS", { unit: { ...unit, wantedClass: "eu/shared/internal" }, target: { ...target, class: "us/shared/public" } }],
   ["OLDER_VERSION", { target: { ...target, version: "3.5.6" } }],

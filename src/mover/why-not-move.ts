@@ -1,5 +1,6 @@
 import { rfc3339 } from "../domain/clock.ts";
 import type { Environment } from "../domain/environment.ts";
+import type { Stranger } from "../domain/groups.ts";
 import type { Instance } from "../domain/instance.ts";
 import { type LoadVector, loadVector } from "../domain/load.ts";
 import type { PlacementUnit } from "../domain/workspace.ts";
@@ -13,6 +14,8 @@ interface ConsideredMove {
   readonly target: Instance;
   /** Nobody goes to the source. */
   readonly isFailOver?: boolean;
+  /** Who is on the target, or will be, from whom the unit's workspace must be apart; absent: nobody. */
+  readonly strangers?: readonly Stranger[];
 }
 
 /** Why a unit cannot be handed over now: a code, and a text for people. */
@@ -22,6 +25,7 @@ export interface MoveRefusal {
     | "THERE_ALREADY"
     | "TARGET_TAKES_NOTHING"
     | "OTHER_CLASS"
+    | "APART"
     | "OLDER_VERSION"
     | "SOFT_PROFILE"
     | "ENVIRONMENT_UNREACHABLE";
@@ -29,7 +33,14 @@ export interface MoveRefusal {
 }
 
 /** The first reason why a move is not possible; `undefined`: none but those that are tested when it begins (capacity, other moves, deletions). */
-export function whyNotMove({ unit, environments, source, target, isFailOver = false }: ConsideredMove): MoveRefusal | undefined {
+export function whyNotMove({
+  unit,
+  environments,
+  source,
+  target,
+  isFailOver = false,
+  strangers = [],
+}: ConsideredMove): MoveRefusal | undefined {
   const { name, state } = target;
   if (unit.owner === undefined || source === undefined) return { code: "UNPLACED", text: "it lives nowhere yet: the scheduler places it" };
   if (unit.owner === target.id) return { code: "THERE_ALREADY", text: `it lives on ${name} already` };
@@ -37,6 +48,11 @@ export function whyNotMove({ unit, environments, source, target, isFailOver = fa
   if (target.class !== unit.class && target.class !== unit.wantedClass) {
     const wanted = unit.wantedClass === undefined ? "" : `, and is to be of ${unit.wantedClass}`;
     return { code: "OTHER_CLASS", text: `${name} is of class ${target.class}, the workspace of ${unit.class}${wanted}` };
+  }
+  const [stranger] = strangers;
+  if (stranger !== undefined) {
+    const who = `${stranger.label}=${stranger.value}`;
+    return { code: "APART", text: `${name} holds a workspace of ${who}, or will, and the workspace must be apart from it` };
   }
   if (isOlder(target.version, source.version)) {
     const text = `${name} runs Argo CD ${target.version}, older than ${source.version} on ${source.name}: it would drop what it does not know`;

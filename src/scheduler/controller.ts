@@ -10,6 +10,7 @@ import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { placeFirst } from "./find-instance.ts";
 import { requestClassMove } from "./request-class-move.ts";
+import { requestGroupMove } from "./request-group-move.ts";
 import { createRingMemo } from "./ring-memo.ts";
 
 export interface SchedulerDeps {
@@ -31,7 +32,7 @@ export interface Scheduler {
   idle(): Promise<void>;
 }
 
-/** Time between two sweeps for units without an owner, or in another class than they are to have, in ms: a lost notification costs no more than this. */
+/** Time between two sweeps for units without an owner, in another class than they are to have, or whose groups were changed, in ms: a lost notification costs no more than this. */
 const SWEEP_MS = 15_000;
 /** How many units of this process's share one sweep tries. The next sweep continues after them, so units that fit nowhere cannot block the rest. */
 const SWEEP_LIMIT = 1_000;
@@ -39,7 +40,7 @@ const AT_ONCE = 8;
 
 /**
  * Gives every unit without an owner its first instance, at once and outside the planning cycle. For each unit that is to have another class it requests
- * a live move to an instance of that class.
+ * a live move to an instance of that class, and for each that must be apart from others where it is, one away from them.
  */
 export function createScheduler(deps: SchedulerDeps): Scheduler {
   const { store, partition, clock, rng, log } = deps;
@@ -64,6 +65,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     if (found === undefined) return {};
     const { owner, wantedClass } = found.unit;
     if (owner === undefined) return placeFirst({ ...deps, ringsOf }, found, signal);
+    if (found.unit.isRegrouped === true && (await requestGroupMove({ ...deps, ringsOf }, found, signal))) return {};
     if (wantedClass !== undefined) await requestClassMove({ ...deps, ringsOf }, found, wantedClass, signal);
     return {};
   };

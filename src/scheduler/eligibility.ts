@@ -29,6 +29,8 @@ export interface Offer {
   readonly traits?: InstanceTraits;
   /** Groups of `PlacementConstraints.apart` that have a member here already. */
   readonly occupied?: readonly string[];
+  /** By label: the values that somebody here has who must be apart from those of other values (`UnitNeeds.apartBy`). */
+  readonly holds?: Readonly<Record<string, readonly string[]>>;
 }
 
 export const DEMANDS = [
@@ -88,12 +90,23 @@ const RULES: Readonly<Record<Demand, (constraints: PlacementConstraints, offer: 
   TRUST: (constraints, { traits }) => firstUnmet(constraints, ({ trust }) => differs(trust, traits?.trust)),
   CHANNEL: (constraints, { traits }) => firstUnmet(constraints, ({ channel }) => differs(channel, traits?.channel)),
   TOGETHER: (constraints, { id }) => differs(constraints.joins, id),
-  APART: ({ apart }, { occupied = [] }) => {
+  APART: (constraints, { occupied = [], holds }) => {
+    const { apart } = constraints;
     const clash = apart.find((group, index) => occupied.includes(group) || apart.indexOf(group) !== index);
-    return clash === undefined ? undefined : [`none of ${clash}`, clash];
+    if (clash !== undefined) return [`none of ${clash}`, clash];
+    return holds && firstUnmet(constraints, ({ apartBy }) => strangerIn(apartBy ?? {}, holds));
   },
   FAILED_BEFORE: ({ failedAt }, { id }) => (failedAt.includes(id) ? ["an instance it could be moved to", id] : undefined),
 };
+
+/** Another value of a label than the unit's own. */
+function strangerIn(apartBy: Readonly<Record<string, string>>, holds: NonNullable<Offer["holds"]>): Unmet {
+  for (const [label, value] of Object.entries(apartBy)) {
+    const other = holds[label]?.find((each) => each !== value);
+    if (other !== undefined) return [`nobody but ${label}=${value}`, `${label}=${other}`];
+  }
+  return undefined;
+}
 
 /** Demands that count only when a unit arrives: a unit that is there already is not sent away because of them. */
 const ON_ARRIVAL: readonly Demand[] = ["FLOOR", "FAILED_BEFORE"];

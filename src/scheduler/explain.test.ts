@@ -346,3 +346,17 @@ describe("explaining a placement", () => {
     });
   });
 });
+
+describe("a workspace in groups", () => {
+  const groups = { apart: { "class.argosy.dev/customer": "acme" }, together: "class.argosy.dev/product=shop" };
+  const about = { namespace: "anna", directive: NO_DIRECTIVE, decisions: [], instanceName: (id: string) => id };
+
+  it("reads which, and that it may have to leave after they were changed", () => {
+    const { unit } = aUnitRow("anna", "a", 1);
+    expect(explainUnit({ ...about, unit, groups })).toContain(
+      "  in groups by labels of its namespace: class.argosy.dev/customer=acme apart from other values, class.argosy.dev/product=shop together where that is possible",
+    );
+    expect(explainUnit({ ...about, unit: { ...unit, isRegrouped: true }, groups }).join("\n")).toContain("next: its groups were changed");
+    expect(explainUnit({ ...about, unit })).toHaveLength(3);
+  });
+});

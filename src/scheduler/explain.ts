@@ -2,6 +2,7 @@ import { type Millis, rfc3339 } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
 import { decisionText, type InstanceNaming } from "../domain/decision-text.ts";
 import type { Directive, Freeze, Pin, Said } from "../domain/directive.ts";
+import { groupsText, type WorkspaceGroups } from "../domain/groups.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { Move } from "../domain/move.ts";
 import { PHASES } from "../domain/move-phases.ts";
@@ -19,6 +20,8 @@ export interface Explained {
   readonly unit: PlacementUnit;
   readonly namespace: string;
   readonly directive: Directive;
+  /** Of its workspace; absent: it is in none. */
+  readonly groups?: WorkspaceGroups | undefined;
   /** Decisions about the unit, and what people have ordered about its workspace; newest first. */
   readonly decisions: readonly Decision[];
   /** The instance that owns it. */
@@ -50,6 +53,7 @@ export function explainUnit(about: Explained): readonly string[] {
   const more = decisions.length - reported.length;
   return [
     `workspace ${namespace} ${where}, class ${unit.class}${unit.wantedClass === undefined ? "" : `, and is to have ${unit.wantedClass}`}`,
+    ...explainGroups(about),
     ...explainDirective(directive, instanceName),
     ...explainMove(about),
     `  next: ${nextText(about)}`,
@@ -65,6 +69,12 @@ export function explainUnit(about: Explained): readonly string[] {
 /** Whether a decision says where the unit lives; that a move was asked for or given up does not. */
 function isAboutItsPlace({ kind, verdict }: Decision): boolean {
   return kind === "placement" && ["CHOSEN", "UNPLACEABLE", "MOVED", "RECOVERED"].includes(verdict);
+}
+
+/** Who lives with it, and who must not. */
+function explainGroups({ groups }: Explained): readonly string[] {
+  const text = groupsText(groups);
+  return text === "" ? [] : [`  in groups by labels of its namespace: ${text}`];
 }
 
 /** What people have ordered about it, one line each. */
@@ -106,6 +116,8 @@ function nextText(about: Explained): string {
   const { unit, owner, move, directive, instanceName } = about;
   if (move !== undefined) return nextOfMove(move, instanceName);
   if (unit.owner === undefined) return "it is placed as soon as an instance has room";
+  if (unit.isRegrouped === true)
+    return "its groups were changed: it is handed over if somebody is there from whom it must be apart, as soon as an instance takes it";
   if (unit.wantedClass !== undefined) return nextClassText(unit.wantedClass, about);
   const proposed = proposedFor(about);
   if (proposed !== undefined) return proposed;

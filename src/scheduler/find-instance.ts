@@ -1,6 +1,6 @@
 import type { Clock, Millis } from "../domain/clock.ts";
 import { unfitState } from "../domain/health.ts";
-import type { UnitId } from "../domain/ids.ts";
+import type { InstanceId, UnitId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { PlacementUnit } from "../domain/workspace.ts";
 import type { FleetSnapshot, UnitWithWorkspace } from "../store/placement/port.ts";
@@ -54,12 +54,20 @@ export async function placeFirst(
   return { requeueAfterMs: 100 };
 }
 
-/** Chooses an instance of a unit's class for it, by the fleet as it is now. */
+/** Chooses an instance of a unit's class for it, by the fleet as it is now: where its group lives, if that takes it. */
 export async function choosePlacement({ store, clock, ringsOf }: Omit<PlacingDeps, "log">, found: UnitWithWorkspace, signal: AbortSignal) {
   const fleet = await store.placements.readFleet(found.unit.class, signal);
-  const unit = { ...found.unit, constraints: constraintsOf(found, fleet) };
-  const question = { unit, candidates: candidatesOf(fleet, found, clock.now()), policy: DEFAULT_POLICY };
-  return { fleet, question, placement: placeUnit(question, ringsOf(unit.class)) };
+  const constraints = constraintsOf(found, fleet);
+  const question = { unit: { ...found.unit, constraints }, candidates: candidatesOf(fleet, found, clock.now()), policy: DEFAULT_POLICY };
+  const ring = ringsOf(found.unit.class);
+  const joins = found.companions.find((id) => fleet.instances.some(({ instance }) => instance.id === id));
+  if (joins !== undefined) {
+    const joining = { ...question, unit: { ...question.unit, constraints: { ...constraints, joins } } };
+    const placement = placeUnit(joining, ring);
+    // Where its group has no room, or somebody whom it must be apart from, it lives elsewhere.
+    if (placement.kind === "chosen") return { fleet, question: joining, placement };
+  }
+  return { fleet, question, placement: placeUnit(question, ring) };
 }
 
 /** Where a unit would go if it had to leave its instance; `undefined`: the unit is gone, has no instance, or no other one takes it. */
@@ -85,7 +93,7 @@ export async function findOtherInstance(
 function constraintsOf(found: UnitWithWorkspace, { instances }: FleetSnapshot): PlacementConstraints {
   const { unit, workspace, directive } = found;
   const needs = unitNeeds(
-    { class: unit.class, trustClass: workspace.trustClass, directive },
+    { class: unit.class, trustClass: workspace.trustClass, directive, groups: workspace.groups },
     instances.map(({ instance }) => instance),
   );
   const apart = found.siblings.length === 0 ? [] : [partsApart(workspace.id)];
@@ -94,12 +102,21 @@ function constraintsOf(found: UnitWithWorkspace, { instances }: FleetSnapshot): 
     : { ...NO_CONSTRAINTS, needs: needs === undefined ? [] : [needs], apart };
 }
 
-function candidatesOf(fleet: FleetSnapshot, { workspace, siblings }: UnitWithWorkspace, now: Millis): readonly Candidate[] {
+/** What is on an instance that the workspace must be apart from. */
+function holdsOf(strangers: UnitWithWorkspace["strangers"], id: InstanceId): Candidate["holds"] {
+  const here = strangers.filter(({ instance }) => instance === id);
+  if (here.length === 0) return undefined;
+  return Object.fromEntries([...Map.groupBy(here, ({ label }) => label)].map(([label, all]) => [label, all.map(({ value }) => value)]));
+}
+
+function candidatesOf(fleet: FleetSnapshot, { workspace, siblings, strangers }: UnitWithWorkspace, now: Millis): readonly Candidate[] {
   return fleet.instances.map(({ instance, load, verdict }) => {
     const { id, name, state, entries, capacity, weight } = instance;
     const health = unfitState(verdict, now);
     const own = entries === "shared" ? {} : { entries };
-    const facts = { id, name, state, ...own, traits: instanceTraits(instance, fleet.floor), capacity, weight, load };
+    const holds = holdsOf(strangers, id);
+    const groups = holds === undefined ? {} : { holds };
+    const facts = { id, name, state, ...own, ...groups, traits: instanceTraits(instance, fleet.floor), capacity, weight, load };
     const candidate = health === undefined ? facts : { ...facts, health };
     return siblings.includes(id) ? { ...candidate, occupied: [partsApart(workspace.id)] } : candidate;
   });

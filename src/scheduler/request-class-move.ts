@@ -14,7 +14,7 @@ export interface ClassMoveDeps extends PlacingDeps {
 }
 
 /** Who asks for these moves. */
-const SCHEDULER = "scheduler";
+export const SCHEDULER = "scheduler";
 
 /**
  * Requests a live move of a unit to an instance of the class that it is to have, chosen as the first one of a new unit is. It waits while the unit

@@ -1,5 +1,6 @@
 import type { Directive } from "../domain/directive.ts";
 import { readClass } from "../domain/fleet.ts";
+import type { WorkspaceGroups } from "../domain/groups.ts";
 import type { InstanceId, WorkspaceId } from "../domain/ids.ts";
 import type { UnitNeeds } from "../domain/needs.ts";
 
@@ -9,6 +10,8 @@ export interface Needing {
   /** The trust that its workspace demands of its instance. */
   readonly trustClass: string;
   readonly directive: Directive;
+  /** Of its workspace; absent: it is in none. */
+  readonly groups?: WorkspaceGroups | undefined;
 }
 
 /**
@@ -21,8 +24,14 @@ export interface Needing {
 export function unitNeeds(unit: Needing, candidates: readonly { readonly id: InstanceId; readonly pool: string }[]): UnitNeeds | undefined {
   const pinnedTo = pinnedInstances(unit.directive, candidates);
   const isAsClass = readClass(unit.class).trust === unit.trustClass;
-  if (pinnedTo === undefined && isAsClass) return undefined;
-  return { ...(pinnedTo === undefined ? {} : { pinnedTo }), ...(isAsClass ? {} : { trust: unit.trustClass }) };
+  const apartBy = unit.groups?.apart ?? {};
+  const isFree = Object.keys(apartBy).length === 0;
+  if (pinnedTo === undefined && isAsClass && isFree) return undefined;
+  return {
+    ...(pinnedTo === undefined ? {} : { pinnedTo }),
+    ...(isAsClass ? {} : { trust: unit.trustClass }),
+    ...(isFree ? {} : { apartBy }),
+  };
 }
 
 function pinnedInstances(

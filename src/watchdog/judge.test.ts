@@ -106,6 +106,20 @@ describe("the ownership of applications", () => {
     ]);
   });
 
+  it("reports workspaces that work on one instance and must be apart, once for each label, and none that is paused or free", () => {
+    const CUSTOMER = "class.argosy.dev/customer";
+    const of = (argoName: string, customer?: string) =>
+      aRow({ argoName, unitId: argoName as typeof UNIT, ...(customer === undefined ? {} : { apart: { [CUSTOMER]: customer } }) });
+    const on = (...names: readonly string[]) => names.map((name) => aSeen({ name, uid: name }));
+    const owned = [of("web", "acme"), of("api", "acme"), of("spy", "other"), of("free")];
+    expect(found({ owned: owned.filter(({ argoName }) => argoName !== "spy"), onA: on("web", "api", "free") })).toEqual([]);
+    expect(found({ owned, onA: on("web", "api", "spy", "free") })).toEqual([
+      ["NOT_APART", A, "one works for 2 values of class.argosy.dev/customer, which must be apart: api of acme, spy of other"],
+    ]);
+    const leaves = [...on("web", "api", "free"), aSeen({ name: "spy", uid: "spy", isPaused: true })];
+    expect(found({ owned, moves: [{ ...aMove("PREPARE"), unitId: "spy" as typeof UNIT }], onA: leaves })).toEqual([]);
+  });
+
   it("has the same findings in whatever order things are read", () => {
     const rows = ["a", "b", "c"].map((argoName) => aRow({ argoName }));
     const one = anOwnershipObservation({ owned: rows, onA: [], onB: rows.map(({ argoName }) => aSeen({ name: argoName, uid: argoName })) });

@@ -57,6 +57,7 @@ export function judgeOwnership(observation: OwnershipObservation): readonly Owne
   const findings = [
     ...owned.flatMap((row) => ownerFinding(row, known) ?? []),
     ...owned.flatMap((row) => classFinding(row, known) ?? []),
+    ...[...seen.keys()].flatMap((id) => apartFindings(id, known)),
     ...[...places.values()].flat().flatMap((place) => orphanFinding(place, known) ?? []),
     ...instances.flatMap(({ id }) => frozenFinding(id, known) ?? []),
   ];
@@ -109,6 +110,21 @@ function classFinding({ argoName, unitId, class: own }: Owned, { places, classes
   if (stranger === undefined) return undefined;
   const text = `Application ${argoName} works on ${nameOf(stranger)}, which is of class ${classes.get(stranger)}; its workspace is of ${own}`;
   return finding("OTHER_CLASS", { subject: unitId, about: argoName, instances: [stranger], text });
+}
+
+/** Workspaces of different values of a label that keeps them apart never share an instance: of each label, the values that work on it. */
+function apartFindings(instance: InstanceId, { seen, rows, nameOf }: Known): readonly OwnershipFinding[] {
+  const working = (seen.get(instance) ?? []).filter(works);
+  const values = working.flatMap(({ name }) =>
+    Object.entries(rows.get(name)?.apart ?? {}).map(([label, value]) => ({ label, value, name })),
+  );
+  return [...Map.groupBy(values, ({ label }) => label)].flatMap(([label, all]) => {
+    const groups = [...Map.groupBy(all, ({ value }) => value)].sort(([a], [b]) => (a < b ? -1 : 1));
+    if (groups.length < 2) return [];
+    const who = groups.slice(0, NAMED).map(([value, ones]) => `${ones.map(({ name }) => name).sort()[0]} of ${value}`);
+    const text = `${nameOf(instance)} works for ${groups.length} values of ${label}, which must be apart: ${who.join(", ")}`;
+    return [finding("NOT_APART", { subject: instance, about: label, instances: [instance], text })];
+  });
 }
 
 function orphanFinding({ instance, one }: Place, { rows, moving, nameOf, places }: Known): OwnershipFinding | undefined {

@@ -21,7 +21,7 @@ describe("the policy of workspaces", () => {
   it("is what the fleet declares: class of the first pool, selector, quota, egress, names to hide with the longest first", () => {
     expect(workspacePolicy(spec, instances)).toEqual({
       newUnit: { class: "eu/shared/public", trustClass: "public" },
-      classes: [],
+      ...{ classes: [], groups: [] },
       egress: spec.egress,
       selector: { gitops: "yes" },
       everyNamespace: false,
@@ -68,6 +68,16 @@ describe("the policy of workspaces", () => {
     expect(newUnitOf({ labels: classes[0]?.labels ?? {} }, { ...policy, newUnit: undefined })).toBeUndefined();
   });
 
+  it("puts a workspace into the groups that its namespace's labels say, and into none where no rule is declared", () => {
+    const label = "class.argosy.dev/customer";
+    const policy = workspacePolicy({ ...spec, workspaces: { ...spec.workspaces, groups: [{ label, rule: "apart" }] } }, []);
+    expect(newUnitOf({ labels: { [label]: "acme" } }, policy)).toEqual({
+      ...{ class: "eu/shared/public", trustClass: "public" },
+      groups: { apart: { [label]: "acme" } },
+    });
+    expect(newUnitOf({ labels: { [label]: "acme" } }, workspacePolicy(spec, []))).not.toHaveProperty("groups");
+  });
+
   it("is the same admission with other instances, and another one with another class, quota, selector or egress", () => {
     const policy = workspacePolicy(spec, instances);
     expect(admitsTheSame(policy, workspacePolicy(spec, []))).toBe(true);
@@ -79,6 +89,7 @@ describe("the policy of workspaces", () => {
       { egress: { allow: [], http: [] } },
       { newUnit: undefined },
       { classes: [{ labels: { a: "b" }, class: "us/shared/internal" }] },
+      { groups: [{ label: "class.argosy.dev/customer", rule: "apart" as const }] },
     ])
       expect(admitsTheSame(policy, { ...policy, ...other })).toBe(false);
   });

@@ -2,6 +2,7 @@ import type { Change } from "../domain/change.ts";
 import { MOST_ENVIRONMENTS } from "../domain/controller-memory.ts";
 import type { DeclaredGroups } from "../domain/deployable-kinds.ts";
 import { type ClassRule, classOf, type FleetSpec, hasLabels, readClass, type WorkspacesSpec } from "../domain/fleet.ts";
+import { type GroupRule, groupsOfLabels, type WorkspaceGroups } from "../domain/groups.ts";
 import { contentHash } from "../domain/hash.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { ObservedNamespace } from "../domain/user-resource.ts";
@@ -10,6 +11,8 @@ import type { ObservedNamespace } from "../domain/user-resource.ts";
 export interface NewUnit {
   readonly class: string;
   readonly trustClass: string;
+  /** Absent: its workspace is in no group. */
+  readonly groups?: WorkspaceGroups;
 }
 
 /** What the declared fleet means for users' resources: which are admitted, and what their users may not read. */
@@ -18,6 +21,8 @@ export interface WorkspacePolicy {
   readonly newUnit: NewUnit | undefined;
   /** Which workspaces get another class; the first rule that fits counts. */
   readonly classes: readonly ClassRule[];
+  /** Which labels say who must not share an instance, and who should. */
+  readonly groups: readonly GroupRule[];
   readonly egress: FleetSpec["egress"];
   readonly selector: WorkspacesSpec["selector"];
   readonly everyNamespace: boolean;
@@ -42,6 +47,7 @@ export interface WorkspacePolicy {
 export const closedPolicy: WorkspacePolicy = {
   newUnit: undefined,
   classes: [],
+  groups: [],
   egress: { allow: [], http: [] },
   selector: {},
   everyNamespace: false,
@@ -61,6 +67,7 @@ export function workspacePolicy(spec: FleetSpec, instances: readonly Instance[])
   return {
     newUnit: first === undefined ? undefined : unitOfClass(classOf(first)),
     classes: spec.workspaces.classes ?? [],
+    groups: spec.workspaces.groups ?? [],
     egress: spec.egress,
     selector: spec.workspaces.selector,
     everyNamespace: spec.workspaces.everyNamespace === true,
@@ -83,6 +90,7 @@ export function admitsTheSame(a: WorkspacePolicy, b: WorkspacePolicy): boolean {
   const admission = ({
     newUnit,
     classes,
+    groups,
     egress,
     selector,
     everyNamespace,
@@ -93,6 +101,7 @@ export function admitsTheSame(a: WorkspacePolicy, b: WorkspacePolicy): boolean {
     contentHash({
       newUnit,
       classes,
+      groups,
       egress,
       selector,
       everyNamespace,
@@ -117,13 +126,15 @@ export function isWorkspace(
 
 /**
  * What the first unit of a workspace is made with: the class of the first rule whose labels its namespace has, else that of the first pool;
- * `undefined` while no pool is declared. Only what the namespace says counts: its users may write all else in it.
+ * `undefined` while no pool is declared. And the groups that its labels say. Only what the namespace says counts: its users may write all else in it.
  */
 export function newUnitOf(
   { labels }: Pick<ObservedNamespace, "labels">,
-  { newUnit, classes }: Pick<WorkspacePolicy, "newUnit" | "classes">,
+  { newUnit, classes, groups: rules }: Pick<WorkspacePolicy, "newUnit" | "classes" | "groups">,
 ): NewUnit | undefined {
-  return newUnit && (ruledUnitOf({ labels }, { classes }) ?? newUnit);
+  if (newUnit === undefined) return undefined;
+  const unit = ruledUnitOf({ labels }, { classes }) ?? newUnit;
+  return rules.length === 0 ? unit : { ...unit, groups: groupsOfLabels(labels, rules) };
 }
 
 /** The same where a rule says it; `undefined`: none fits. */

@@ -109,9 +109,7 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
           await examineServers(deps, spec, within(CHECK_MS, signal)),
           await examineTokens(deps, spec, within(CHECK_MS, signal)),
           await examinePolicies(deps, spec, instances, within(CHECK_MS, signal)),
-          ...(spec.workspaces.classes === undefined
-            ? []
-            : [judgeClassLabels(await readClassPolicy(deps.apiCluster, within(CHECK_MS, signal)))]),
+          ...(hasLabelRules(spec) ? [judgeClassLabels(await readClassPolicy(deps.apiCluster, within(CHECK_MS, signal)))] : []),
         ];
   const encryption = await examineEncryption(deps, spec, within(CHECK_MS, signal));
   const kinds = await attempt(() => store.operations.listDeployedKinds(within(CHECK_MS, signal)));
@@ -251,4 +249,9 @@ async function attempt<T>(read: () => Promise<T>): Promise<T | undefined> {
   } catch {
     return undefined;
   }
+}
+
+/** Whether labels of namespaces decide on which instances workspaces live. */
+function hasLabelRules({ workspaces: { classes, groups } }: FleetSpec): boolean {
+  return classes !== undefined || groups !== undefined;
 }

@@ -147,6 +147,7 @@ async function explainUnit(
       unit,
       namespace: workspace.namespace,
       directive,
+      groups: workspace.groups,
       freezes: [...freezes, ...freezeOfRollout(rollout, touched)],
       move,
       instanceName: nameOf,

@@ -599,6 +599,31 @@ describe("what is shown of cost", () => {
 describe("which workspaces get another class", () => {
   const ofRebalancing = (...rebalancing: unknown[]) => complaintsOf(aDocument({ rebalancing }));
 
+  describe("with groups of workspaces", () => {
+    const APART = { label: "class.argosy.dev/customer", rule: "apart" };
+    const TOGETHER = { label: "class.argosy.dev/product", rule: "together" };
+    const of = (...groups: unknown[]) => complaintsOf(aDocument({ workspaces: { everyNamespace: true, groups } }));
+
+    it("takes labels that users cannot set, each once, and one that puts workspaces together", () => {
+      expect(of(APART, { ...APART, label: "class.argosy.dev/stage" }, TOGETHER)).toEqual([]);
+      expect(of({ label: "team", rule: "apart" })).toMatchObject([
+        { path: "workspaces.groups[0].label", message: "is a label that whoever may write the namespace sets" },
+      ]);
+      expect(of(APART, { ...APART, rule: "together" })).toMatchObject([
+        { path: "workspaces.groups[1].label", message: "is there twice (first at [0])" },
+      ]);
+      expect(of(TOGETHER, APART, { ...TOGETHER, label: "class.argosy.dev/site" })).toMatchObject([
+        { path: "workspaces.groups[2].rule", message: "is together, as that of [0]" },
+      ]);
+    });
+
+    it("takes no other form", () => {
+      expect(of({ ...APART, rule: "alone" })).toMatchObject([{ path: "workspaces.groups[0].rule", remedy: "Give apart or together" }]);
+      expect(of({ rule: "apart" })).toMatchObject([{ path: "workspaces.groups[0].label", message: "is missing" }]);
+      expect(of({ ...APART, values: ["a"] })).toMatchObject([{ path: "workspaces.groups[0].values", message: "is no field of a Fleet" }]);
+    });
+  });
+
   describe("with declared peaks", () => {
     const PEAK = { name: "mornings", schedule: "0 8 * * 1-5", timezone: "Europe/Berlin", duration: "3h", factor: 1.5 };
     const of = (peaks: unknown, instances: Json = { scaling: "auto" }) =>

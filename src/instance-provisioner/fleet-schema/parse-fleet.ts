@@ -43,6 +43,7 @@ function specOf({ engineClusters, pools, egress, deployments, ...rest }: FleetDo
       ...(workspaces.everyNamespace === true ? { everyNamespace: true as const } : {}),
       ...(workspaces.classes === undefined ? {} : { classes: workspaces.classes }),
       ...(workspaces.cpuShares === undefined ? {} : { cpuShares: workspaces.cpuShares }),
+      ...(workspaces.groups === undefined ? {} : { groups: workspaces.groups }),
       quota: quotaOf(workspaces.quota, pools),
     },
     ...(rest.rebalancing === undefined ? {} : { rebalancing: rest.rebalancing }),

@@ -26,6 +26,7 @@ export function renderFleetDocument(spec: FleetSpec): Readonly<Record<string, un
       ...(workspaces.cpuShares === undefined
         ? {}
         : { cpuShares: workspaces.cpuShares.map(({ class: className, share }) => ({ class: className, share })) }),
+      ...(workspaces.groups === undefined ? {} : { groups: workspaces.groups.map(({ label, rule }) => ({ label, rule })) }),
       quota: workspaces.quota,
     },
     ...(rebalancing === undefined ? {} : { rebalancing: rebalancing.map(rebalancingFields) }),

@@ -37,6 +37,7 @@ export function breaches(document: SoundFleet): readonly Complaint[] {
     ...(document.workspaces?.cpuShares ?? []).flatMap((one, index) =>
       servedBreaches(["workspaces", "cpuShares", index, "class"], one?.class, pools),
     ),
+    ...groupRuleBreaches(document.workspaces?.groups ?? []),
     ...quotaBreaches(document.workspaces?.quota ?? {}, pools),
     ...duplicates(["rebalancing"], "class", fieldsOf(document.rebalancing, "class")),
     ...(document.rebalancing ?? []).flatMap((entry, index) => servedBreaches(["rebalancing", index, "class"], entry?.class, pools)),
@@ -79,17 +80,7 @@ function classBreaches(rules: readonly (ClassRule | undefined)[], pools: readonl
       ...(labels !== undefined && Object.keys(labels).length === 0
         ? [complain([...at, "labels"], "names no label", "Name one, or put the pool for workspaces without a label first in pools")]
         : []),
-      ...Object.keys(rule?.labels ?? {}).flatMap((label) =>
-        label.startsWith(CLASS_LABELS)
-          ? []
-          : [
-              complain(
-                [...at, "labels", label],
-                "is a label that whoever may write the namespace sets",
-                `Use one that begins with ${CLASS_LABELS}: the installation lets only those set it who may assign classes (docs/rights.md)`,
-              ),
-            ],
-      ),
+      ...Object.keys(rule?.labels ?? {}).flatMap((label) => guardedBreaches([...at, "labels", label], label)),
       ...(first === undefined || first < 0
         ? []
         : [
@@ -102,6 +93,30 @@ function classBreaches(rules: readonly (ClassRule | undefined)[], pools: readonl
       ...servedBreaches([...at, "class"], rule?.class, pools),
     ];
   });
+}
+
+/** Whoever may write a namespace writes all of its labels but those. */
+function guardedBreaches(at: Path, label: string): readonly Complaint[] {
+  if (label.startsWith(CLASS_LABELS)) return [];
+  const remedy = `Use one that begins with ${CLASS_LABELS}: the installation lets only those set it who may assign classes (docs/rights.md)`;
+  return [complain(at, "is a label that whoever may write the namespace sets", remedy)];
+}
+
+type GroupRule = NonNullable<NonNullable<Sound<"workspaces">["groups"]>[number]>;
+
+/** A workspace could not be on the instance of two groups at once, so only one label puts workspaces together. */
+function groupRuleBreaches(rules: readonly (GroupRule | undefined)[]): readonly Complaint[] {
+  const at = ["workspaces", "groups"];
+  const first = rules.findIndex((each) => each?.rule === "together");
+  return [
+    ...duplicates(at, "label", fieldsOf(rules, "label")),
+    ...rules.flatMap((rule, index) => [
+      ...(rule?.label === undefined ? [] : guardedBreaches([...at, index, "label"], rule.label)),
+      ...(rule?.rule !== "together" || index === first
+        ? []
+        : [complain([...at, index, "rule"], `is together, as that of [${first}]`, "Keep one label whose rule is together")]),
+    ]),
+  ];
 }
 
 /** A class that is named has to be that of a pool. */

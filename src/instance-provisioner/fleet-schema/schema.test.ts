@@ -122,6 +122,7 @@ Where there is one person only, \`approvals: {fleet: nobody}\` of the [configura
 | each release that is named | is in \`versions.catalogue\`, and not older than \`versions.floor\` |
 | \`workspaces\` | says by \`selector\` or by \`everyNamespace: true\` which namespaces are workspaces |
 | \`workspaces.classes[]\` | names at least one label, and the class of a pool; no rule before it fits whatever it fits |
+| \`workspaces.groups[]\` | names each label once, and one whose rule is \`together\` at most |
 | \`rebalancing[]\`, \`workspaces.cpuShares[]\` | names the class of a pool, each class once |
 | \`cost.labels\` | names each label once |
 | \`deployments.allowedGroups\` | names nothing that \`deployments.refusedGroups\` refuses, or that is never allowed |

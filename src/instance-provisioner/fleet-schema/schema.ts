@@ -1,6 +1,7 @@
 // In one piece and in the order of the document: docs/fleet.md is made from it.
 import { z } from "zod";
 import { REBALANCING_MODES, USUAL_DISK, USUAL_MOVES } from "../../domain/fleet.ts";
+import { GROUP_RULES } from "../../domain/groups.ts";
 import { ENTRIES } from "../../domain/instance.ts";
 import { CLASS_LABELS, SYSTEM_NAMESPACE } from "../../domain/names.ts";
 import { QUANTITY } from "../../domain/quantity.ts";
@@ -331,6 +332,23 @@ const fleet = z.strictObject({
         .describe(
           "Who is reported for taking much of an instance's CPU, by `argosy cost` and `argosy doctor`. Nothing is refused or slowed down for it; health gives whoever overloads an instance one of its own. Absent, or a class is not listed: nobody.",
         ),
+      groups: z
+        .array(
+          z.strictObject({
+            label: labelKey.describe(
+              `Label of namespaces whose values are groups. It begins with \`${CLASS_LABELS}\`, such as \`${CLASS_LABELS}customer\`; docs/rights.md says who may set those.`,
+            ),
+            rule: z
+              .enum(GROUP_RULES)
+              .meta({ title: "apart or together" })
+              .describe(
+                "`apart`: workspaces with different values never share an instance. `together`: those with one value live on one instance where that is possible; one label at most. A namespace without the label is in no group.",
+              ),
+          }),
+        )
+        .max(20)
+        .optional()
+        .describe("Which workspaces never share an instance, and which live together. docs/instances.md tells more."),
       quota: z
         .strictObject({
           deployments: count.default(100).describe("GitOpsDeployments that one workspace may have."),

@@ -38,9 +38,9 @@ describe("emptying an instance", () => {
 
   const requests = (points?: FaultPoints): DrainRequests => {
     const wrap = <T extends object>(port: T): T => points?.wrap(port) ?? port;
-    const { plans, moves, shards, fleet: instances } = store;
+    const { plans, moves, shards, fleet: instances, placements } = store;
     const parts = {
-      store: { plans: wrap(plans), moves: wrap(moves), shards: wrap(shards), fleet: wrap(instances) },
+      store: { plans: wrap(plans), moves: wrap(moves), shards: wrap(shards), fleet: wrap(instances), placements: wrap(placements) },
       clock,
       ids,
       log: silentLog,

@@ -2,6 +2,7 @@ import type { DemandHistory, PoolSizes, Sizing } from "../../domain/capacity.ts"
 import type { Millis } from "../../domain/clock.ts";
 import type { Directive, Freeze } from "../../domain/directive.ts";
 import type { PoolSpec, RebalancingSpec } from "../../domain/fleet.ts";
+import type { WorkspaceGroups } from "../../domain/groups.ts";
 import { type InstanceVerdict, unfitState } from "../../domain/health.ts";
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
@@ -18,6 +19,7 @@ import { type UnitLoad, wholeLoad } from "../load/planning-load.ts";
 import type { PromiseState } from "../rebalancing/settle-promises.ts";
 import { unitNeeds } from "../unit-needs.ts";
 import { frozenUntil } from "./freeze-window.ts";
+import { movingTogether } from "./moving-together.ts";
 import type { PlanCandidate, PlanSnapshot, PlanUnit } from "./snapshot.ts";
 
 /** What the planner remembers of a class from one plan to the next. */
@@ -37,6 +39,8 @@ export interface PlanningUnit {
   readonly unit: PlacementUnit;
   readonly namespace: string;
   readonly trustClass: string;
+  /** Of its workspace; absent: it is in none. */
+  readonly groups?: WorkspaceGroups;
   readonly known: UnitLoad | undefined;
   readonly directive: Directive;
   readonly clusters: readonly string[];
@@ -88,13 +92,14 @@ const MEASURED: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
 
 /** Makes the snapshot of a plan from rows. It decides only what depends on the time: freezes, freshness, which instances are new. */
 export function assembleSnapshot(facts: PlanningFacts, at: Millis): PlanSnapshot {
+  const together = movingTogether(facts);
   const voluntary = facts.moves.filter(({ reason }) => reason !== "FORCED");
   const failures = Map.groupBy(facts.failures, ({ unit }) => unit);
   return {
     class: facts.class,
     at,
     candidates: facts.instances.map((instance) => planCandidateOf(instance, facts, at)),
-    units: planUnitsOf({ facts, failures, at }),
+    units: planUnitsOf({ facts, failures, together, at }),
     metrics: judgeMetrics({
       ...{ now: at, reports: reportsOf(facts), negligible: negligibleOf(facts) },
       ...{ reference: facts.state.reference?.total, rival: facts.state.reference?.rival, usual: usualLoads(facts.state.demand, at) },
@@ -172,6 +177,8 @@ interface Moment {
   readonly facts: PlanningFacts;
   /** By unit. */
   readonly failures: ReadonlyMap<UnitId, PlanningFacts["failures"]>;
+  /** The group that a unit is moved with as one, by unit. */
+  readonly together: ReadonlyMap<UnitId, string>;
   readonly at: Millis;
 }
 
@@ -199,10 +206,12 @@ function passingUnits({ units, instances }: PlanningFacts): ReadonlySet<UnitId> 
 }
 
 function planUnitOf(
-  { unit, trustClass, known, directive, clusters, movingTo, movedAt }: PlanningUnit,
-  { facts, failures, at }: Moment,
+  { unit, trustClass, groups, known, directive, clusters, movingTo, movedAt }: PlanningUnit,
+  { facts, failures, together: groupOf, at }: Moment,
 ): PlanUnit {
-  const needs = unitNeeds({ class: unit.class, trustClass, directive }, facts.instances);
+  const own = unitNeeds({ class: unit.class, trustClass, directive, groups }, facts.instances);
+  const together = groupOf.get(unit.id);
+  const needs = together === undefined ? own : { ...own, together };
   const failed = failedOf(unit, { facts, failures, at });
   return {
     ...{ id: unit.id, workspaceId: unit.workspaceId, owner: unit.owner, epoch: unit.epoch, load: unit.load, movingTo, movedAt },
@@ -220,7 +229,10 @@ const RETRY_TARGET_MS = 10 * 60_000;
 const KEEPS: readonly (InstanceState | undefined)[] = ["ACTIVE", "CORDONED"];
 
 /** Where the last failed move of a unit was to go, and how many moves to there failed; none that is older than its last move that was made. */
-function failedOf({ id, owner }: PlacementUnit, { facts: { instances, moves }, failures: known, at }: Moment): PlanUnit["failed"] {
+function failedOf(
+  { id, owner }: PlacementUnit,
+  { facts: { instances, moves }, failures: known, at }: Omit<Moment, "together">,
+): PlanUnit["failed"] {
   const failures = known.get(id);
   if (failures === undefined) return undefined;
   const movedAt = moves.find((move) => move.unit === id)?.at ?? 0;

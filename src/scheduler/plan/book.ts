@@ -51,6 +51,7 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
   const takenOf = (candidate: number, amounts: readonly number[], units: number): readonly number[] =>
     hasOwnEntries[candidate] === true ? amounts.map((amount, d) => (d === ENTRIES ? amount + units : amount)) : amounts;
   const apartMembers = createApartMembers();
+  const strangers = createStrangers();
   const residents: AffinityGroup[][] = candidates.map(() => []);
   /** Instances that a group left since their residents were last asked for. */
   const left = new Set<number>();
@@ -64,6 +65,7 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
     if (places.length === 1) addTaken(places[0] as number, group.load, sign);
     else for (const [each, unit] of group.units.entries()) addTaken(places[each] as number, amountsOf(unit.load), sign);
     apartMembers.change(group, places, sign);
+    strangers.change(group, places, sign);
   };
   const addToResidents = (group: AffinityGroup): void => {
     const places = placementsOf(group);
@@ -72,8 +74,12 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
   for (const group of groups) {
     addToLedger(group, 1);
     addToResidents(group);
-    for (const { movingTo, load } of group.units)
-      if (movingTo !== undefined) addTaken(candidateIndex.get(movingTo) ?? NOWHERE, amountsOf(load), 1);
+    for (const { movingTo, load } of group.units) {
+      if (movingTo === undefined) continue;
+      const arrives = candidateIndex.get(movingTo) ?? NOWHERE;
+      addTaken(arrives, amountsOf(load), 1);
+      strangers.change(group, [arrives], 1);
+    }
   }
 
   const missingOn = (group: AffinityGroup, candidate: number): readonly number[] => {
@@ -82,8 +88,11 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
   };
   const offer = (candidate: number, group: AffinityGroup): Offer => {
     const { id, state, entries, traits } = candidates[candidate] as PlanCandidate;
-    const occupied = apartMembers.occupied(group, candidate, placementsOf(group));
-    return { id, state, ...(entries === undefined ? {} : { entries }), ...(traits === undefined ? {} : { traits }), occupied };
+    const places = placementsOf(group);
+    const occupied = apartMembers.occupied(group, candidate, places);
+    const holds = strangers.holds(group, candidate, places);
+    const own = { ...(entries === undefined ? {} : { entries }), ...(traits === undefined ? {} : { traits }) };
+    return { id, state, ...own, occupied, ...(holds === undefined ? {} : { holds }) };
   };
   const isEligible = (group: AffinityGroup, candidate: number): boolean =>
     group.isPlain ? isOpen[candidate] === true : whyNotEligible(group.constraints, offer(candidate, group)) === undefined;
@@ -194,4 +203,55 @@ function createApartMembers(): ApartMembers {
       return constraints.apart.filter((group) => (counts.get(group)?.get(candidate) ?? 0) > own);
     },
   };
+}
+
+/** Where workspaces are that must be apart from those of other values of a label. */
+interface Strangers {
+  /** The group's members came to (1) or left (-1) the instances of `places`. */
+  change(group: AffinityGroup, places: readonly number[], sign: 1 | -1): void;
+  /**
+   * The values of the group's labels on an instance, by label; `undefined`: it has no label. Of a label of which the group, which lives there, has the value that
+   * most have who are there, only its own: the others leave, and it stays.
+   */
+  holds(group: AffinityGroup, candidate: number, places: readonly number[]): Offer["holds"];
+}
+
+function createStrangers(): Strangers {
+  /** By instance, label and value: how many have come there. */
+  const counts = new Map<number, Map<string, Map<string, number>>>();
+  const valuesOn = (candidate: number, label: string): Map<string, number> => {
+    const labels = counts.get(candidate) ?? new Map<string, Map<string, number>>();
+    counts.set(candidate, labels);
+    const values = labels.get(label) ?? new Map<string, number>();
+    labels.set(label, values);
+    return values;
+  };
+  return {
+    change({ isPlain, constraints }, places, sign) {
+      if (isPlain) return;
+      for (const [label, value] of labelsOf(constraints)) {
+        for (const candidate of new Set(places)) {
+          const values = valuesOn(candidate, label);
+          const left = (values.get(value) ?? 0) + sign;
+          if (left === 0) values.delete(value);
+          else values.set(value, left);
+        }
+      }
+    },
+    holds({ isPlain, constraints }, candidate, places) {
+      const labels = isPlain ? [] : labelsOf(constraints);
+      if (labels.length === 0) return undefined;
+      const livesHere = places.every((place) => place === candidate);
+      return Object.fromEntries(
+        labels.map(([label, own]) => {
+          const values = [...valuesOn(candidate, label)].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).map(([value]) => value);
+          return [label, livesHere && values[0] === own ? [own] : values];
+        }),
+      );
+    },
+  };
+}
+
+function labelsOf({ needs }: AffinityGroup["constraints"]): readonly (readonly [label: string, value: string])[] {
+  return Object.entries(needs.find(({ apartBy }) => apartBy !== undefined)?.apartBy ?? {});
 }

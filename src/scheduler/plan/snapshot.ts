@@ -7,7 +7,7 @@ import type { MetricsVerdict } from "../load/judge-metrics.ts";
 import type { Candidate } from "../place-unit.ts";
 
 /** An instance as the planner sees it. It has no load of its own: what it carries is the sum of its units. */
-export interface PlanCandidate extends Omit<Candidate, "load" | "occupied"> {
+export interface PlanCandidate extends Omit<Candidate, "load" | "occupied" | "holds"> {
   /** The health verdict says that it is overloaded now. */
   readonly isOverloaded: boolean;
   /** It is new, or was emptied, and should take its share of the load. */

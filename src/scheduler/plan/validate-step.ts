@@ -52,8 +52,21 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
   const candidates = new Map<string, PlanCandidate>(snapshot.candidates.map((candidate) => [candidate.id, candidate]));
   const add = (instance: string, load: LoadVector): void =>
     void loads.set(instance, addLoad(loads.get(instance) ?? ZERO_LOAD, loadOn(candidates.get(instance) ?? {}, load)));
-  for (const { owner, movingTo, load } of snapshot.units)
-    for (const instance of [owner, movingTo]) if (instance !== undefined) add(instance, load);
+  /** By instance and label: the values of those who are there, or were when this began. */
+  const valuesOn = new Map<string, Map<string, Set<string>>>();
+  const arrive = (instance: string, { needs }: PlanUnit): void => {
+    for (const [label, value] of Object.entries(needs?.apartBy ?? {})) {
+      const labels = valuesOn.get(instance) ?? new Map<string, Set<string>>();
+      valuesOn.set(instance, labels.set(label, (labels.get(label) ?? new Set<string>()).add(value)));
+    }
+  };
+  for (const unit of snapshot.units) {
+    for (const instance of [unit.owner, unit.movingTo]) {
+      if (instance === undefined) continue;
+      add(instance, unit.load);
+      arrive(instance, unit);
+    }
+  }
   const { hardLimit } = policy.placement;
   const stateOf = (id: InstanceId): InstanceState | undefined => candidates.get(id)?.state;
   const nameOf = (id: string): string => facts.instances.find((instance) => instance.id === id)?.name ?? id;
@@ -62,7 +75,9 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
     if (candidate === undefined) return undefined;
     const { state, entries, traits, capacity } = candidate;
     const offer = { ...(entries === undefined ? {} : { entries }), ...(traits === undefined ? {} : { traits }) };
-    return { id, state, ...offer, capacity, load: loads.get(id) ?? ZERO_LOAD };
+    const labels = [...(valuesOn.get(id) ?? [])].map(([label, values]) => [label, [...values].sort()] as const);
+    const holds = labels.length === 0 ? {} : { holds: Object.fromEntries(labels) };
+    return { id, state, ...offer, ...holds, capacity, load: loads.get(id) ?? ZERO_LOAD };
   };
   const begun = new Set<string>();
   const droppedBy = (move: PlannedMove, target: LoadedInstance | undefined): Dropped | undefined => {
@@ -102,6 +117,7 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
       const unit = units.get(move.unit);
       if (unit === undefined || move.from === undefined) return;
       add(move.to, unit.load);
+      arrive(move.to, unit);
       if (move.reason !== "FORCED" && !exchange.some(hasBegun)) budget.spend(asked(move, move.from, exchange));
       begun.add(move.unit);
     },

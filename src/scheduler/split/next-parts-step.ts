@@ -9,7 +9,10 @@ import { applicationsOf, currentPartsOf, type SplitCapacity, type Splitting } fr
 /** A workspace of which every part has an instance. */
 export interface PlacedParts extends Pick<Splitting, "deal" | "applications"> {
   /** By number of the part. */
-  readonly units: readonly (Pick<PlacementUnit, "id" | "bucket" | "owner" | "phase" | "load" | "tookFrom" | "joins" | "wantedClass"> & {
+  readonly units: readonly (Pick<
+    PlacementUnit,
+    "id" | "bucket" | "owner" | "phase" | "load" | "tookFrom" | "joins" | "wantedClass" | "isRegrouped"
+  > & {
     /** A live move of it is asked for or under way. */
     readonly isMoving: boolean;
   })[];
@@ -65,7 +68,7 @@ export function nextPartsStep(placed: PlacedParts, wanted: number, capacity: Spl
   const shared = units.find(({ owner, tookFrom }) => units.some(({ id, owner: at }) => id === tookFrom && at === owner));
   const leaving = units.find(({ id }) => id === shared?.tookFrom);
   if (leaving !== undefined) return leaving.isMoving || leaving.phase !== "IDLE" ? WAIT : { kind: "leave", unitId: leaving.id };
-  if (units.some(({ isMoving, phase, wantedClass }) => isMoving || phase !== "IDLE" || wantedClass !== undefined)) return WAIT;
+  if (units.some(hasToMove)) return WAIT;
   // It was opened for what comes, by rules that cut nothing.
   const isLastEmpty = units.length > 1 && !placed.applications.some(({ part }) => part === units.at(-1)?.bucket);
   if (isLastEmpty) return joinOf(placed);
@@ -160,4 +163,9 @@ function loadsOf({ load }: Part, staying: readonly SizedBucket[]): { readonly le
 function lowestFree(units: readonly Part[]): number {
   const taken = new Set(units.map(({ bucket }) => bucket));
   return Array.from({ length: units.length + 1 }, (_, part) => part).find((part) => !taken.has(part)) ?? units.length;
+}
+
+/** Whether a move of it is under way, or may be wanted. */
+function hasToMove({ isMoving, phase, wantedClass, isRegrouped }: PlacedParts["units"][number]): boolean {
+  return isMoving || phase !== "IDLE" || wantedClass !== undefined || isRegrouped === true;
 }

@@ -81,7 +81,21 @@ const unitShape = fc.record({
   owner: fc.nat({ max: 12 }),
   load: fc.record({ applications: fc.nat({ max: 260 }), milliCpu: fc.nat({ max: 260 }) }),
   workspace: fc.nat({ max: 60 }),
-  kind: fc.constantFrom("plain", "plain", "plain", "plain", "cooling", "fixed", "pinned", "together", "apart", "moving"),
+  kind: fc.constantFrom(
+    "plain",
+    "plain",
+    "plain",
+    "plain",
+    "cooling",
+    "fixed",
+    "pinned",
+    "together",
+    "apart",
+    "grouped",
+    "grouped",
+    "moving",
+    "arriving",
+  ),
   group: fc.nat({ max: 3 }),
 });
 
@@ -114,6 +128,10 @@ function kindOf(kind: string, group: number): Partial<PlanUnit> {
       return { needs: { together: `t${group}` } };
     case "apart":
       return { needs: { apart: `a${group}` } };
+    case "grouped":
+      return { needs: { apartBy: { "class.argosy.dev/customer": `c${group}` } } };
+    case "arriving":
+      return { needs: { apartBy: { "class.argosy.dev/customer": `c${group}` } }, movingTo: `s${group}` as InstanceId };
     case "moving":
       return { movingTo: `s${group}` as InstanceId };
     default:

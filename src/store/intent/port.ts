@@ -2,6 +2,7 @@ import type { Blockage } from "../../domain/blockage.ts";
 import type { Millis } from "../../domain/clock.ts";
 import type { Decision } from "../../domain/decision.ts";
 import type { Environment } from "../../domain/environment.ts";
+import type { WorkspaceGroups } from "../../domain/groups.ts";
 import type { ApplicationId, OperationId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { RepositoryAccess } from "../../domain/repository-access.ts";
 import type { RecordedStatus } from "../../domain/status.ts";
@@ -10,7 +11,7 @@ import type { Page } from "../operation/port.ts";
 
 /** What one GitOpsDeployment asks for. The ids are used only where the row does not exist yet. */
 export interface DeploymentIntent {
-  readonly workspace: Pick<Workspace, "plane" | "apiCluster" | "namespace" | "namespaceUid" | "trustClass">;
+  readonly workspace: Pick<Workspace, "plane" | "apiCluster" | "namespace" | "namespaceUid" | "trustClass" | "groups">;
   readonly newIds: {
     readonly workspaceId: WorkspaceId;
     readonly unitId: UnitId;
@@ -94,12 +95,21 @@ export interface KnownWorkspace {
   readonly assigned?: string;
   /** Labels of its namespace that are recorded; absent: none were yet. */
   readonly labels?: Readonly<Record<string, string>>;
+  /** The groups that it is in; absent: in none. */
+  readonly groups?: WorkspaceGroups;
 }
 
 /** Labels of a workspace's namespace by which it can be asked what was taken. */
 export interface WorkspaceLabels {
   readonly workspaceId: WorkspaceId;
   readonly labels: Readonly<Record<string, string>>;
+}
+
+/** The groups that labels of its namespace put a workspace into. */
+export interface GroupAssignment {
+  readonly workspaceId: WorkspaceId;
+  readonly groups: WorkspaceGroups;
+  readonly decision: Decision;
 }
 
 /** A class that a rule or a person gives a workspace. */
@@ -173,4 +183,9 @@ export interface IntentStore {
   assignClass(assignment: ClassAssignment, signal: AbortSignal): Promise<void>;
   /** Keeps labels of workspaces' namespaces instead of those that were kept of them before. */
   recordLabels(workspaces: readonly WorkspaceLabels[], signal: AbortSignal): Promise<void>;
+  /**
+   * Puts a workspace into these groups. Its units that live somewhere are marked: it has to be seen whether they may stay; first placements that are
+   * decided now are decided again. Journals the decision and notifies its units; nothing, where it is in these groups already.
+   */
+  assignGroups(assignment: GroupAssignment, signal: AbortSignal): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import type { Decision } from "../../domain/decision.ts";
 import type { Directive } from "../../domain/directive.ts";
+import type { Stranger } from "../../domain/groups.ts";
 import type { InstanceVerdict } from "../../domain/health.ts";
 import type { InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
@@ -55,6 +56,10 @@ export interface UnitWithWorkspace {
   readonly directive: Directive;
   /** Instances that hold other parts of the workspace, or that live moves bring some to; sorted. */
   readonly siblings: readonly InstanceId[];
+  /** Instances that hold a workspace which must be apart from this one, or that live moves bring one to or have not cleared of one; by instance, label, value. */
+  readonly strangers: readonly (Stranger & { readonly instance: InstanceId })[];
+  /** Instances that hold other workspaces of its `together` group, those with most of their units first. */
+  readonly companions: readonly InstanceId[];
 }
 
 /** Written by the scheduler only: where each unit lives. */
@@ -63,21 +68,26 @@ export interface PlacementStore {
   readUnitsOf(workspaceId: WorkspaceId, signal: AbortSignal): Promise<readonly PlacementUnit[]>;
   readFleet(className: string, signal: AbortSignal): Promise<FleetSnapshot>;
   /**
-   * Units without an owner, and those that are to have another class than they have and have no live move, oldest first. Empty behind a unit that is
+   * Units without an owner, and those without a live move that are to have another class than they have or whose workspace's groups were changed, oldest first. Empty behind a unit that is
    * gone.
    */
   listUnsettled(page: Page, signal: AbortSignal): Promise<readonly UnitId[]>;
   /** Gives a unit the class of the instance that owns it, and its workspace that trust: what a commit of a move does, where another program did it. */
   takeClassOfOwner(unitId: UnitId, signal: AbortSignal): Promise<void>;
   /**
-   * Locks the instance's row, re-checks state, fit against the loads as they are now and that no other part of the workspace is
-   * there, and on success gives the unit its
+   * Locks the instance's row, re-checks state, fit against the loads as they are now, that no other part of the workspace is
+   * there and nobody from whom it must be apart, and on success gives the unit its
    * owner, a new epoch, phase IDLE and a decision row, and notifies `unit` and each of its applications.
    */
   commitFirstPlacement(placement: FirstPlacement, signal: AbortSignal): Promise<PlacementOutcome>;
   /**
-   * Journals that no instance has capacity for a unit without an owner, or no one of the class that it is to have, once for each reason in a
+   * Journals that no instance has capacity for a unit without an owner, or no one of the class that it is to have or without those it must be apart from, once for each reason in a
    * row; notifies the applications of one without an owner the first time.
    */
   recordUnplaceable(unitId: UnitId, refusal: PlacementRefusal, signal: AbortSignal): Promise<void>;
+  /**
+   * Takes the mark that its workspace's groups were changed from a unit, if under the lock of its instance nobody is there from whom it must be apart;
+   * else the mark stays.
+   */
+  recordRegrouped(unitId: UnitId, signal: AbortSignal): Promise<void>;
 }

@@ -2,6 +2,7 @@ import type { Millis } from "../../domain/clock.ts";
 import type { Decision } from "../../domain/decision.ts";
 import type { Directive, Freeze } from "../../domain/directive.ts";
 import type { PoolSpec, RebalancingSpec } from "../../domain/fleet.ts";
+import type { WorkspaceGroups } from "../../domain/groups.ts";
 import type { InstanceVerdict } from "../../domain/health.ts";
 import type { InstanceId, PlanId, UnitId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
@@ -16,6 +17,8 @@ export interface UnitFacts {
   readonly namespace: string;
   /** What its workspace demands of whoever serves it. */
   readonly trustClass: string;
+  /** Of its workspace; absent: it is in none. */
+  readonly groups?: WorkspaceGroups;
   readonly known: KnownLoad | undefined;
   readonly directive: Directive;
   /** Addresses of the users' clusters it deploys to, sorted. */

@@ -5,7 +5,7 @@ import type { Workspace } from "../../domain/workspace.ts";
 /** One GitOpsDeploymentRepositoryCredential that was seen to work. The ids are used only where the row does not exist yet. */
 export interface RepositoryCredentialIntent
   extends Pick<RepositoryCredential, "name" | "uid" | "generation" | "createdAt" | "url" | "urlKey" | "secretVersion"> {
-  readonly workspace: Pick<Workspace, "plane" | "apiCluster" | "namespace" | "namespaceUid" | "trustClass">;
+  readonly workspace: Pick<Workspace, "plane" | "apiCluster" | "namespace" | "namespaceUid" | "trustClass" | "groups">;
   readonly newIds: {
     readonly workspaceId: WorkspaceId;
     readonly unitId: UnitId;

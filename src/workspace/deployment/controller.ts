@@ -13,7 +13,7 @@ import type { Metrics } from "../../telemetry/metrics.ts";
 import { namespaceOf, parseKey, resourceKey } from "../keys.ts";
 import type { ResourceChange, UserResources } from "../port.ts";
 import { createPolicySource } from "../read-policy.ts";
-import { isAboutFleet } from "../workspace-policy.ts";
+import { isAboutFleet, type WorkspacePolicy } from "../workspace-policy.ts";
 import { createAnswerWait } from "./answer-wait.ts";
 import { createApplicationFollower } from "./follow-applications.ts";
 import { createIntentWork, INTENT_BATCH } from "./record-intent.ts";
@@ -101,16 +101,17 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
   async function readPolicy(signal: AbortSignal): Promise<void> {
     if (!(await policy.refresh(signal))) return;
     intents.add(keysOf(resources.deployments()));
-    // Some may ask for another class now.
-    if (policy.current().classes.length > 0) sweeps.add("workspaces");
+    // Some may ask for another class, or other groups, now.
+    if (hasRules(policy.current())) sweeps.add("workspaces");
   }
 
   const keysOf = (found: readonly ObservedDeployment[]): readonly string[] => found.map((resource) => resourceKey(apiCluster, resource));
   const onResource = (change: ResourceChange): void => {
     if (change.kind === "namespace") {
-      const { classes, recordedLabels } = policy.current();
-      // Its labels may ask for another class, or are to be recorded.
-      if (resources.namespace(change.name) === undefined || classes.length + recordedLabels.length > 0) sweeps.add("workspaces");
+      const current = policy.current();
+      // Its labels may ask for another class or other groups, or are to be recorded.
+      const isRead = hasRules(current) || current.recordedLabels.length > 0;
+      if (resources.namespace(change.name) === undefined || isRead) sweeps.add("workspaces");
       return intents.add(keysOf(resources.deployments(change.name)));
     }
     const key = resourceKey(apiCluster, change.at);
@@ -141,4 +142,9 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
     ],
     takeOver: () => sweeps.add("rows"),
   });
+}
+
+/** Whether labels of namespaces say anything. */
+function hasRules({ classes, groups }: WorkspacePolicy): boolean {
+  return classes.length > 0 || groups.length > 0;
 }

@@ -1,5 +1,5 @@
 import type { ObservedDeployment, ObservedNamespace } from "../../domain/user-resource.ts";
-import type { ApplicationSpec } from "../../domain/workspace.ts";
+import type { ApplicationSpec, Workspace } from "../../domain/workspace.ts";
 import { argoName } from "../argo-name.ts";
 import { isWithinQuota } from "../quota.ts";
 import { isWorkspace, newUnitOf, type WorkspacePolicy } from "../workspace-policy.ts";
@@ -31,7 +31,7 @@ export interface IntentPlan {
 }
 
 export interface RecordedIntent {
-  readonly workspace: { readonly namespace: string; readonly namespaceUid: string; readonly trustClass: string };
+  readonly workspace: Pick<Workspace, "namespace" | "namespaceUid" | "trustClass" | "groups">;
   readonly class: string;
   readonly name: string;
   readonly uid: string;
@@ -81,8 +81,9 @@ function planRecord(
   const newUnit = newUnitOf(namespace, policy);
   if (!parsed.ok || newUnit === undefined) return undefined;
   if (!isWithinQuota(resource, { siblings, limit: policy.deployments, isAdmitted })) return undefined;
+  const { trustClass, groups } = newUnit;
   return {
-    workspace: { namespace: namespace.name, namespaceUid: namespace.uid, trustClass: newUnit.trustClass },
+    workspace: { namespace: namespace.name, namespaceUid: namespace.uid, trustClass, ...(groups === undefined ? {} : { groups }) },
     class: newUnit.class,
     name: resource.name,
     uid: resource.uid,

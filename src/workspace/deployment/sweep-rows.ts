@@ -1,4 +1,5 @@
 import type { Clock } from "../../domain/clock.ts";
+import { groupsText } from "../../domain/groups.ts";
 import type { ApplicationId, WorkspaceId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { IntentStore } from "../../store/intent/port.ts";
@@ -7,6 +8,7 @@ import { parseKey, resourceKey } from "../keys.ts";
 import type { UserResources } from "../port.ts";
 import type { WorkspacePolicy } from "../workspace-policy.ts";
 import { type ClassedWorkspace, classDecision, planClasses } from "./plan-classes.ts";
+import { type GroupedWorkspace, groupsDecision, planGroups } from "./plan-groups.ts";
 import { planLabels } from "./plan-labels.ts";
 import { planSweep, requestOf, type SweptRow, suspectWorkspaces } from "./plan-sweep.ts";
 import type { RowIndex } from "./row-index.ts";
@@ -61,8 +63,8 @@ export interface WorkspaceSweepDeps extends SweepDeps {
 }
 
 /**
- * Gives workspaces the class that a rule or a person says, keeps their labels, and ends those of namespaces that are gone: again only when the
- * API server says that they are.
+ * Gives workspaces the class that a rule or a person says and the groups that labels say, keeps their labels, and ends those of namespaces that are
+ * gone: again only when the API server says that they are.
  */
 export function createWorkspaceSweep(deps: WorkspaceSweepDeps): (signal: AbortSignal) => Promise<void> {
   const { apiCluster, intents, resources, partition, policy, clock, log } = deps;
@@ -81,9 +83,19 @@ export function createWorkspaceSweep(deps: WorkspaceSweepDeps): (signal: AbortSi
     if (changed.length > 0) await intents.recordLabels(changed, signal);
   }
 
+  async function changeGroups(known: readonly GroupedWorkspace[], signal: AbortSignal): Promise<void> {
+    const facts = { policy: policy(), namespaceOf: resources.namespace, isMine: partition.isMine };
+    for (const planned of planGroups(known, facts)) {
+      const { workspaceId, namespace } = planned.workspace;
+      log.info({ namespace, groups: groupsText(planned.groups) }, "Changing the groups of a workspace");
+      await intents.assignGroups({ workspaceId, groups: planned.groups, decision: groupsDecision(planned, clock.now()) }, signal);
+    }
+  }
+
   return async (signal) => {
     const known = await intents.listKnownWorkspaces(apiCluster, signal);
     await changeClasses(known, signal);
+    await changeGroups(known, signal);
     await recordLabels(known, signal);
     const ended: WorkspaceId[] = [];
     for (const { workspaceId, namespace, namespaceUid } of suspectWorkspaces(known, (name) => resources.namespace(name)?.uid)) {

@@ -122,10 +122,12 @@ interface RecordFacts {
 function recordOf(wanted: WantedCredential | undefined, { resource, namespace, secretVersion, apiCluster, newUnit }: RecordFacts) {
   if (wanted === undefined || secretVersion === undefined || newUnit === undefined) return undefined;
   const { name, uid, generation, createdAt } = resource;
+  const { trustClass, groups } = newUnit;
+  const own = { namespace: namespace.name, namespaceUid: namespace.uid, trustClass, ...(groups === undefined ? {} : { groups }) };
   const plane = "kubernetes" as const;
   return {
     ...{ name, uid, generation, createdAt, secretVersion, class: newUnit.class },
     ...{ url: wanted.address.url, urlKey: wanted.address.key, secret: writeRepositorySecret(wanted.secret) },
-    workspace: { plane, apiCluster, namespace: namespace.name, namespaceUid: namespace.uid, trustClass: newUnit.trustClass },
+    workspace: { plane, apiCluster, ...own },
   };
 }

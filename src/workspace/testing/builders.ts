@@ -36,6 +36,7 @@ export function aPolicy(over: Partial<WorkspacePolicy> = {}): WorkspacePolicy {
   return {
     newUnit: { class: "eu/shared/public", trustClass: "public" },
     classes: [],
+    groups: [],
     egress: { allow: [], http: [] },
     selector: {},
     everyNamespace: true,

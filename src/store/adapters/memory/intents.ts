@@ -1,13 +1,15 @@
 import { bucketKeys } from "../../../domain/bucket.ts";
+import { areSameGroups, type WorkspaceGroups } from "../../../domain/groups.ts";
 import { canonicalJson } from "../../../domain/hash.ts";
 import type { ApplicationId, WorkspaceId } from "../../../domain/ids.ts";
 import { ZERO_LOAD } from "../../../domain/load.ts";
-import type { Application, PlacementUnit } from "../../../domain/workspace.ts";
+import type { Application, PlacementUnit, Workspace } from "../../../domain/workspace.ts";
 import { ECHO_MS } from "../../intent/echo.ts";
 import type {
   ClassAssignment,
   DeletionIntent,
   DeploymentIntent,
+  GroupAssignment,
   IntentOutcome,
   IntentStore,
   KeptName,
@@ -32,6 +34,7 @@ export function createIntentStore(transact: Transact): IntentStore {
       transact(signal, ({ tables }) => {
         for (const { workspaceId, labels } of workspaces) tables.usageLabels.set(workspaceId, { labels, goneAt: undefined });
       }),
+    assignGroups: (assignment, signal) => transact(signal, (transaction) => assignGroups(transaction, assignment)),
   };
 }
 
@@ -49,6 +52,23 @@ function assignClass({ tables, notify }: Transaction, { workspaceId, class: clas
   if (workspace !== undefined && rows.every(({ unit }) => unit.owner === undefined))
     tables.workspaces.put(workspaceId, { ...workspace, trustClass });
   tables.decisions.push(decision);
+}
+
+function assignGroups({ tables, notify }: Transaction, { workspaceId, groups, decision }: GroupAssignment): void {
+  const workspace = tables.workspaces.get(workspaceId);
+  if (workspace === undefined || areSameGroups(workspace.groups, groups)) return;
+  tables.workspaces.put(workspaceId, withGroups(workspace, groups));
+  for (const row of tables.units.where("workspace", workspaceId)) {
+    const { isRegrouped: _before, ...unit } = { ...row.unit, rowVersion: row.unit.rowVersion + 1 };
+    putUnit(tables, { ...row, unit: unit.owner === undefined ? unit : { ...unit, isRegrouped: true } });
+    notify("unit", unit.id);
+  }
+  tables.decisions.push(decision);
+}
+
+/** As rows hold it: in no group is none. */
+function withGroups({ groups: _before, ...workspace }: Workspace, groups: WorkspaceGroups | undefined): Workspace {
+  return areSameGroups(groups, undefined) || groups === undefined ? workspace : { ...workspace, groups };
 }
 
 function recordDeployments(transaction: Transaction, intents: readonly DeploymentIntent[]): readonly IntentOutcome[] {
@@ -111,8 +131,11 @@ type UnitRequest = Pick<DeploymentIntent, "workspace" | "class"> & {
 export function ensureUnit({ tables, notify, now }: Transaction, intent: UnitRequest): PlacementUnit {
   const [known] = tables.workspaces.where("identity", workspaceIdentity(intent.workspace));
   const workspaceId = known?.id ?? intent.newIds.workspaceId;
-  if (known?.state !== "active")
-    tables.workspaces.put(workspaceId, { ...(known ?? { ...intent.workspace, id: workspaceId }), state: "active" });
+  const hasUnits = tables.units.where("workspace", workspaceId).length > 0;
+  const workspace: Workspace = { ...(known ?? { ...intent.workspace, id: workspaceId }), state: "active" };
+  // Groups of one that has units are changed elsewhere, where the units are marked too.
+  if (known?.state !== "active" || !hasUnits)
+    tables.workspaces.put(workspaceId, hasUnits ? workspace : withGroups(workspace, intent.workspace.groups));
   const row = tables.units.where("workspace", workspaceId).find(({ unit }) => unit.bucket === 0);
   if (row === undefined) {
     const fresh: PlacementUnit = {

@@ -8,7 +8,7 @@ import { applicationsOf, putUnit, workspaceOfTables } from "./applications.ts";
 import { clustersOf, environmentNamed, environmentsOf } from "./environments.ts";
 import { enterPhaseInMemory, liveMoveOf } from "./live-moves.ts";
 import type { PartRules } from "./part-rules.ts";
-import { deploy, loadWith, strangersOf, takeClassOfOwner } from "./placements.ts";
+import { deploy, isApart, loadWith, strangersOf, takeClassOfOwner } from "./placements.ts";
 import { spelled } from "./repository-access.ts";
 import type { Tables, Transact, Transaction } from "./tables.ts";
 
@@ -110,7 +110,8 @@ function request(transaction: Transaction, rules: PartRules, requestedMove: Requ
   if (rules.isKept(tables, unit, requestedMove.isFailOver)) return { kind: "kept" };
   const load = loadWith(tables, requestedMove.to, unit);
   const fits = LOAD_DIMENSIONS.every((dimension) => load[dimension] <= requestedMove.ceiling[dimension]);
-  if (target.state !== "ACTIVE" || !fits || strangersOf(tables, unit).includes(requestedMove.to)) return { kind: "full" };
+  const mayGo = !strangersOf(tables, unit).includes(requestedMove.to) && isApart(tables, unit, requestedMove.to);
+  if (target.state !== "ACTIVE" || !fits || !mayGo) return { kind: "full" };
   if (live !== undefined) enterAndFree(transaction, live, { to: "REDIRECTED", message: TAKEN_ON });
   const { id, unitId, to, epoch: fromEpoch, kind, reason, plan, reverses, isFailOver, actor, decision } = requestedMove;
   const { at } = decision;
@@ -152,7 +153,7 @@ function begin(transaction: Transaction, id: MoveId): MoveBeginning {
   }
   const isLeaving = applicationsOf(tables, move.unitId).some(({ application }) => application.deletedAt !== undefined);
   if (isLeaving && !move.isFailOver) return "leaving";
-  if (tables.instances.get(move.to)?.state !== "ACTIVE") {
+  if (tables.instances.get(move.to)?.state !== "ACTIVE" || !isApart(tables, row.unit, move.to)) {
     enterPhaseInMemory(transaction, move, { to: "ABORTED", message: TARGET_LEFT });
     return "dropped";
   }

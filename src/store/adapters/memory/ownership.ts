@@ -1,4 +1,5 @@
 import type { OwnedApplication, OwnershipStore } from "../../port.ts";
+import { workspaceOfTables } from "./applications.ts";
 import { environmentNamed } from "./environments.ts";
 import type { MemoryApplicationRow, Tables, Transact } from "./tables.ts";
 
@@ -18,6 +19,7 @@ function ownedOf(tables: Tables, { application, status }: MemoryApplicationRow):
   const unit = tables.units.get(unitId)?.unit;
   if (unit?.owner === undefined) return undefined;
   const { environment } = spec.destination;
+  const { groups } = workspaceOfTables(tables, workspaceId);
   const isReached = environment === undefined || environmentNamed(tables, workspaceId, environment)?.state === "connected";
   return {
     id,
@@ -25,6 +27,7 @@ function ownedOf(tables: Tables, { application, status }: MemoryApplicationRow):
     unitId,
     owner: unit.owner,
     class: unit.class,
+    ...(groups === undefined || Object.keys(groups.apart).length === 0 ? {} : { apart: groups.apart }),
     isMoving: unit.phase === "MOVING",
     isLeaving: deletedAt !== undefined,
     hasStood: status !== undefined && isReached,

@@ -1,10 +1,11 @@
 import { NO_DIRECTIVE } from "../../../domain/directive.ts";
 import { readClass } from "../../../domain/fleet.ts";
+import { clashesOf } from "../../../domain/groups.ts";
 import { contentHash } from "../../../domain/hash.ts";
-import type { InstanceId, UnitId } from "../../../domain/ids.ts";
+import type { InstanceId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
 import { loadOn } from "../../../domain/instance.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadVector, ZERO_LOAD } from "../../../domain/load.ts";
-import type { PlacementUnit } from "../../../domain/workspace.ts";
+import type { PlacementUnit, Workspace } from "../../../domain/workspace.ts";
 import { WAITING_FOR_CAPACITY, WAITING_FOR_INSTANCE } from "../../operation/messages.ts";
 import type { Page } from "../../operation/port.ts";
 import type {
@@ -14,6 +15,7 @@ import type {
   PlacementOutcome,
   PlacementRefusal,
   PlacementStore,
+  UnitWithWorkspace,
 } from "../../placement/port.ts";
 import { applicationsOf, objectKey, putUnit, workspaceOfTables } from "./applications.ts";
 import { arrivingAt, liveMoveOf } from "./live-moves.ts";
@@ -27,7 +29,9 @@ export function createPlacementStore(transact: Transact): PlacementStore {
         const unit = tables.units.get(id)?.unit;
         if (unit === undefined) return undefined;
         const directive = tables.directives.get(unit.workspaceId) ?? NO_DIRECTIVE;
-        return { unit, workspace: workspaceOfTables(tables, unit.workspaceId), directive, siblings: siblingsOf(tables, unit) };
+        const workspace = workspaceOfTables(tables, unit.workspaceId);
+        const others = { strangers: allStrangers(tables, unit), companions: companionsOf(tables, workspace) };
+        return { unit, workspace, directive, siblings: siblingsOf(tables, unit), ...others };
       }),
     readUnitsOf: (workspaceId, signal) =>
       transact(signal, ({ tables }) => tables.units.where("workspace", workspaceId).map(({ unit }) => unit)),
@@ -35,6 +39,7 @@ export function createPlacementStore(transact: Transact): PlacementStore {
     listUnsettled: (page, signal) => transact(signal, ({ tables }) => listUnsettled(tables, page)),
     takeClassOfOwner: (unitId, signal) => transact(signal, ({ tables }) => void takeClassOfOwner(tables, unitId)),
     commitFirstPlacement: (placement, signal) => transact(signal, (transaction) => commit(transaction, placement)),
+    recordRegrouped: (unitId, signal) => transact(signal, ({ tables }) => recordRegrouped(tables, unitId)),
     recordUnplaceable: (unitId, refusal, signal) => transact(signal, (transaction) => recordUnplaceable(transaction, unitId, refusal)),
   };
 }
@@ -51,6 +56,46 @@ export function strangersOf(tables: Tables, unit: PlacementUnit): readonly Insta
   const others = tables.units.where("workspace", unit.workspaceId).map((row) => row.unit);
   const strangers = others.filter(({ id, joins }) => id !== unit.id && joins !== unit.id && unit.joins !== id);
   return [...new Set(strangers.flatMap(({ id, owner }) => [owner ?? [], liveMoveOf(tables, id)?.to ?? []].flat()))].sort();
+}
+
+/** Instances on which a workspace is, will be, or was until a live move that has not ended. */
+function whereabouts(tables: Tables, id: WorkspaceId): readonly InstanceId[] {
+  const units = tables.units.where("workspace", id);
+  return units.flatMap(({ unit }) => {
+    const move = liveMoveOf(tables, unit.id);
+    return [unit.owner ?? [], move === undefined ? [] : [move.from, move.to]].flat();
+  });
+}
+
+function allStrangers(tables: Tables, { workspaceId }: PlacementUnit): UnitWithWorkspace["strangers"] {
+  const own = workspaceOfTables(tables, workspaceId).groups;
+  if (own === undefined) return [];
+  const found = [...tables.workspaces.values()].flatMap(({ id, groups }) => {
+    const strangers = id === workspaceId ? [] : clashesOf(own, groups);
+    return strangers.length === 0 ? [] : whereabouts(tables, id).flatMap((instance) => strangers.map((each) => ({ instance, ...each })));
+  });
+  const keyOf = ({ instance, label, value }: (typeof found)[number]): string => `${instance} ${label} ${value}`;
+  return [...new Map(found.map((each) => [keyOf(each), each])).values()].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+}
+
+/** Whether nobody is, or will be, on an instance from whom the unit must be apart. */
+export function isApart(tables: Tables, unit: PlacementUnit, instanceId: InstanceId): boolean {
+  return allStrangers(tables, unit).every(({ instance }) => instance !== instanceId);
+}
+
+function companionsOf(tables: Tables, { id, groups }: Workspace): readonly InstanceId[] {
+  if (groups?.together === undefined) return [];
+  const others = [...tables.workspaces.values()].filter((each) => each.id !== id && each.groups?.together === groups.together);
+  const owners = others.flatMap((each) => tables.units.where("workspace", each.id).flatMap(({ unit }) => unit.owner ?? []));
+  const counts = [...Map.groupBy(owners, (owner) => owner)].map(([owner, all]) => ({ owner, count: all.length }));
+  return counts.sort((a, b) => b.count - a.count || (a.owner < b.owner ? -1 : 1)).map(({ owner }) => owner);
+}
+
+function recordRegrouped(tables: Tables, unitId: UnitId): void {
+  const row = tables.units.get(unitId);
+  if (row?.unit.owner === undefined || row.unit.isRegrouped !== true || !isApart(tables, row.unit, row.unit.owner)) return;
+  const { isRegrouped: _mark, ...unit } = row.unit;
+  putUnit(tables, { ...row, unit });
 }
 
 function loadOfInstance(tables: Tables, instanceId: InstanceId): LoadVector {
@@ -92,7 +137,7 @@ function commit(transaction: Transaction, { unitId, rowVersion, instanceId, ceil
   const { unit } = row;
   const load = loadWith(tables, instanceId, unit);
   const isRoomy = LOAD_DIMENSIONS.every((dimension) => load[dimension] <= ceiling[dimension]);
-  const fits = isRoomy && !siblingsOf(tables, unit).includes(instanceId);
+  const fits = isRoomy && !siblingsOf(tables, unit).includes(instanceId) && isApart(tables, unit, instanceId);
   if (tables.instances.get(instanceId)?.state !== "ACTIVE" || !fits) return { kind: "full" };
   const epoch = ++tables.lastEpoch;
   putUnit(tables, {
@@ -109,7 +154,7 @@ function commit(transaction: Transaction, { unitId, rowVersion, instanceId, ceil
 function recordUnplaceable(transaction: Transaction, unitId: UnitId, { decision, reason }: PlacementRefusal): void {
   const { tables } = transaction;
   const row = tables.units.get(unitId);
-  if (row === undefined || (row.unit.owner !== undefined && row.unit.wantedClass === undefined)) return;
+  if (row === undefined || (row.unit.owner !== undefined && row.unit.wantedClass === undefined && row.unit.isRegrouped !== true)) return;
   const facts = contentHash({ verdict: decision.verdict, rule: decision.rule, reason });
   if (row.unplaceable !== facts) tables.decisions.push(decision);
   putUnit(tables, { ...row, unplaceable: facts });

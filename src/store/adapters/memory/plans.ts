@@ -11,7 +11,7 @@ import type { FailedMove, MoveOutcome, PlanFacts, PlanStore, StepsOf, UnitFacts,
 import { applicationsOf, objectKey, putUnit, workspaceOfTables } from "./applications.ts";
 import { clustersOf } from "./environments.ts";
 import { liveMoveOf, liveMovesOf } from "./live-moves.ts";
-import { changeViews, loadWith } from "./placements.ts";
+import { changeViews, isApart, loadWith } from "./placements.ts";
 import { liveOf } from "./rollouts.ts";
 import type { MemoryUnitRow, Tables, Transact, Transaction } from "./tables.ts";
 
@@ -101,12 +101,13 @@ interface MovesOfUnits {
 
 function unitFacts(tables: Tables, row: MemoryUnitRow, { movedAt, live }: MovesOfUnits): UnitFacts {
   const { unit, load } = row;
-  const { namespace, trustClass } = workspaceOfTables(tables, unit.workspaceId);
+  const { namespace, trustClass, groups } = workspaceOfTables(tables, unit.workspaceId);
   const to = live.get(unit.id)?.to;
   return {
     unit,
     namespace,
     trustClass,
+    ...(groups === undefined ? {} : { groups }),
     known: load,
     directive: tables.directives.get(unit.workspaceId) ?? NO_DIRECTIVE,
     clusters: clustersOf(tables, unit.id),
@@ -138,7 +139,7 @@ function commitMove(transaction: Transaction, move: UnitMove): MoveOutcome {
   if (isDeployed(tables, row)) return { kind: "deployed" };
   const load = loadWith(tables, move.to, unit);
   const fits = LOAD_DIMENSIONS.every((dimension) => load[dimension] <= move.ceiling[dimension]);
-  if (target.state !== "ACTIVE" || !fits) return { kind: "full" };
+  if (target.state !== "ACTIVE" || !fits || !isApart(tables, unit, move.to)) return { kind: "full" };
   const epoch = ++tables.lastEpoch;
   for (const object of tables.objects.where("subject", unit.id))
     if (object.instanceId === move.from) tables.objects.drop(objectKey(object));

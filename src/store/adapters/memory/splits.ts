@@ -70,7 +70,7 @@ function commit(transaction: Transaction, change: SplitChange): boolean {
   const first = known[0];
   if (!isAsSeen(tables, change) || first === undefined) return false;
   tables.splits.set(id, { parts, openPart, roomySince, deal });
-  const { wantedClass, ...like } = first.unit;
+  const { wantedClass, isRegrouped: _mark, ...like } = first.unit;
   for (const { id: unitId, part } of newUnits) {
     if (known.some(({ unit }) => unit.bucket === part)) continue;
     const unit = {
@@ -129,7 +129,8 @@ function cut(transaction: Transaction, change: Cut): boolean {
   const row = tables.units.get(unitId);
   if (row === undefined || !isAsSeen(tables, change)) return false;
   const { unit } = row;
-  const isAtRest = unit.phase === "IDLE" && unit.owner !== undefined && unit.joins === undefined && unit.wantedClass === undefined;
+  const isSettled = unit.wantedClass === undefined && unit.isRegrouped !== true;
+  const isAtRest = unit.phase === "IDLE" && unit.owner !== undefined && unit.joins === undefined && isSettled;
   if (!isAtRest || liveMoveOf(tables, unitId) !== undefined || isShared(tables, unit, [unitId])) return false;
   const passing = applicationsOf(tables, unitId).filter(({ application: { name, spec } }) => {
     const key = bucketKeys(spec.destination, name).find((each) => deal[each] !== undefined);

@@ -171,7 +171,7 @@ export function createTables(): Tables {
     units: createIndexedTable({
       workspace: ({ unit }) => unit.workspaceId,
       owner: ({ unit }) => unit.owner ?? "",
-      settled: ({ unit }) => String(unit.owner !== undefined && unit.wantedClass === undefined),
+      settled: ({ unit }) => String(unit.owner !== undefined && unit.wantedClass === undefined && unit.isRegrouped !== true),
     }),
     applications: createIndexedTable({ unit: ({ application }) => application.unitId, uid: ({ application }) => application.uid }),
     endedApplications: createIndexedTable({ unit: ({ unitId }) => unitId, uid: ({ uid }) => uid }),

@@ -45,10 +45,11 @@ export function createUserViews(transact: Transact): Views {
         const own = [...tables.workspaces.values()]
           .filter((workspace) => workspace.apiCluster === apiCluster)
           .toSorted((a, b) => (a.id < b.id ? -1 : 1));
-        return own.map(({ id, namespace, namespaceUid, state }) => {
+        return own.map(({ id, namespace, namespaceUid, state, groups }) => {
           const units = tables.units.where("workspace", id).map(({ unit }) => unit.wantedClass ?? unit.class);
           const assigned = tables.directives.get(id)?.assigned?.class;
-          const known = { workspaceId: id, namespace, namespaceUid, state, classes: [...new Set(units)].sort() };
+          const grouped = groups === undefined ? {} : { groups };
+          const known = { workspaceId: id, namespace, namespaceUid, state, classes: [...new Set(units)].sort(), ...grouped };
           const labels = tables.usageLabels.get(id)?.labels;
           return { ...known, ...(assigned === undefined ? {} : { assigned }), ...(labels === undefined ? {} : { labels }) };
         });

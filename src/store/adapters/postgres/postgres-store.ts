@@ -24,6 +24,7 @@ import { createInstances } from "./fleet/instances.ts";
 import { createProposals } from "./fleet/proposals.ts";
 import { createHealthStore } from "./health.ts";
 import { assignClass } from "./intents/assign-class.ts";
+import { assignGroups } from "./intents/assign-groups.ts";
 import { keepName } from "./intents/keep-name.ts";
 import { listKnown, listKnownWorkspaces, listOverdue } from "./intents/known.ts";
 import { listUnpublished, recordPublished } from "./intents/publications.ts";
@@ -42,6 +43,7 @@ import { takeClassOfOwner } from "./placements/class-of-owner.ts";
 import { commitFirstPlacement } from "./placements/commit-first-placement.ts";
 import { readFleetOfClass } from "./placements/read-fleet.ts";
 import { listUnsettled, readUnitsOf, readUnitWithWorkspace } from "./placements/read-units.ts";
+import { recordRegrouped } from "./placements/record-regrouped.ts";
 import { recordUnplaceable } from "./placements/record-unplaceable.ts";
 import { createPlanStore } from "./plans/plans.ts";
 import { recordStatuses } from "./record-statuses.ts";
@@ -196,6 +198,7 @@ function intentsOn(database: Database, clock: Clock, ids: Ids): IntentStore {
     recordWorkspaceEnds: (workspaces, signal) => recordWorkspaceEnds(database, workspaces, signal),
     assignClass: (assignment, signal) => assignClass(database, ids, assignment, signal),
     recordLabels: (workspaces, signal) => recordLabels(database, workspaces, signal),
+    assignGroups: (assignment, signal) => assignGroups(database, ids, assignment, signal),
   };
 }
 
@@ -207,6 +210,7 @@ function placementsOn(database: Database, ids: Ids): PlacementStore {
     listUnsettled: (page, signal) => listUnsettled(database, page, signal),
     takeClassOfOwner: (unitId, signal) => takeClassOfOwner(database, unitId, signal),
     commitFirstPlacement: (placement, signal) => commitFirstPlacement(database, ids, placement, signal),
+    recordRegrouped: (unitId, signal) => recordRegrouped(database, unitId, signal),
     recordUnplaceable: (unitId, refusal, signal) => recordUnplaceable(database, ids, { unitId, refusal }, signal),
   };
 }

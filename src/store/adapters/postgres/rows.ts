@@ -1,4 +1,5 @@
 import type { Millis } from "../../../domain/clock.ts";
+import { apartKey, type WorkspaceGroups } from "../../../domain/groups.ts";
 import type { ApplicationId, InstanceId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
 import { LOAD_DIMENSIONS, type LoadVector, loadVector } from "../../../domain/load.ts";
 import type { ShardKind, ShardObject } from "../../../domain/shard-object.ts";
@@ -7,7 +8,7 @@ import type { Application, ApplicationSpec, Deletion, PlacementUnit, UnitPhase, 
 
 /** Columns of a workspace `w`, as {@link workspaceOfRow} reads them. */
 export const WORKSPACE = `w.id as w_id, w.plane as w_plane, w.api_cluster as w_api_cluster, w.namespace as w_namespace,
-       w.namespace_uid as w_namespace_uid, w.trust_class as w_trust_class, w.state as w_state`;
+       w.namespace_uid as w_namespace_uid, w.trust_class as w_trust_class, w.apart as w_apart, w.together as w_together, w.state as w_state`;
 
 export interface WorkspaceRow {
   readonly w_id: WorkspaceId;
@@ -16,11 +17,30 @@ export interface WorkspaceRow {
   readonly w_namespace: string;
   readonly w_namespace_uid: string;
   readonly w_trust_class: string;
+  readonly w_apart: WorkspaceGroups["apart"] | null;
+  readonly w_together: string | null;
   readonly w_state: Workspace["state"];
 }
 
+/** The groups of a workspace by its columns; `undefined`: it is in none. */
+export function groupsOfRow({
+  w_apart: apart,
+  w_together: together,
+}: Pick<WorkspaceRow, "w_apart" | "w_together">): WorkspaceGroups | undefined {
+  if (apart === null && together === null) return undefined;
+  return { apart: apart ?? {}, ...(together === null ? {} : { together }) };
+}
+
+/** What stands in these columns: `apart` as JSON text. */
+export function groupValues(groups: WorkspaceGroups | undefined): readonly [apart: string | null, together: string | null] {
+  const { apart = {}, together = null } = groups ?? {};
+  return [Object.keys(apart).length === 0 ? null : apartKey(groups), together];
+}
+
 export function workspaceOfRow(row: WorkspaceRow): Workspace {
+  const groups = groupsOfRow(row);
   return {
+    ...(groups === undefined ? {} : { groups }),
     id: row.w_id,
     plane: row.w_plane,
     apiCluster: row.w_api_cluster,
@@ -33,7 +53,7 @@ export function workspaceOfRow(row: WorkspaceRow): Workspace {
 
 /** Columns of a placement unit `u`, as {@link unitOfRow} reads them. */
 export const UNIT = `u.id as u_id, u.workspace as u_workspace, u.bucket as u_bucket, u.class as u_class, u.wanted_class as u_wanted_class,
-       u.took_from as u_took_from, u.joins as u_joins, u.owner as u_owner, u.epoch as u_epoch,
+       u.is_regrouped as u_is_regrouped, u.took_from as u_took_from, u.joins as u_joins, u.owner as u_owner, u.epoch as u_epoch,
        u.phase as u_phase, u.load as u_load, u.desired_revision as u_desired_revision, u.row_version as u_row_version`;
 
 export interface UnitRow {
@@ -44,6 +64,7 @@ export interface UnitRow {
   readonly u_wanted_class: string | null;
   readonly u_took_from: UnitId | null;
   readonly u_joins: UnitId | null;
+  readonly u_is_regrouped: boolean;
   readonly u_owner: InstanceId | null;
   readonly u_epoch: number;
   readonly u_phase: UnitPhase;
@@ -61,6 +82,7 @@ export function unitOfRow(row: UnitRow): PlacementUnit {
     ...(row.u_wanted_class === null ? {} : { wantedClass: row.u_wanted_class }),
     ...(row.u_took_from === null ? {} : { tookFrom: row.u_took_from }),
     ...(row.u_joins === null ? {} : { joins: row.u_joins }),
+    ...(row.u_is_regrouped ? { isRegrouped: true as const } : {}),
     owner: row.u_owner ?? undefined,
     epoch: row.u_epoch,
     phase: row.u_phase,

@@ -309,7 +309,7 @@ export function describePlacements(world: () => World): void {
         unit: found,
         workspace: { id: found.workspaceId, state: "active", ...intent.workspace },
         directive: { pin: undefined, hold: undefined },
-        siblings: [],
+        ...{ siblings: [], strangers: [], companions: [] },
       });
       expect(await store.placements.readUnitsOf(found.workspaceId, soon())).toEqual([found]);
       expect(await store.placements.readUnit("nobody" as UnitId, soon())).toBeUndefined();

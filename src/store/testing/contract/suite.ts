@@ -7,6 +7,7 @@ import { describeDeletions } from "./deletions.ts";
 import { describeDirectives } from "./directives.ts";
 import { describeEnvironments } from "./environments.ts";
 import { describeFleet } from "./fleet.ts";
+import { describeGroups } from "./groups.ts";
 import { describeHealth } from "./health.ts";
 import { describeIntents } from "./intents.ts";
 import { describeLoads } from "./loads.ts";
@@ -38,6 +39,7 @@ const PARTS = [
   describeViews,
   describePlacements,
   describeClasses,
+  describeGroups,
   describeShards,
   describeProgress,
   describeStatuses,

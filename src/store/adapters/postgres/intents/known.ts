@@ -2,6 +2,7 @@ import type { Millis } from "../../../../domain/clock.ts";
 import type { Assignment } from "../../../../domain/directive.ts";
 import type { IntentStore, KnownApplication, KnownWorkspace, OverdueCascade } from "../../../intent/port.ts";
 import type { Database, Statement } from "../database.ts";
+import { groupsOfRow, type WorkspaceRow } from "../rows.ts";
 import { instant } from "../sql-values.ts";
 
 const APPLICATIONS: Statement = {
@@ -18,7 +19,7 @@ const WORKSPACES: Statement = {
   text: `
 select w.id as "workspaceId", w.namespace, w.namespace_uid as "namespaceUid", w.state,
        array(select distinct coalesce(u.wanted_class, u.class) from placement_unit u where u.workspace = w.id order by 1)::text[] as classes,
-       (select d.assigned from directive d where d.workspace = w.id) as assigned,
+       (select d.assigned from directive d where d.workspace = w.id) as assigned, w.apart as w_apart, w.together as w_together,
        (select l.labels from usage_label l where l.workspace = w.id) as labels
   from workspace w where w.api_cluster = $1 order by w.id`,
 };
@@ -60,14 +61,19 @@ export async function listOverdue(
 }
 
 export async function listKnownWorkspaces(database: Database, apiCluster: string, signal: AbortSignal): Promise<readonly KnownWorkspace[]> {
-  type Found = Omit<KnownWorkspace, "assigned" | "labels"> & {
-    readonly assigned: Assignment | null;
-    readonly labels: NonNullable<KnownWorkspace["labels"]> | null;
-  };
+  type Found = Omit<KnownWorkspace, "assigned" | "labels" | "groups"> &
+    Pick<WorkspaceRow, "w_apart" | "w_together"> & {
+      readonly assigned: Assignment | null;
+      readonly labels: NonNullable<KnownWorkspace["labels"]> | null;
+    };
   const rows = await database.run<Found>(WORKSPACES, [apiCluster], signal);
-  return rows.map(({ assigned, labels, ...row }) => ({
-    ...row,
-    ...(assigned === null ? {} : { assigned: assigned.class }),
-    ...(labels === null ? {} : { labels }),
-  }));
+  return rows.map(({ assigned, labels, w_apart, w_together, ...row }) => {
+    const groups = groupsOfRow({ w_apart, w_together });
+    return {
+      ...row,
+      ...(assigned === null ? {} : { assigned: assigned.class }),
+      ...(labels === null ? {} : { labels }),
+      ...(groups === undefined ? {} : { groups }),
+    };
+  });
 }

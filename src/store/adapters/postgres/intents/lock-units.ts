@@ -3,6 +3,7 @@ import type { Clock } from "../../../../domain/clock.ts";
 import type { UnitId, WorkspaceId } from "../../../../domain/ids.ts";
 import type { DeploymentIntent } from "../../../intent/port.ts";
 import type { Run, Statement } from "../database.ts";
+import { groupValues } from "../rows.ts";
 import { instant, texts } from "../sql-values.ts";
 
 /**
@@ -49,17 +50,23 @@ select n.uid, n.workspace, u.id as unit
  cross join lateral (select id from placement_unit where id = n.unit for no key update) as u`,
 };
 
-/** A workspace that was being deleted may have lost its objects already: its unit is wanted anew. One of environments alone has none. */
+/**
+ * A workspace that was being deleted may have lost its objects already: its unit is wanted anew. One of environments alone has none, and is in no group yet. Groups
+ * of one that has units are changed elsewhere, where the units are marked too.
+ */
 const ENSURE_WORKSPACES: Statement = {
   name: "ensure_workspaces",
   text: `
 with input as (
-  select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
-    as i (plane, api_cluster, namespace_uid, namespace, trust_class, class, workspace, unit)
+  select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $10::text[], $11::text[])
+    as i (plane, api_cluster, namespace_uid, namespace, trust_class, class, workspace, unit, apart, together)
 ), ensured as (
-  insert into workspace (id, plane, api_cluster, namespace, namespace_uid, trust_class, state)
-  select workspace, plane, api_cluster, namespace, namespace_uid, trust_class, 'active' from input order by plane, api_cluster, namespace_uid
-  on conflict (plane, api_cluster, namespace_uid) do update set state = 'active'
+  insert into workspace (id, plane, api_cluster, namespace, namespace_uid, trust_class, apart, together, state)
+  select workspace, plane, api_cluster, namespace, namespace_uid, trust_class, apart::json, together, 'active' from input order by plane, api_cluster, namespace_uid
+  on conflict (plane, api_cluster, namespace_uid) do update
+     set state = 'active',
+         apart = case when exists (select from placement_unit b where b.workspace = workspace.id) then workspace.apart else excluded.apart end,
+         together = case when exists (select from placement_unit b where b.workspace = workspace.id) then workspace.together else excluded.together end
    where workspace.state <> 'active' or not exists (select from placement_unit b where b.workspace = workspace.id and b.bucket = 0)
   returning id, plane, api_cluster, namespace_uid
 ), units as (
@@ -118,6 +125,8 @@ export async function lockUnits(run: Run, clock: Clock, batch: readonly UnitRequ
     texts(missing.map(({ newIds }) => newIds.workspaceId)),
     texts(missing.map(({ newIds }) => newIds.unitId)),
     instant(clock.now()),
+    texts(missing.map(({ workspace }) => groupValues(workspace.groups)[0] ?? undefined)),
+    texts(missing.map(({ workspace }) => groupValues(workspace.groups)[1] ?? undefined)),
   ]);
   return lock();
 }

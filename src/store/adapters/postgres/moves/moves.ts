@@ -5,6 +5,7 @@ import { PHASES } from "../../../../domain/move-phases.ts";
 import type { MoveBeginning, MoveStore } from "../../../move/port.ts";
 import type { Database, Statement } from "../database.ts";
 import type { DecisionIds } from "../decisions.ts";
+import { isApart } from "../placements/placed-units.ts";
 import { sqlText, texts } from "../sql-values.ts";
 import { abortMove, commitLiveMove } from "./change-owner.ts";
 import { enterAndFree, enterPhase } from "./enter-phase.ts";
@@ -18,7 +19,7 @@ const BEGIN_UNIT: Statement = {
   text: `
 with unit as materialized (
   select u.id, exists (select from application a where a.unit = u.id and a.deleted_at is not null) as is_leaving,
-         exists (select from instance where id = $4 and state = 'ACTIVE') as is_welcome
+         exists (select from instance where id = $4 and state = 'ACTIVE') and ${isApart("$4")} as is_welcome
     from placement_unit u where u.id = $1 and u.owner = $2 and u.epoch = $3 and u.phase = 'IDLE'
 ), taken as (
   update placement_unit u set phase = 'MOVING', row_version = u.row_version + 1 from unit n where u.id = n.id and ($5 or not n.is_leaving) and n.is_welcome returning u.id

@@ -49,8 +49,24 @@ export const HELD = `held as materialized (
 )`;
 
 /**
- * Whether a unit `u` may go there, beside what is `held` as `h`: capacity is left, and no other part of its workspace is or will be there, but for
- * one that the two are to become one with.
+ * Whether no workspace is, or will be, on an instance from which that of a unit `u` must be apart: one with another value of a label. One that a live move
+ * takes away is there until the move has ended: what is left of it is removed meanwhile. Nothing is read where `u` has no such label.
+ */
+export const isApart = (instance: string): string => `not exists (
+       select from workspace own
+        cross join json_each_text(own.apart) as mine (label, value)
+        cross join (
+          select s.workspace from placement_unit s where s.owner = ${instance}
+          union
+          select s.workspace from move m join placement_unit s on s.id = m.unit where m.ended_at is null and ${instance} in (m.from_instance, m.to_instance)
+        ) as there
+         join workspace other on other.id = there.workspace
+        cross join json_each_text(other.apart) as theirs (label, value)
+        where own.id = u.workspace and other.id <> own.id and theirs.label = mine.label and theirs.value <> mine.value)`;
+
+/**
+ * Whether a unit `u` may go there, beside what is `held` as `h`: capacity is left, nobody from whom it must be apart is or will be there, and no other part of its
+ * workspace, but for one that the two are to become one with.
  */
 export const FITS = `$4 = 'ACTIVE'
      and h.l1 + u.load[1] <= ($5::bigint[])[1] and h.l2 + h.own + u.load[2] <= ($5::bigint[])[2] and h.l3 + u.load[3] <= ($5::bigint[])[3]
@@ -58,7 +74,8 @@ export const FITS = `$4 = 'ACTIVE'
      and not exists (
        select from placement_unit s
         where s.workspace = u.workspace and s.id <> u.id and s.joins is distinct from u.id and u.joins is distinct from s.id
-          and (s.owner = $1 or exists (select from move m where m.unit = s.id and m.to_instance = $1 and m.ended_at is null)))`;
+          and (s.owner = $1 or exists (select from move m where m.unit = s.id and m.to_instance = $1 and m.ended_at is null)))
+     and ${isApart("$1")}`;
 
 /**
  * Whether a unit `u` is kept where it is by another part of its workspace there. One that has taken applications over stays until the other part has left: until

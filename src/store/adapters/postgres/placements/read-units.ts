@@ -1,4 +1,4 @@
-import type { InstanceId, UnitId, WorkspaceId } from "../../../../domain/ids.ts";
+import type { UnitId, WorkspaceId } from "../../../../domain/ids.ts";
 import type { PlacementUnit } from "../../../../domain/workspace.ts";
 import type { Page } from "../../../operation/port.ts";
 import type { UnitWithWorkspace } from "../../../placement/port.ts";
@@ -11,7 +11,20 @@ const READ: Statement = {
   text: `select ${UNIT}, ${WORKSPACE}, d.pin as d_pin, d.hold as d_hold, d.assigned as d_assigned,
        array(select s.owner from placement_unit s where s.workspace = u.workspace and s.id <> u.id and s.owner is not null
               union select m.to_instance from move m join placement_unit s on s.id = m.unit where s.workspace = u.workspace and s.id <> u.id and m.ended_at is null
-              order by 1)::text[] as siblings
+              order by 1)::text[] as siblings,
+       (select coalesce(json_agg(s order by s.instance, s.label, s.value), '[]') from (
+          select distinct there.instance, theirs.label, theirs.value
+            from json_each_text(w.apart) as mine (label, value)
+           cross join workspace other
+           cross join json_each_text(other.apart) as theirs (label, value)
+            join (select owner as instance, workspace from placement_unit
+                   union
+                  select i.instance, s.workspace from move m join placement_unit s on s.id = m.unit cross join lateral (values (m.from_instance), (m.to_instance)) as i (instance)
+                   where m.ended_at is null) as there on there.workspace = other.id and there.instance is not null
+           where other.apart is not null and other.id <> w.id and theirs.label = mine.label and theirs.value <> mine.value) as s) as strangers,
+       array(select s.owner from workspace other join placement_unit s on s.workspace = other.id
+              where other.together = w.together and other.id <> w.id and s.owner is not null
+              group by s.owner order by count(*) desc, s.owner)::text[] as companions
   from placement_unit u join workspace w on w.id = u.workspace left join directive d on d.workspace = u.workspace where u.id = $1`,
 };
 
@@ -23,18 +36,19 @@ const OF_WORKSPACE: Statement = {
 const UNSETTLED: Statement = {
   name: "list_unsettled",
   text: `select u.id from placement_unit u
- where (u.owner is null or u.wanted_class is not null)
+ where (u.owner is null or u.wanted_class is not null or u.is_regrouped)
    and not exists (select from move m where m.unit = u.id and m.ended_at is null)
    and ($2 = '' or (u.created_at, u.id) > (select created_at, id from placement_unit where id = $2))
  order by u.created_at, u.id limit $1`,
 };
 
-type Row = UnitRow & WorkspaceRow & DirectiveRow & { readonly siblings: readonly InstanceId[] };
+type Row = UnitRow & WorkspaceRow & DirectiveRow & Pick<UnitWithWorkspace, "siblings" | "strangers" | "companions">;
 
 export async function readUnitWithWorkspace(database: Database, id: UnitId, signal: AbortSignal): Promise<UnitWithWorkspace | undefined> {
   const [row] = await database.run<Row>(READ, [id], signal);
   if (row === undefined) return undefined;
-  return { unit: unitOfRow(row), workspace: workspaceOfRow(row), directive: directiveOf(row), siblings: row.siblings };
+  const { siblings, strangers, companions } = row;
+  return { unit: unitOfRow(row), workspace: workspaceOfRow(row), directive: directiveOf(row), siblings, strangers, companions };
 }
 
 export async function readUnitsOf(database: Database, workspaceId: WorkspaceId, signal: AbortSignal): Promise<readonly PlacementUnit[]> {

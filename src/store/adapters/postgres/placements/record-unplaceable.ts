@@ -10,7 +10,7 @@ const RECORD: Statement = {
   name: "record_unplaceable",
   text: `
 with unit as materialized (
-  select id, owner, unplaceable from placement_unit where id = $1 and (owner is null or wanted_class is not null) and unplaceable is distinct from $2 for no key update
+  select id, owner, unplaceable from placement_unit where id = $1 and (owner is null or wanted_class is not null or is_regrouped) and unplaceable is distinct from $2 for no key update
 ), marked as (
   update placement_unit u set unplaceable = $2 from unit n where u.id = n.id
 ), journal as (

@@ -17,7 +17,7 @@ import {
   stateOf,
 } from "../loads/load-row.ts";
 import { LIVE_ROLLOUT, type RolloutRow, rolloutOf } from "../rollouts.ts";
-import { UNIT, type UnitRow, unitOfRow } from "../rows.ts";
+import { groupsOfRow, UNIT, type UnitRow, unitOfRow, type WorkspaceRow } from "../rows.ts";
 import { instant } from "../sql-values.ts";
 
 /** Everything is read as of one moment, however many statements that takes. */
@@ -47,7 +47,7 @@ export const IS_DEPLOYED = `(
 const UNITS: Statement = {
   name: "read_units_to_plan",
   text: `
-select ${UNIT}, w.namespace, w.trust_class, d.pin as d_pin, d.hold as d_hold, d.assigned as d_assigned, l.planning as l_planning, l.recent as l_recent, l.at as l_at, m.at as moved_at,
+select ${UNIT}, w.namespace, w.trust_class, w.apart as w_apart, w.together as w_together, d.pin as d_pin, d.hold as d_hold, d.assigned as d_assigned, l.planning as l_planning, l.recent as l_recent, l.at as l_at, m.at as moved_at,
        v.to_instance as moving_to, c.clusters, ${IS_DEPLOYED} as is_deployed
   from placement_unit u
   join workspace w on w.id = u.workspace
@@ -86,6 +86,7 @@ select m.unit, m.to_instance as to, m.ended_at as at from move m join placement_
 };
 
 type PlanUnitRow = UnitRow &
+  Pick<WorkspaceRow, "w_apart" | "w_together"> &
   DirectiveRow &
   KnownRow & {
     readonly namespace: string;
@@ -135,7 +136,9 @@ export function readFacts(database: Database, className: string, movesSince: Mil
 }
 
 function unitFactsOf(row: PlanUnitRow): UnitFacts {
+  const groups = groupsOfRow(row);
   return {
+    ...(groups === undefined ? {} : { groups }),
     unit: unitOfRow(row),
     namespace: row.namespace,
     trustClass: row.trust_class,

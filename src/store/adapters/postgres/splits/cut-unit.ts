@@ -17,7 +17,7 @@ const PLACE: Statement = {
   name: "find_place_of_cut",
   text: `
 select u.owner from placement_unit u
- where u.id = $1 and u.phase = 'IDLE' and u.owner is not null and u.joins is null and u.wanted_class is null
+ where u.id = $1 and u.phase = 'IDLE' and u.owner is not null and u.joins is null and u.wanted_class is null and not u.is_regrouped
    and not exists (select from move m where m.unit = u.id and m.ended_at is null)
    and not exists (
      select from placement_unit s
