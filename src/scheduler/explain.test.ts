@@ -212,6 +212,30 @@ describe("explaining a placement", () => {
     ]);
   });
 
+  it("says which part of a workspace it is, and what passes between it and another one", () => {
+    const { question } = explained([]);
+    const of = (bucket: number, over: Partial<PlacementUnit>): PlacementUnit => ({
+      ...(question.unit as PlacementUnit),
+      ...{ id: `part-${bucket}` as PlacementUnit["id"], bucket, owner: "a" as PlacementUnit["owner"], phase: "IDLE", ...over },
+    });
+    const linesOf = (...parts: readonly PlacementUnit[]) =>
+      parts.map((unit) =>
+        explainUnit({ ...{ unit, parts, namespace: "anna", directive: NO_DIRECTIVE, decisions: [], instanceName: String } }).filter(
+          (line) => /part|leave/.test(line),
+        ),
+      );
+    expect(linesOf(of(0, {}))).toEqual([[]]);
+    expect(linesOf(of(0, {}), of(1, { owner: "b" as PlacementUnit["owner"] }))).toEqual([["  part 0 of 2 parts"], ["  part 1 of 2 parts"]]);
+    expect(linesOf(of(0, {}), of(1, { tookFrom: "part-0" as PlacementUnit["id"] }))).toEqual([
+      ["  part 0 of 2 parts", "  is to leave a: part 1 has taken over what stays there"],
+      ["  part 1 of 2 parts", "  has taken applications over from part 0, and stays on a until that is gone from there"],
+    ]);
+    expect(linesOf(of(0, {}), of(1, { joins: "part-0" as PlacementUnit["id"] }))[1]).toEqual([
+      "  part 1 of 2 parts",
+      "  is joined with part 0, which takes its applications over once both are on one instance",
+    ]);
+  });
+
   it("rests on records from which the recorded verdict follows again (P5)", () => {
     const { stored } = explained([aCandidate("a", 59_500), aCandidate("b", 10_000), aCandidate("c", 2_000)], "c");
     const details = stored.details as unknown as {

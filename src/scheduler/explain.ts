@@ -1,4 +1,5 @@
 import { type Millis, rfc3339 } from "../domain/clock.ts";
+import { countText } from "../domain/count-text.ts";
 import type { Decision } from "../domain/decision.ts";
 import { decisionText, type InstanceNaming } from "../domain/decision-text.ts";
 import type { Directive, Freeze, Pin, Said } from "../domain/directive.ts";
@@ -18,6 +19,8 @@ import { type RecordedMove, type RecordedPlacement, recordedMove, recordedPlacem
 
 export interface Explained {
   readonly unit: PlacementUnit;
+  /** All parts of its workspace; absent: it is the only one. */
+  readonly parts?: readonly PlacementUnit[] | undefined;
   readonly namespace: string;
   readonly directive: Directive;
   /** Of its workspace; absent: it is in none. */
@@ -53,6 +56,7 @@ export function explainUnit(about: Explained): readonly string[] {
   const more = decisions.length - reported.length;
   return [
     `workspace ${namespace} ${where}, class ${unit.class}${unit.wantedClass === undefined ? "" : `, and is to have ${unit.wantedClass}`}`,
+    ...explainPart(about),
     ...explainGroups(about),
     ...explainDirective(directive, instanceName),
     ...explainMove(about),
@@ -69,6 +73,26 @@ export function explainUnit(about: Explained): readonly string[] {
 /** Whether a decision says where the unit lives; that a move was asked for or given up does not. */
 function isAboutItsPlace({ kind, verdict }: Decision): boolean {
   return kind === "placement" && ["CHOSEN", "UNPLACEABLE", "MOVED", "RECOVERED"].includes(verdict);
+}
+
+/** Which part it is, and what passes between it and another one. */
+function explainPart({ unit, parts = [], instanceName }: Explained): readonly string[] {
+  if (parts.length < 2) return [];
+  const here = parts.filter(({ id, owner }) => id !== unit.id && owner !== undefined && owner === unit.owner);
+  const numberOf = (id: string | undefined): number | undefined => parts.find((part) => part.id === id)?.bucket;
+  const instance = unit.owner === undefined ? "" : instanceName(unit.owner);
+  const [joined, taker] = [numberOf(unit.joins), here.find(({ tookFrom }) => tookFrom === unit.id)];
+  const source = here.find(({ id }) => id === unit.tookFrom);
+  return [
+    `  part ${unit.bucket} of ${countText(parts.length, "part")}`,
+    ...(joined === undefined ? [] : [`  is joined with part ${joined}, which takes its applications over once both are on one instance`]),
+    ...(taker === undefined || joined !== undefined
+      ? []
+      : [`  is to leave ${instance}: part ${taker.bucket} has taken over what stays there`]),
+    ...(source === undefined
+      ? []
+      : [`  has taken applications over from part ${source.bucket}, and stays on ${instance} until that is gone from there`]),
+  ];
 }
 
 /** Who lives with it, and who must not. */

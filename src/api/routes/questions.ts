@@ -76,7 +76,7 @@ async function explain(deps: ApiDeps, namespace: string): Promise<z.infer<typeof
   const orders = await deps.store.decisions.list({ subject: workspace.id }, DECISIONS_SHOWN, deadline());
   const freezes = await deps.store.directives.listFreezes(deadline());
   const rollout = await deps.store.rollouts.readLive(deadline());
-  const facts = { workspace, directive, nameOf, instances, orders, freezes, rollout };
+  const facts = { workspace, parts: summary.units, directive, nameOf, instances, orders, freezes, rollout };
   const perUnit = await Promise.all(
     summary.units.map((unit, index) => explainUnit(deps, unit, { ...facts, orders: index === 0 ? orders : [] })),
   );
@@ -120,6 +120,7 @@ async function explainUnit(
   unit: PlacementUnit,
   {
     workspace,
+    parts,
     directive,
     nameOf,
     instances,
@@ -128,6 +129,7 @@ async function explainUnit(
     rollout,
   }: {
     readonly workspace: Workspace;
+    readonly parts: readonly PlacementUnit[];
     readonly directive: Directive;
     readonly nameOf: (id: string) => string;
     readonly instances: readonly Instance[];
@@ -145,6 +147,7 @@ async function explainUnit(
   const text = tell({
     ...{
       unit,
+      parts,
       namespace: workspace.namespace,
       directive,
       groups: workspace.groups,
