@@ -67,7 +67,8 @@ describe("argosy capacity", () => {
     const peaks = [
       { name: "mornings", schedule: `0 ${hour(-1)} * * *`, duration: "3h", factor: 1.5 },
       { name: "launch", schedule: `0 ${hour(3)} * * *`, duration: "1d", instances: 4 },
-      { name: "evenings", schedule: `0 ${hour(12)} * * *`, duration: "1h", factor: 9 },
+      // In three days.
+      { name: "fair", schedule: `0 ${hour(0)} * * ${(new Date().getUTCDay() + 3) % 7}`, duration: "1h", factor: 9 },
     ];
     const pool = { ...scaled, instances: { ...scaled.instances, peaks } };
     await served.store.fleet.applyFleet(aFleet({ pools: [pool, us] }), "ada", signal);
