@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Millis, millis } from "../../domain/clock.ts";
 import type { InstanceId, MoveId, UnitId } from "../../domain/ids.ts";
+import type { InstanceState } from "../../domain/instance.ts";
 import type { LoadVector } from "../../domain/load.ts";
 import type { LiveMoves } from "../../mover/port.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
@@ -25,6 +26,7 @@ describe("a deployed workspace that is too large for its instance", () => {
   let world: World;
   let instances: readonly InstanceId[];
   let capacity: LoadVector | undefined;
+  let states: ReadonlyMap<InstanceId, InstanceState>;
   let moves: { readonly unit: UnitId; readonly to: InstanceId }[];
   beforeEach(() => {
     clock = createVirtualClock();
@@ -32,6 +34,7 @@ describe("a deployed workspace that is too large for its instance", () => {
     world = createWorld(store);
     moves = [];
     capacity = undefined;
+    states = new Map();
   });
 
   const ids = createCountingIds();
@@ -89,7 +92,12 @@ describe("a deployed workspace that is too large for its instance", () => {
   const cycle = async (isAutomatic = true): Promise<boolean> => {
     await clock.advance(CYCLE_MS);
     const read = await store.plans.readFacts(CLASS, millis(0), soon());
-    const facts = { ...read, instances: read.instances.map((instance) => ({ ...instance, capacity: capacity ?? instance.capacity })) };
+    const facts = {
+      ...read,
+      instances: read.instances.map((instance) => ({
+        ...{ ...instance, capacity: capacity ?? instance.capacity, state: states.get(instance.id) ?? instance.state },
+      })),
+    };
     const deps = { store, moving: { askFor }, ids, log: silentLog, clock, ringsOf: createRingMemo() };
     return splitLarge({ ...deps, splitting: { roomyMs: ROOMY_MS } }, { facts, at: clock.now() as Millis, isAutomatic }, never);
   };
@@ -183,6 +191,24 @@ describe("a deployed workspace that is too large for its instance", () => {
     expect(await sizes()).toEqual([600]);
     expect(moves).toHaveLength(2);
     expect(await settle()).toBe(1);
+  });
+
+  it("has fewer parts where an instance is emptied and the others all have one, but not where one only takes nothing", async () => {
+    await addInstances(3, 900);
+    await deploy(600);
+    await settle();
+    const { units } = await row();
+    const emptied = units.at(0)?.owner as InstanceId;
+    states = new Map([[emptied, "CORDONED"]]);
+    expect(await cycle()).toBe(false);
+    expect(await sizes()).toHaveLength(3);
+    states = new Map([[emptied, "DRAINING"]]);
+    expect(await settle()).toBeGreaterThan(1);
+    expect(await sizes()).toHaveLength(2);
+    // The drain may hand it over now: an instance is without a part of it.
+    const owners = new Set((await row()).units.map(({ owner }) => owner));
+    const free = instances.filter((id) => id !== emptied && !owners.has(id));
+    expect(owners.has(emptied) && free.length === 0).toBe(false);
   });
 
   it("is kept in parts when it is large again before a part has come", async () => {

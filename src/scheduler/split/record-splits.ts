@@ -67,9 +67,26 @@ function stepOf(row: SplitRow, { facts, at, isAutomatic }: Cycle, { capacity, po
   const was = row.units.length - (isJoining ? 1 : 0);
   const load = row.units.reduce((sum, unit) => addLoad(sum, unit.load), ZERO_LOAD);
   const next = nextParts({ parts: was, roomySince: row.roomySince }, { now: at, load, target: capacity.target }, policy);
-  const wanted = next.parts > was ? Math.max(was, Math.min(next.parts, capacity.candidates)) : next.parts;
+  const wanted = partsWanted(was, next.parts, { capacity, isLeaving: row.units.some(({ owner }) => isDrained(facts, owner)) });
   const units = row.units.map((unit) => ({ ...unit, isMoving: known.get(unit.id)?.movingTo !== undefined }));
   return nextPartsStep({ ...row, units }, wanted, capacity);
+}
+
+/**
+ * As many as there should be by load, as far as there are instances for them. Instances that are away do not count as fewer, or each restart would join what is
+ * cut again afterwards; but a part that has to leave its instance for good needs one that has no other part.
+ */
+function partsWanted(
+  was: number,
+  needed: number,
+  { capacity: { candidates }, isLeaving }: { readonly capacity: SplitCapacity; readonly isLeaving: boolean },
+): number {
+  if (isLeaving) return Math.max(1, Math.min(needed, candidates));
+  return needed > was ? Math.max(was, Math.min(needed, candidates)) : needed;
+}
+
+function isDrained({ instances }: PlanningFacts, owner: string | undefined): boolean {
+  return instances.some(({ id, state }) => id === owner && state === "DRAINING");
 }
 
 function isHeld({ pin, hold }: Directive, at: Millis): boolean {
