@@ -35,6 +35,14 @@ describe("what stands for a unit", () => {
     expect(judge(objects)).toBe(4);
   });
 
+  test("goes as the owner binding of a part only when that is gone, wherever it lived", () => {
+    const binding = [anObject("unit-1", {}, "part-binding")];
+    expect(judge(binding)).toBe(1);
+    expect(judge(binding, at(ELSEWHERE, 7))).toBe(0);
+    expect(judge(binding, at(undefined, 9))).toBe(0);
+    expect(judge(binding, { inUse: new Set(["unit-1" as UnitId]) })).toBe(0);
+  });
+
   test("stays when very many units are missing at once, as after a loss of data; one with many objects is one (I2)", () => {
     const units = (count: number) => Array.from({ length: count }, (_, index) => anObject(`unit-${index}`));
     expect(judge(units(11))).toBe(0);

@@ -2,8 +2,11 @@ import type { InstanceId, UnitId } from "../domain/ids.ts";
 import type { ObservedObject } from "./managed-object.ts";
 import { unitOf } from "./parse-application.ts";
 
-/** Kinds of object that stand for a unit on its owner and say so by their labels. */
-export type LeftoverKind = "project" | "entry" | "repository" | "account";
+/**
+ * Kinds of object that stand for a unit and say so by their labels: on its owner, and in its namespace the owner binding of a part, which may be given up while
+ * the namespace stays.
+ */
+export type LeftoverKind = "project" | "entry" | "repository" | "account" | "part-binding";
 
 /** An object that stands on an instance for a unit. */
 export interface UnitObject {
@@ -27,11 +30,12 @@ export interface LeftoverFacts {
 }
 
 /** Rows that vanish by the dozen are a sign of a lost or restored database, not of users. */
-const REMOVAL_LIMIT = 10;
+export const REMOVAL_LIMIT = 10;
 
 /**
  * Objects that may go because their instance has no business with their unit: it lives elsewhere under an epoch at least as new, or
- * is gone. One of a newer epoch is on its way to become right. What Applications need stays as long as they do, except credentials.
+ * is gone. One of a newer epoch is on its way to become right. What Applications need stays as long as they do, except credentials. An owner binding belongs
+ * to no instance: that of a part goes when its unit is gone, as when a call that was long on its way has made it anew.
  */
 export function judgeLeftovers({ instanceId, objects, units, inUse }: LeftoverFacts): readonly UnitObject[] {
   const homeless = new Set(objects.flatMap(({ observed }) => unitOf(observed) ?? []).filter((id) => !units.has(id)));
@@ -40,6 +44,7 @@ export function judgeLeftovers({ instanceId, objects, units, inUse }: LeftoverFa
     if (id === undefined || observed.isDeleting || (inUse.has(id) && kind !== "repository")) return false;
     const unit = units.get(id);
     if (unit === undefined) return homeless.size <= REMOVAL_LIMIT;
+    if (kind === "part-binding") return false;
     return unit.owner !== instanceId && (observed.epoch ?? 0) <= unit.epoch;
   });
 }

@@ -44,6 +44,11 @@ export function ownerBindingName(bucket: number): string {
   return bucket === 0 ? DEPLOYER_ROLE : `${DEPLOYER_ROLE}-${bucket}`;
 }
 
+/** Whether this is the name of the owner binding of a part, one other than the first: it does not end with its namespace alone. */
+export function isPartBindingName(name: string): boolean {
+  return name.startsWith(`${DEPLOYER_ROLE}-`) && /^[1-9]\d*$/.test(name.slice(DEPLOYER_ROLE.length + 1));
+}
+
 /** The cluster Secret by which an instance enters the API cluster at `server`. */
 export function clusterEntryName(server: string): string {
   return `argosy-cluster-${digest(server)}`;

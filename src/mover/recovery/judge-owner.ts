@@ -2,7 +2,7 @@ import type { Millis } from "../../domain/clock.ts";
 import type { Decision } from "../../domain/decision.ts";
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
-import { accountName, ownerBindingName } from "../../shard/names.ts";
+import { accountName, isPartBindingName, ownerBindingName } from "../../shard/names.ts";
 import type { ObservedOwnerBinding } from "../../shard/parse-observation.ts";
 
 /** A unit as a restored database has it. */
@@ -54,9 +54,7 @@ export function unknownOwnerBindings(
   ownerBindings: ReadonlyMap<string, ObservedOwnerBinding>,
 ): readonly ObservedOwnerBinding[] {
   const known = new Set(units.map(({ namespace, bucket }) => ownerBindingKey({ namespace, name: ownerBindingName(bucket) })));
-  const isOwners = ({ at: { name } }: ObservedOwnerBinding): boolean =>
-    name === ownerBindingName(0) ||
-    (name.startsWith(`${ownerBindingName(0)}-`) && /^[1-9]\d*$/.test(name.slice(ownerBindingName(0).length + 1)));
+  const isOwners = ({ at: { name } }: ObservedOwnerBinding): boolean => name === ownerBindingName(0) || isPartBindingName(name);
   return [...ownerBindings].flatMap(([key, found]) => (known.has(key) || !isOwners(found) || found.subjects.length === 0 ? [] : [found]));
 }
 

@@ -2,8 +2,9 @@ import type { Clock } from "../../domain/clock.ts";
 import type { ApplicationId, InstanceId, UnitId } from "../../domain/ids.ts";
 import type { OwnNamespaces } from "../../shard/application-placement.ts";
 import { planRemoval } from "../../shard/diff-object.ts";
-import { judgeLeftovers, type LeftoverKind, type UnitObject, type Whereabouts } from "../../shard/leftovers.ts";
+import { judgeLeftovers, type LeftoverKind, REMOVAL_LIMIT, type UnitObject, type Whereabouts } from "../../shard/leftovers.ts";
 import type { ObservedObject } from "../../shard/managed-object.ts";
+import { isPartBindingName } from "../../shard/names.ts";
 import { findOrphans, judgeOrphans, type Orphan, planOrphanEnd, type RowsOfOrphans, whyRevisit } from "../../shard/orphans.ts";
 import { applicationOf, holderOf, unitOf } from "../../shard/parse-application.ts";
 import type { ShardStore, UnitWithOwner } from "../../store/shard/port.ts";
@@ -106,7 +107,7 @@ export interface Leftovers {
 
 export interface LeftoversDeps {
   readonly shards: Pick<ShardStore, "readUnit">;
-  readonly apiCluster: Pick<ApiCluster, "accounts">;
+  readonly apiCluster: Pick<ApiCluster, "accounts" | "bindings">;
   readonly namespaces: OwnNamespaces;
   readonly writer: ObjectWriter;
   readonly log: Log;
@@ -118,11 +119,12 @@ export function createLeftovers({ shards, apiCluster, namespaces, writer, log }:
     entry: engine.entries,
     repository: engine.repositories,
     account: apiCluster.accounts,
+    "part-binding": apiCluster.bindings,
   });
 
-  const list = (host: Host): readonly UnitObject[] => {
+  const listOfInstance = (host: Host): readonly UnitObject[] => {
     const { id, namespace } = host.instance;
-    const { account, ...inside } = objectsOf(host);
+    const { account, "part-binding": _, ...inside } = objectsOf(host);
     const accounts = account.list(namespaces.accounts).filter((one) => holderOf(one) === id);
     return [
       ...Object.entries(inside).flatMap(([kind, objects]) =>
@@ -132,30 +134,50 @@ export function createLeftovers({ shards, apiCluster, namespaces, writer, log }:
     ];
   };
 
-  /** Rows are made before any object: a unit that objects name and that has no row is gone. */
+  /** Of the namespaces whose workspaces have a unit on the instance: an owner binding names no instance, so each instance sees to these. */
+  const listPartBindings = (owned: readonly UnitWithOwner[]): readonly UnitObject[] => {
+    const bindings = apiCluster.bindings.list();
+    const here = new Set<UnitId | undefined>(owned.map(({ unitId }) => unitId));
+    const served = new Set(bindings.filter((one) => here.has(unitOf(one))).map(({ at }) => at.namespace));
+    return bindings
+      .filter(({ at }) => served.has(at.namespace) && isPartBindingName(at.name))
+      .map((observed) => ({ kind: "part-binding", observed }));
+  };
+
+  /**
+   * Rows are made before any object: a unit that objects name and that has no row is gone. Reads no more when too many are, so that somebody who
+   * writes owner bindings of units that never were costs nobody anything.
+   */
   const locate = async (host: Host, objects: readonly UnitObject[], owned: readonly UnitWithOwner[], signal: AbortSignal) => {
     const units = new Map<UnitId, Whereabouts>(owned.map(({ unitId, epoch }) => [unitId, { owner: host.instance.id, epoch }]));
-    for (const id of new Set(objects.flatMap(({ observed }) => unitOf(observed) ?? []))) {
-      const row = units.has(id) ? undefined : await shards.readUnit(id, signal);
-      if (row !== undefined) units.set(id, row.unit);
+    const unread = [...new Set(objects.flatMap(({ observed }) => unitOf(observed) ?? []))].filter((id) => !units.has(id));
+    for (let missing = 0; unread.length > 0 && missing <= REMOVAL_LIMIT; ) {
+      const id = unread.shift() as UnitId;
+      const row = await shards.readUnit(id, signal);
+      if (row === undefined) missing += 1;
+      else units.set(id, row.unit);
     }
     return units;
   };
 
-  const removeOne = async (host: Host, { kind, observed: { at, uid, epoch } }: UnitObject, signal: AbortSignal): Promise<void> => {
+  const removeOne = async (host: Host, { kind, observed: left }: UnitObject, signal: AbortSignal): Promise<void> => {
+    const { at, uid, epoch } = left;
     log.warn({ instance: host.instance.name, kind, at, uid, epoch }, "Removing an object of a unit that is not here");
-    // Only this very object: another of its name may be wanted by now.
-    const plan = (observed: ObservedObject | undefined) => planRemoval(observed?.uid === uid ? observed : undefined);
+    // Only this very object, of this unit: another of its name may be wanted by now, and it may be another unit's.
+    const isStill = (observed: ObservedObject): boolean => observed.uid === uid && unitOf(observed) === unitOf(left);
+    const plan = (observed: ObservedObject | undefined) => planRemoval(observed !== undefined && isStill(observed) ? observed : undefined);
     await writer.apply({ objects: objectsOf(host)[kind], at, plan, name: `leftover-${kind}` }, signal);
   };
 
   return {
     async remove(host, owned, signal) {
-      const objects = list(host);
-      const units = await locate(host, objects, owned, signal);
       const inUse = new Set(host.engine.applications.list(host.instance.namespace).flatMap((one) => unitOf(one) ?? []));
-      const leftovers = judgeLeftovers({ instanceId: host.instance.id, objects, units, inUse });
-      for (const one of leftovers) await removeOne(host, one, signal);
+      // Apart: users may write owner bindings in their namespaces, and many of those must not keep the rest from going.
+      for (const objects of [listOfInstance(host), listPartBindings(owned)]) {
+        const units = await locate(host, objects, owned, signal);
+        const leftovers = judgeLeftovers({ instanceId: host.instance.id, objects, units, inUse });
+        for (const one of leftovers) await removeOne(host, one, signal);
+      }
     },
   };
 }

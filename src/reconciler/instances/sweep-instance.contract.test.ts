@@ -146,6 +146,42 @@ describe("a thorough sweep", () => {
     await eventually("the unit stands as before", isStanding(deployed));
   });
 
+  test("clears the owner binding of a part that is gone, that of no other, and nothing where many are missing (I2, I9)", async () => {
+    const deployed = await deploy();
+    const first = await world.startReconciler();
+    await eventually("the unit stands", isStanding(deployed));
+    await first.stop();
+    const ownerBinding = async (name: string, unit: string, namespace = "team-a") => {
+      const metadata = { namespace, name, labels: { "app.kubernetes.io/managed-by": "argosy", "argosy.dev/unit": unit } };
+      const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "argosy-deployer" };
+      const binding = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "RoleBinding", metadata, roleRef, subjects: [] };
+      await world.hands.api.create<KubeObject>(ROLE_BINDINGS, binding as KubeObject, world.signal);
+      return async () => (await world.hands.api.get(ROLE_BINDINGS, { namespace, name }, world.signal)) !== undefined;
+    };
+    const moved = await world.rows.addApplication("team-b", "web");
+    const other = await world.rows.place(moved, (await world.rows.addInstance("two", { engineCluster: "another" })).id);
+    const gone = await ownerBinding("argosy-deployer-1", "nobody");
+    const staying = [
+      await ownerBinding("argosy-deployer-2", other.id),
+      await ownerBinding("argosy-deployer-x", "nobody"),
+      await ownerBinding("argosy-deployer-1", "nobody", "nobodys"),
+    ];
+    const second = await world.startReconciler();
+    await eventually("the binding is gone", async () => !(await gone()));
+    await second.stop();
+    for (const isThere of staying) expect(await isThere()).toBe(true);
+
+    // Somebody who writes many of them keeps those, and keeps nothing else from going.
+    const many = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => ownerBinding(`argosy-deployer-${index + 10}`, `forged-${index}`)),
+    );
+    const left = await addLeftovers(deployed, "nobody");
+    await world.startReconciler();
+    await eventually("the rest is gone", async () => (await left()).length === 0);
+    for (const isThere of [...many, ...staying]) expect(await isThere()).toBe(true);
+    expect(await isStanding(deployed)()).toBe(true);
+  });
+
   test("finds within six minutes what a creation left that landed after its row was gone, whatever it made (I9)", async () => {
     const clock = createVirtualClock();
     const deployed = await deploy();
