@@ -21,7 +21,8 @@ const CAPACITY = { ...loadVector(() => 1_000_000), milliCpu: CPU };
 /** How long an instance takes until it serves. */
 const CREATION_MS = 10 * 60_000;
 
-describe("a pool whose size is decided by load", () => {
+// Days of a fleet take seconds of CPU; the deadline is for machines that do much else.
+describe("a pool whose size is decided by load", { timeout: 300_000 }, () => {
   let clock: VirtualClock;
   let store: MemoryStore;
   let world: World;
