@@ -65,7 +65,7 @@ const ways = () => {
 const isInside = (host: string): boolean =>
   INSIDE_HOSTS.some((inside) => host.toLowerCase().replace(/\.$/, "") === inside.toLowerCase().replace(/\.$/, ""));
 
-describe(`of 20,000 resources of all kinds, generated from ${seed}, with secrets sown in them (P9),`, { timeout: 180_000 }, () => {
+describe(`of 20,000 resources of all kinds, generated from ${seed}, with secrets sown in them (P9),`, { timeout: 600_000 }, () => {
   it("each deployment is refused with the field that is wrong, or taken with nothing in it that leads elsewhere", () => {
     const { count, expectBoth } = ways();
     const engineStatus = fc.option(
