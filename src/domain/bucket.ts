@@ -37,3 +37,12 @@ export function bucketKeys(destination: ApplicationSpec["destination"], name: st
   const member = groupedBy(destination, name);
   return [groupKey(environment, groupOf(member, MOST_GROUPS)), groupKey(environment, groupOf(member, FEW_GROUPS)), clusterKey(environment)];
 }
+
+/** The part to which a deal, of keys of buckets to numbers of parts, gives an application; undefined: the deal has no bucket of it. */
+export function partOfDeal(
+  deal: Readonly<Record<string, number>>,
+  { destination, name }: { readonly destination: ApplicationSpec["destination"]; readonly name: string },
+): number | undefined {
+  const key = bucketKeys(destination, name).find((each) => deal[each] !== undefined);
+  return key === undefined ? undefined : deal[key];
+}

@@ -1,4 +1,4 @@
-import { bucketKeys } from "../../../domain/bucket.ts";
+import { partOfDeal } from "../../../domain/bucket.ts";
 import { areSameGroups, type WorkspaceGroups } from "../../../domain/groups.ts";
 import { canonicalJson } from "../../../domain/hash.ts";
 import type { ApplicationId, WorkspaceId } from "../../../domain/ids.ts";
@@ -118,8 +118,7 @@ function unitFor({ tables }: Transaction, { uid, spec, name }: DeploymentIntent,
   if (known !== undefined && known.application.workspaceId === first.workspaceId) return unitRow(tables, known.application.unitId).unit;
   const split = tables.splits.get(first.workspaceId);
   if (split === undefined) return first;
-  const key = bucketKeys(spec.destination, name).find((each) => split.deal[each] !== undefined);
-  const part = key === undefined ? split.openPart : split.deal[key];
+  const part = partOfDeal(split.deal, { destination: spec.destination, name }) ?? split.openPart;
   return tables.units.where("workspace", first.workspaceId).find(({ unit }) => unit.bucket === part)?.unit ?? first;
 }
 

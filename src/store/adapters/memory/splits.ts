@@ -1,4 +1,4 @@
-import { bucketKeys } from "../../../domain/bucket.ts";
+import { partOfDeal } from "../../../domain/bucket.ts";
 import type { Decision } from "../../../domain/decision.ts";
 import type { UnitId, WorkspaceId } from "../../../domain/ids.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadDimension, type LoadVector, loadVector, ZERO_LOAD } from "../../../domain/load.ts";
@@ -97,8 +97,9 @@ function reassign(tables: Tables, { workspaceId, deal }: SplitChange): void {
   const loose = partsOf(tables, workspaceId).filter(isLoose);
   for (const { unit } of loose)
     for (const row of applicationsOf(tables, unit.id)) {
-      const key = bucketKeys(row.application.spec.destination, row.application.name).find((each) => deal[each] !== undefined);
-      const target = key === undefined ? undefined : loose.find((each) => each.unit.bucket === deal[key])?.unit;
+      const { spec, name } = row.application;
+      const part = partOfDeal(deal, { destination: spec.destination, name });
+      const target = loose.find((each) => each.unit.bucket === part)?.unit;
       if (target === undefined || target.id === unit.id) continue;
       tables.applications.put(row.application.id, { ...row, application: { ...row.application, unitId: target.id } });
     }
@@ -133,8 +134,7 @@ function cut(transaction: Transaction, change: Cut): boolean {
   const isAtRest = unit.phase === "IDLE" && unit.owner !== undefined && unit.joins === undefined && isSettled;
   if (!isAtRest || liveMoveOf(tables, unitId) !== undefined || isShared(tables, unit, [unitId])) return false;
   const passing = applicationsOf(tables, unitId).filter(({ application: { name, spec } }) => {
-    const key = bucketKeys(spec.destination, name).find((each) => deal[each] !== undefined);
-    return key !== undefined && deal[key] === staying.part;
+    return partOfDeal(deal, { destination: spec.destination, name }) === staying.part;
   });
   if (passing.length === 0 || passing.some(isElsewhere)) return false;
   const parts = partsOf(tables, workspaceId).length + 1;

@@ -1,5 +1,6 @@
 import type { UnitId, WorkspaceId } from "../../../../domain/ids.ts";
 import type { Database, Statement } from "../database.ts";
+import { FORGET_SPLIT } from "../splits/parts-as-seen.ts";
 import { lockWorkspaces } from "./forget-workspace.ts";
 
 const FIND: Statement = { name: "find_part", text: "select workspace from placement_unit where id = $1" };
@@ -30,8 +31,6 @@ with objects as (
 )
 select pg_notify('argosy', 'unit:' || $2) from dropped`,
 };
-
-const FORGET_SPLIT: Statement = { name: "forget_split_of_part", text: "delete from workspace_split where workspace = $1 and parts = 1" };
 
 /** @see ShardStore.forgetPart */
 export function forgetPart(database: Database, id: UnitId, signal: AbortSignal): Promise<boolean> {

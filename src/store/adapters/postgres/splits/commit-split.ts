@@ -1,19 +1,13 @@
-import { bucketKeys } from "../../../../domain/bucket.ts";
+import { partOfDeal } from "../../../../domain/bucket.ts";
 import type { Clock } from "../../../../domain/clock.ts";
-import type { ApplicationId, UnitId } from "../../../../domain/ids.ts";
+import type { ApplicationId } from "../../../../domain/ids.ts";
 import type { ApplicationSpec } from "../../../../domain/workspace.ts";
 import { LOAD_PER_APPLICATION } from "../../../placement/planning-load.ts";
 import type { SplitChange } from "../../../split/port.ts";
 import type { Database, Run, Statement } from "../database.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../decisions.ts";
-import { lockWorkspaces } from "../shards/forget-workspace.ts";
 import { instant, numbers, readable, texts } from "../sql-values.ts";
-
-/** Read after the locks: nobody places a unit, or adds an application to one, until this ends. */
-export const SEEN: Statement = {
-  name: "read_units_of_split",
-  text: "select id, bucket, epoch, row_version from placement_unit where workspace = $1 order by id",
-};
+import { dealValues, FORGET_SPLIT, lockPartsAsSeen } from "./parts-as-seen.ts";
 
 const RECORD: Statement = {
   name: "record_split",
@@ -75,13 +69,6 @@ with counted as materialized (
 select count(pg_notify('argosy', 'unit:' || id)) as sent from kept`,
 };
 
-const FORGET: Statement = { name: "forget_split", text: "delete from workspace_split where workspace = $1 and parts = 1" };
-
-export interface SeenRow {
-  readonly id: UnitId;
-  readonly row_version: number;
-}
-
 interface LooseRow {
   readonly id: ApplicationId;
   readonly name: string;
@@ -99,39 +86,29 @@ export function commitSplit(
   return database.transaction(
     "commit_split",
     async (run) => {
-      const [workspace] = await lockWorkspaces(run, [workspaceId]);
-      if (workspace?.state !== "active" || !isAsSeen(await run<SeenRow>(SEEN, [workspaceId]), change)) return false;
+      if (!(await lockPartsAsSeen(run, change))) return false;
       await run(RECORD, recordValues(change, { clock, ids }));
       await reassign(run, change);
       await run(RECKON, [workspaceId, parts, LOAD_PER_APPLICATION]);
-      await run(FORGET, [workspaceId]);
+      await run(FORGET_SPLIT, [workspaceId]);
       return true;
     },
     signal,
   );
 }
 
-/** Whether a workspace's parts are what a change of them rests on. */
-export function isAsSeen(rows: readonly SeenRow[], { seen }: Pick<SplitChange, "seen">): boolean {
-  const versions = new Map<string, number>(seen.map(({ id, rowVersion }) => [id, rowVersion]));
-  return rows.length === seen.length && rows.every(({ id, row_version: version }) => versions.get(id) === version);
-}
-
 function recordValues(change: SplitChange, { clock, ids }: { readonly clock: Clock; readonly ids: DecisionIds }): readonly unknown[] {
   const { workspaceId, parts, openPart, roomySince, deal, newUnits, decision } = change;
-  const entries = Object.entries(deal);
   const head = [workspaceId, parts, openPart, roomySince === undefined ? null : instant(roomySince)];
-  const dealt = [texts(entries.map(([key]) => key)), numbers(entries.map(([, part]) => part))];
   const units = [texts(newUnits.map(({ id }) => id)), numbers(newUnits.map(({ part }) => part)), instant(clock.now())];
   const journal = decision === undefined ? Array.from({ length: 7 }, () => null) : decisionValues(ids, decision);
-  return [...head, ...dealt, ...units, ...journal];
+  return [...head, ...dealValues(deal), ...units, ...journal];
 }
 
 async function reassign(run: Run, { workspaceId, deal }: SplitChange): Promise<void> {
   const loose = await run<LooseRow>(LOOSE, [workspaceId]);
   const moves = loose.flatMap(({ id, name, part, destination }) => {
-    const key = bucketKeys(destination, name).find((each) => deal[each] !== undefined);
-    const to = key === undefined ? part : (deal[key] as number);
+    const to = partOfDeal(deal, { destination, name }) ?? part;
     return to === part ? [] : [{ id, to }];
   });
   if (moves.length > 0) await run(REASSIGN, [workspaceId, texts(moves.map(({ id }) => id)), numbers(moves.map(({ to }) => to))]);

@@ -1,4 +1,4 @@
-import { bucketKeys } from "../../../../domain/bucket.ts";
+import { partOfDeal } from "../../../../domain/bucket.ts";
 import type { Clock } from "../../../../domain/clock.ts";
 import type { ApplicationId, InstanceId } from "../../../../domain/ids.ts";
 import type { ApplicationSpec } from "../../../../domain/workspace.ts";
@@ -7,9 +7,8 @@ import type { Cut } from "../../../split/port.ts";
 import type { Database, Run, Statement } from "../database.ts";
 import type { DecisionIds } from "../decisions.ts";
 import { loadValues } from "../rows.ts";
-import { lockWorkspaces } from "../shards/forget-workspace.ts";
-import { instant, numbers, readable, texts } from "../sql-values.ts";
-import { isAsSeen, SEEN, type SeenRow } from "./commit-split.ts";
+import { instant, numbers, readable } from "../sql-values.ts";
+import { dealValues, hasOtherPartThere, lockPartsAsSeen } from "./parts-as-seen.ts";
 import { passApplications } from "./pass-applications.ts";
 
 /** Where the unit is, if it may be cut: at rest, nobody is to move it, and no other part of its workspace is or will be there. */
@@ -19,10 +18,7 @@ const PLACE: Statement = {
 select u.owner from placement_unit u
  where u.id = $1 and u.phase = 'IDLE' and u.owner is not null and u.joins is null and u.wanted_class is null and not u.is_regrouped
    and not exists (select from move m where m.unit = u.id and m.ended_at is null)
-   and not exists (
-     select from placement_unit s
-      where s.workspace = u.workspace and s.id <> u.id
-        and (s.owner = u.owner or exists (select from move m where m.unit = s.id and m.to_instance = u.owner and m.ended_at is null)))`,
+   and not ${hasOtherPartThere("u.id")}`,
 };
 
 const APPLICATIONS: Statement = {
@@ -96,13 +92,11 @@ export function cutUnit(
   return database.transaction(
     "cut_unit",
     async (run) => {
-      const [workspace] = await lockWorkspaces(run, [workspaceId]);
-      if (workspace?.state !== "active" || !isAsSeen(await run<SeenRow>(SEEN, [workspaceId]), cut)) return false;
+      if (!(await lockPartsAsSeen(run, cut))) return false;
       const [place] = await run<{ readonly owner: InstanceId }>(PLACE, [unitId]);
       const passing = place === undefined ? [] : await stayingOf(run, cut);
       if (place === undefined || passing.length === 0 || passing.some(({ environment }) => environment !== null)) return false;
-      const entries = Object.entries(deal);
-      await run(RECORD, [workspaceId, texts(entries.map(([key]) => key)), numbers(entries.map(([, part]) => part))]);
+      await run(RECORD, [workspaceId, ...dealValues(deal)]);
       await run(MAKE, [unitId, staying.id, staying.part, numbers(loadValues(loads.staying)), instant(clock.now())]);
       const applications = passing.map(({ id }) => id);
       await passApplications(run, ids, { ids: applications, from: unitId, to: staying.id, instance: place.owner, decision });
@@ -117,8 +111,5 @@ export function cutUnit(
 /** The unit's applications whose bucket the deal gives to the part that stays. */
 async function stayingOf(run: Run, { unitId, staying, deal }: Cut): Promise<readonly CutApplication[]> {
   const applications = await run<CutApplication>(APPLICATIONS, [unitId]);
-  return applications.filter(({ name, destination }) => {
-    const key = bucketKeys(destination, name).find((each) => deal[each] !== undefined);
-    return key !== undefined && deal[key] === staying.part;
-  });
+  return applications.filter((each) => partOfDeal(deal, each) === staying.part);
 }

@@ -4,8 +4,7 @@ import type { Joining } from "../../../split/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../decisions.ts";
 import { lockWorkspaces } from "../shards/forget-workspace.ts";
-import { numbers, texts } from "../sql-values.ts";
-import { isAsSeen, SEEN, type SeenRow } from "./commit-split.ts";
+import { dealValues, hasOtherPartThere, lockPartsAsSeen } from "./parts-as-seen.ts";
 import { passApplications } from "./pass-applications.ts";
 
 /** The last part by number: the others keep theirs, for owner bindings are named by it. */
@@ -41,10 +40,7 @@ select u.owner, u.workspace, o.id as into
   from placement_unit u join placement_unit o on o.id = u.joins
  where u.id = $1 and u.owner = o.owner and u.phase = 'IDLE' and o.phase = 'IDLE'
    and not exists (select from move m where m.unit in (u.id, o.id) and m.ended_at is null)
-   and not exists (
-     select from placement_unit s
-      where s.workspace = u.workspace and s.id not in (u.id, o.id)
-        and (s.owner = u.owner or exists (select from move m where m.unit = s.id and m.to_instance = u.owner and m.ended_at is null)))`,
+   and not ${hasOtherPartThere("u.id, o.id")}`,
 };
 
 const WORKSPACE: Statement = { name: "find_workspace_of_part", text: "select workspace from placement_unit where id = $1" };
@@ -84,11 +80,8 @@ export function joinUnit(database: Database, ids: DecisionIds, joining: Joining,
   return database.transaction(
     "join_unit",
     async (run) => {
-      const [workspace] = await lockWorkspaces(run, [workspaceId]);
-      if (workspace?.state !== "active" || !isAsSeen(await run<SeenRow>(SEEN, [workspaceId]), joining)) return false;
-      const entries = Object.entries(deal);
-      const dealt = [texts(entries.map(([key]) => key)), numbers(entries.map(([, part]) => part))];
-      return (await run(MARK, [workspaceId, unitId, into, ...dealt, ...decisionValues(ids, decision)])).length > 0;
+      if (!(await lockPartsAsSeen(run, joining))) return false;
+      return (await run(MARK, [workspaceId, unitId, into, ...dealValues(deal), ...decisionValues(ids, decision)])).length > 0;
     },
     signal,
   );
