@@ -35,7 +35,7 @@ Promise.all(targets.map(attempt)).then((found) => console.log(JSON.stringify(fou
 /** Names of the targets that are reached from the network of the pod with this address. */
 export async function reachedFrom(address: string, targets: readonly Target[], signal: AbortSignal): Promise<readonly string[]> {
   const network = await networkOf(address, signal);
-  const args = [`--net=/run/netns/${network}`, process.execPath, "-e", CONNECT, JSON.stringify(targets)];
+  const args = [`--net=${network}`, process.execPath, "-e", CONNECT, JSON.stringify(targets)];
   return JSON.parse(await run("nsenter", args, signal)) as readonly string[];
 }
 

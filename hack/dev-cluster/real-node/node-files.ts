@@ -18,6 +18,10 @@ export interface NodeSetting {
   readonly pauseImage: string;
 }
 
+/** Where containerd mounts the network of each pod, by a name that says nothing. */
+export const podNetworksOf = ({ runDirectory }: Pick<NodeSetting, "runDirectory">): string =>
+  join(runDirectory, "state", "io.containerd.grpc.v1.cri", "netns");
+
 export const socketOf = ({ runDirectory }: Pick<NodeSetting, "runDirectory">): string => join(runDirectory, "containerd.sock");
 
 /** The control group of a node's pods, the same in every hierarchy. */
@@ -63,6 +67,8 @@ function containerdConfig(setting: NodeSetting): string {
     "  disable_tcp_service = true",
     // Without CAP_SYS_RESOURCE runc cannot lower a score, and gives up with "can't get final child's PID from pipe".
     "  restrict_oom_score_adj = true",
+    // The networks of pods are mounts below `state`. So they are gone with the node, also one that was just being made when it was killed.
+    "  netns_mounts_under_state_dir = true",
     `  [plugins."io.containerd.grpc.v1.cri".cni]`,
     `    bin_dir = "/usr/lib/cni"`,
     `    conf_dir = ${text(join(directory, "etc", "cni"))}`,

@@ -15,7 +15,7 @@ import { systemRng } from "../../../src/runtime/rng.ts";
 import { noMetrics } from "../../../src/telemetry/metrics.ts";
 import { applyAll, typeOf } from "../apply.ts";
 import { podType } from "../process-node/pod.ts";
-import { listPodNetworks, networkOf } from "../testing/pod-network.ts";
+import { networkOf } from "../testing/pod-network.ts";
 import { until } from "../testing/until.ts";
 import { PAUSE_IMAGE } from "./images.ts";
 import { networksOf } from "./network.ts";
@@ -130,11 +130,7 @@ describe.skipIf(missing !== undefined)("a real node", () => {
     );
   const network = (): ClusterNetwork => networksOf(directory)[0] as ClusterNetwork;
 
-  let podNetworks: readonly string[] = [];
-  beforeAll(async () => {
-    podNetworks = await listPodNetworks();
-    await up();
-  });
+  beforeAll(up);
 
   afterAll(async () => {
     await run(process.execPath, [main, "down", "--state", stateDir]);
@@ -166,7 +162,7 @@ describe.skipIf(missing !== undefined)("a real node", () => {
     await running("kube-system", "coredns");
     const pod = await running("shop", "till");
     const network = await networkOf(pod?.status?.podIP ?? "");
-    const ask = async () => (await run("nsenter", [`--net=/run/netns/${network}`, process.execPath, "-e", ASK])).stdout.trim();
+    const ask = async () => (await run("nsenter", [`--net=${network}`, process.execPath, "-e", ASK])).stdout.trim();
     const answers = () => until("an answer", ask, (text) => text === API_SERVICE);
     await answers();
     await applyAll(client, [POLICY], signal);
@@ -185,16 +181,13 @@ describe.skipIf(missing !== undefined)("a real node", () => {
   });
 
   it("is gone without a trace when it is ended, and when it was killed and `down` ends what is left", async () => {
-    const others = new Set(podNetworks);
     const traces = async (): Promise<readonly string[]> => {
       const { stdout: namespaces } = await run("ip", ["netns", "list"]);
       const { stdout: links } = await run("ip", ["-o", "link", "show"]);
       const mounts = readFileSync("/proc/self/mountinfo", "utf8");
       const processes = (await run("ps", ["-eo", "args"])).stdout;
       const isOurs = (line: string) => line.includes(directory) || line.includes(`argosy${index}n`) || line.includes(`argosy${index}-`);
-      // Networks of pods have names that say nothing; those that were there before this test are somebody else's.
-      const pods = (await listPodNetworks()).filter((name) => !others.has(name));
-      return [...pods, ...[namespaces, links, mounts, processes].flatMap((text) => text.split("\n").filter(isOurs))];
+      return [namespaces, links, mounts, processes].flatMap((text) => text.split("\n").filter(isOurs));
     };
     const { index } = network();
     await end("SIGTERM");
@@ -209,8 +202,6 @@ describe.skipIf(missing !== undefined)("a real node", () => {
     expect((await traces()).length).toBeGreaterThan(0);
     await up();
     await running("shop", "till");
-    // A network that is just being made has no address yet by which it could be known.
-    await running("kube-system", "coredns");
     await end("SIGKILL");
     expect((await traces()).length).toBeGreaterThan(0);
     await run(process.execPath, [main, "down", "--state", stateDir]);

@@ -27,14 +27,13 @@ export interface NodeFolders {
   readonly runDirectory: string;
 }
 
-const NAMESPACES = "/run/netns";
 const GRACE_MS = 5_000;
 const POLL_MS = 50;
 const POLLS = 100;
 
 /**
  * Ends a node and removes what it leaves: its programs first, which would start containers again, then containers and what holds them,
- * mounts, control groups, its network. What it keeps for the next start (images, logs) stays. Does nothing where there is nothing.
+ * mounts (networks of pods among them), control groups, its network. What it keeps for the next start (images, logs) stays. Does nothing where there is nothing.
  */
 export async function removeNode(folders: NodeFolders): Promise<void> {
   const { node, runDirectory } = folders;
@@ -43,7 +42,6 @@ export async function removeNode(folders: NodeFolders): Promise<void> {
   await endContainers(folders);
   for (const path of mountsBelow([folders.directory, runDirectory])) await run("umount", ["--lazy", path]).catch(() => undefined);
   removeControlGroup(node.namespace);
-  await removePodNetworks(node);
   await removeNodeNetwork(node);
   rmSync(runDirectory, { recursive: true, force: true });
   for (const folder of ["kubelet", "cni"]) rmSync(join(folders.directory, folder), { recursive: true, force: true });
@@ -75,16 +73,6 @@ function shimsOf(runDirectory: string): readonly number[] {
       const words = commandLine(pid);
       return words.some((word) => word.includes("containerd-shim")) && words.includes(socket);
     });
-}
-
-/** The network namespaces of pods have names that say nothing: an address in the node's range shows whose they are. */
-async function removePodNetworks({ pods }: NodeNetwork): Promise<void> {
-  const names = existsSync(NAMESPACES) ? readdirSync(NAMESPACES).filter((name) => name.startsWith("cni-")) : [];
-  const prefix = pods.replace(/0\/24$/, "");
-  for (const name of names) {
-    const addresses = await run("nsenter", [`--net=${NAMESPACES}/${name}`, "ip", "-4", "-o", "address", "show", "eth0"]).catch(() => "");
-    if (addresses.includes(` ${prefix}`)) await run("ip", ["netns", "delete", name]).catch(() => undefined);
-  }
 }
 
 function kill(pid: number): void {

@@ -1,19 +1,24 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { podNetworksOf } from "../real-node/node-files.ts";
 import { run } from "../real-node/run.ts";
 
-/** Network namespaces of pods on the real nodes of this machine, whichever cluster they are of. */
-export async function listPodNetworks(signal?: AbortSignal): Promise<readonly string[]> {
-  const listed = await run("ip", ["netns", "list"], signal);
-  return listed
-    .split("\n")
-    .filter((line) => line.startsWith("cni-"))
-    .map((line) => line.split(" ")[0] ?? "");
-}
+const RUN = "/run";
 
-/** The network namespace of the pod with this address. */
+/** The network namespace of the pod with this address, as a path for nsenter(1). The pod may be on any real node of this machine. */
 export async function networkOf(address: string, signal?: AbortSignal): Promise<string> {
-  for (const name of await listPodNetworks(signal)) {
-    const shown = await run("nsenter", [`--net=/run/netns/${name}`, "ip", "-4", "-o", "address", "show", "eth0"], signal);
-    if (shown.includes(` ${address}/`)) return name;
+  for (const path of podNetworks()) {
+    // A network that is just being made, or that is going, has no address.
+    const shown = await run("nsenter", [`--net=${path}`, "ip", "-4", "-o", "address", "show", "eth0"], signal).catch(() => "");
+    signal?.throwIfAborted();
+    if (shown.includes(` ${address}/`)) return path;
   }
   throw new Error(`no pod has the address ${address}`);
+}
+
+function podNetworks(): readonly string[] {
+  return readdirSync(RUN)
+    .map((name) => podNetworksOf({ runDirectory: join(RUN, name) }))
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)));
 }
