@@ -239,6 +239,32 @@ describe("preparing", () => {
     expect([...model.objects.target.keys()]).toEqual(["web"]);
   });
 
+  it("waits for a sync of what has passed to a part that stays, if it was begun before, and for no longer than two minutes", () => {
+    const model = createModel([WEB]);
+    const move = aMove({ phaseSince: millis(model.now + 60_000) });
+    const passed = (state: object) => {
+      const raw = structuredClone(model.objects.source.get("web")) as never as { status: Record<string, unknown> };
+      raw.status["operationState"] = { operation: { sync: {} }, ...state };
+      return [observationOf(raw as never)];
+    };
+    const at = (ms: number, over: Partial<MoveWorld>) =>
+      nextMoveStep(move, model.observe(move, { now: millis(move.phaseSince + ms), ...over }));
+    for (let round = 0; round < 10; round += 1) {
+      for (const write of stepWrites(at(0, {}))) model.carry(write);
+      model.act("target", "web", "compare");
+    }
+    const [before, since] = [-10_000, 10_000].map((ms) => new Date(move.phaseSince + ms).toISOString());
+    const [begun, later] = [passed({ phase: "Running", startedAt: before }), passed({ phase: "Running", startedAt: since })];
+    expect(at(0, { passed: begun })).toEqual({ kind: "wait", why: "for the sync of web to end, which another part has taken over" });
+    expect(at(120_001, { passed: begun })).toMatchObject({ kind: "advance", to: "FENCE" });
+    expect(at(0, { passed: later })).toMatchObject({ kind: "advance", to: "FENCE" });
+    for (const state of [
+      { phase: "Running", startedAt: before, finishedAt: before },
+      { phase: "Succeeded", startedAt: before },
+    ])
+      expect(at(0, { passed: passed(state) })).toMatchObject({ kind: "advance", to: "FENCE" });
+  });
+
   it("gives up where somebody else's finalizer stands, and where the target cannot compare for five minutes", () => {
     const model = createModel([WEB]);
     (model.objects.source.get("web") as never as { metadata: Record<string, unknown> }).metadata["finalizers"] = ["example.com/keep"];

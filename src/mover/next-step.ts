@@ -3,6 +3,7 @@ import type { Move, MoveBaseline, MovePhase } from "../domain/move.ts";
 import { type MoveMessage, worse } from "../domain/move-messages.ts";
 import type { DesiredObject } from "../shard/managed-object.ts";
 import type { ApplicationObservation, ObservedOwnerBinding } from "../shard/parse-observation.ts";
+import { isBegunBefore } from "../shard/parse-sync.ts";
 import { activate, verify } from "./phases/activate.ts";
 import { type AbortReason, DONE, inTurns, type JoinedStep, removeStep, type SidedWrite, together } from "./phases/object-step.ts";
 import { grant, revoke } from "./phases/owner-binding.ts";
@@ -18,6 +19,8 @@ export interface MoveWorld {
   readonly pairs: readonly Pair[];
   /** Every Application of the unit on the source, also those that no row asks for. */
   readonly onSource: readonly ApplicationObservation[];
+  /** Applications on the source that passed from the unit to a part that stays there. Only PREPARE observes them. */
+  readonly passed: readonly ApplicationObservation[];
   /** The source is not observed: it cannot be reached, or this is a fail-over. What is on it is unknown. */
   readonly isSourceAway: boolean;
   /** The same on the target. */
@@ -76,6 +79,11 @@ export type MoveStep =
 /** PREPARE aborts the move where prerequisites or copies on the target are not ready after this long, in ms. */
 const PREPARE_CAP_MS = 5 * 60_000;
 /**
+ * PREPARE waits this long, in ms, for syncs of passed applications that were begun before it. They may be carried out as the unit's account, and
+ * would be refused in the middle. A longer one is refused, and tried again as the account of the part that stays.
+ */
+const PASSED_SYNC_CAP_MS = 2 * 60_000;
+/**
  * REVOKE aborts the move where the source's account may still write, or an environment cannot be reached, after this
  * long, in ms. The owner binding names nobody by then: an account that may still write has its right from another
  * binding.
@@ -115,7 +123,7 @@ export function nextMoveStep(move: Move, world: MoveWorld): MoveStep {
   const elapsedMs = now - move.phaseSince;
   switch (move.phase) {
     case "PREPARE":
-      return prepare(world, epoch, elapsedMs);
+      return prepare(move, world, elapsedMs);
     case "FENCE":
       return after(together(world.onSource.map((observation) => fence(observation, epoch))), {
         kind: "advance",
@@ -165,8 +173,11 @@ const NOT_TAKEN = "the right to write could not be taken from the old owner in f
 /** Stands where `after` needs a next step and cannot get to it, because the joined step is known not to be `done`. */
 const DEAD_END: MoveStep = { kind: "wait", why: "" };
 
-/** PREPARE: first what makes the move impossible, then remote clusters, then prerequisites, and last the copies on the target. */
-function prepare(world: MoveWorld, epoch: number, elapsedMs: number): MoveStep {
+/**
+ * PREPARE: first what makes the move impossible, then remote clusters, then prerequisites, then the copies on the target, and last what is still
+ * done as the unit's account for applications that have passed to another part.
+ */
+function prepare({ toEpoch: epoch, phaseSince }: Move, world: MoveWorld, elapsedMs: number): MoveStep {
   const { pairs, prerequisiteWaits, visits } = world;
   const away = unreachableOf(visits ?? []);
   if (away !== undefined && elapsedMs > AWAY_CAP_MS && !world.isSourceStopped) return unreachable(away);
@@ -181,6 +192,9 @@ function prepare(world: MoveWorld, epoch: number, elapsedMs: number): MoveStep {
       why: { code: "TARGET_CANNOT_COMPARE", text: `the target was not ready in five minutes: waiting ${joined.why}` },
     };
   }
+  const begun = world.passed.find(({ sync }) => isBegunBefore(sync, phaseSince));
+  if (joined.kind === "done" && begun !== undefined && elapsedMs <= PASSED_SYNC_CAP_MS)
+    return { kind: "wait", why: `for the sync of ${begun.at.name} to end, which another part has taken over` };
   return after(joined, { kind: "advance", to: "FENCE", baseline: baselineOf(pairs), message: "" });
 }
 

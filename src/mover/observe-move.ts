@@ -93,8 +93,9 @@ export function createObserveMove(deps: ObserveMoveDeps): ObserveMove {
     const placement: ApplicationPlacement = { unit, workspace, instance: target.instance };
     const ownerBinding = { namespace: workspace.namespace, name: ownerBindingName(unit.bucket) };
     const observed = OBSERVED[move.phase];
-    const [seen, onTarget, ownNamespace] = await Promise.all([
+    const [seen, passed, onTarget, ownNamespace] = await Promise.all([
       observed.applications ? listSource(move, source, signal) : [],
+      listPassed(known, source, signal),
       observed.applications ? list(target, unit.id, signal) : [],
       observed.ownerBinding ? observeOwnNamespace({ unitId: unit.id, workspace, ownerBinding }, managed, signal) : NOT_OBSERVED,
     ]);
@@ -120,6 +121,7 @@ export function createObserveMove(deps: ObserveMoveDeps): ObserveMove {
         now: clock.now(),
         pairs: pairUp(placement, { rows, onSource, isSourceAway, onTarget, unknown, own: destination, recorded }),
         onSource,
+        passed,
         isSourceAway,
         onTarget,
         ownerBinding: believed,
@@ -199,6 +201,17 @@ async function listSource(
   signal: AbortSignal,
 ): Promise<readonly ApplicationObservation[] | undefined> {
   return observations && ifNeeded(move, list({ instance, observations }, move.unitId, signal));
+}
+
+/** What parts that stay have taken over from the unit on the source. Empty after PREPARE, and where the move works without the source. */
+async function listPassed(
+  { move, takers }: MoveRows,
+  { instance: { namespace }, observations }: MaybeReached,
+  signal: AbortSignal,
+): Promise<readonly ApplicationObservation[]> {
+  if (move.phase !== "PREPARE" || observations === undefined) return [];
+  const lists = takers.map((unitId) => ifNeeded(move, observations.list({ namespace, unitId }, signal)));
+  return (await Promise.all(lists)).flatMap((list) => list ?? []);
 }
 
 /** What was observed of a unit's own namespace. */

@@ -43,6 +43,15 @@ export function parseSync(raw: unknown): ObservedSync {
   };
 }
 
+/**
+ * Whether a sync is being carried out that was begun before `time`, by the instance's clock in whole seconds. One that waits for its next attempt
+ * is not: an attempt begins with the Application as it is then.
+ */
+export function isBegunBefore({ state }: ObservedSync, time: Millis): boolean {
+  const isUnderWay = state !== undefined && ["Running", "Terminating"].includes(state.phase) && state.finishedAt === undefined;
+  return isUnderWay && (state.startedAt ?? 0) < time;
+}
+
 /** Whether anything about a run of ours has changed. */
 export function differsInRun(before: ObservedSync | undefined, now: ObservedSync): boolean {
   if (![before?.operation, before?.state, now.operation, now.state].some((part) => part?.run !== undefined)) return false;

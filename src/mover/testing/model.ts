@@ -116,7 +116,7 @@ export function createModel(applications: readonly Application[]): Model {
       );
       return {
         ...{ now: model.now, pairs, onSource: move.isFailOver ? [] : list("source"), onTarget: list("target") },
-        isSourceAway: move.isFailOver,
+        ...{ passed: [], isSourceAway: move.isFailOver },
         ...{
           ownerBinding: model.ownerBinding && parseOwnerBinding(model.ownerBinding),
           isNamespaceGone: false,

@@ -1,3 +1,4 @@
+import type { Clock, Millis } from "../../domain/clock.ts";
 import type { UnitId } from "../../domain/ids.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import { acknowledgementOf } from "../../shard/acknowledge.ts";
@@ -5,6 +6,7 @@ import type { Destination } from "../../shard/application-placement.ts";
 import { planRemoval } from "../../shard/diff-object.ts";
 import type { ObservedObject } from "../../shard/managed-object.ts";
 import { applicationOf, unitOf } from "../../shard/parse-application.ts";
+import { isBegunBefore } from "../../shard/parse-sync.ts";
 import type { ShardStore } from "../../store/shard/port.ts";
 import { allOrFirstFailure, type ObjectWriter } from "../apply-object.ts";
 import {
@@ -43,6 +45,7 @@ export interface ApplyUnitDeps {
   readonly standingEnvironments: Pick<StandingEnvironments, "add" | "remove">;
   readonly writer: ObjectWriter;
   readonly progress: Pick<Progress, "followUnit">;
+  readonly clock: Pick<Clock, "now">;
   readonly requests: Pick<Requests, "requestApplication" | "requestInstance">;
 }
 
@@ -51,10 +54,20 @@ export interface ApplyUnitDeps {
  * gone, or until it names another one.
  */
 const STANDING_AGAIN_MS = 5_000;
+/** How soon a part is applied again that waits for syncs to end, in ms. */
+const SYNC_AGAIN_MS = 1_000;
+
+/**
+ * How long a part that is given up waits for syncs that were begun before its applications were seen to have passed, in ms: they may be carried
+ * out as its account, and would be refused in the middle. A longer one is refused, and tried again as the account of the part that took over.
+ */
+const PASSED_SYNC_CAP_MS = 2 * 60_000;
 
 /** Returns what makes a unit's prerequisites on its owner equal to its row, and then lets its applications go on. */
 export function createApplyUnit(deps: ApplyUnitDeps) {
   const { prerequisites, requests } = deps;
+  /** When each part that is given up was first seen without Applications. */
+  const withoutSince = new Map<UnitId, Millis>();
 
   const applyUnit = async (id: UnitId, signal: AbortSignal): Promise<UnitResult> => {
     const row = await deps.shards.readUnit(id, signal);
@@ -167,8 +180,8 @@ export function createApplyUnit(deps: ApplyUnitDeps) {
   };
 
   /**
-   * Takes down what stands for a part whose applications another one has taken over, once no Application of the instance names it any more: first
-   * what stands, then its row. Its account may not outlive the row: the part that took over may leave the instance from then on.
+   * Takes down what stands for a part whose applications another one has taken over, once no Application of the instance names it any more, and no
+   * sync is under way that may be carried out as its account: first what stands, then its row. Its account may not outlive the row: the part that took over may leave the instance from then on.
    */
   const giveUpPart = async (
     placed: PlacedUnit,
@@ -176,11 +189,19 @@ export function createApplyUnit(deps: ApplyUnitDeps) {
     signal: AbortSignal,
   ): Promise<UnitResult> => {
     const { row, host } = placed;
-    if (hasApplications(placed)) return { requeueAfterMs: STANDING_AGAIN_MS };
+    if (hasApplications(placed)) {
+      withoutSince.delete(row.unit.id);
+      return { requeueAfterMs: STANDING_AGAIN_MS };
+    }
+    const now = deps.clock.now();
+    const since = withoutSince.get(row.unit.id) ?? now;
+    withoutSince.set(row.unit.id, since);
+    if (now - since <= PASSED_SYNC_CAP_MS && isSyncing(placed, since)) return { requeueAfterMs: SYNC_AGAIN_MS };
     const ends = await allOrFirstFailure([ownerBinding, account, project].map((part) => removeOwn(row.unit.id, part, signal)));
     await allOrFirstFailure([deps.repositorySecrets.remove(placed, signal), deps.workspaceEntries.removeEntry(placed, signal)]);
     if (ends.some(({ kind }) => kind !== "gone")) return { requeueAfterMs: STANDING_AGAIN_MS };
     if (!(await deps.shards.forgetPart(row.unit.id, signal))) return { requeueAfterMs: STANDING_AGAIN_MS };
+    withoutSince.delete(row.unit.id);
     if (host.instance.entries === "shared") await deps.impersonation.align(host.instance.id, signal);
     return {};
   };
@@ -202,4 +223,9 @@ function partsNeeded({ row }: PlacedUnit, parts: UnitParts, isStanding: boolean)
 
 function hasApplications({ row, host: { engine, instance } }: PlacedUnit): boolean {
   return engine.applications.list(instance.namespace).some((one) => unitOf(one) === row.unit.id);
+}
+
+/** Whether a sync of what has passed from the part to another one was begun before `since`, and is under way. */
+function isSyncing({ row: { unit }, host: { engine, instance } }: PlacedUnit, since: Millis): boolean {
+  return engine.applications.list(instance.namespace).some((one) => unitOf(one) === unit.joins && isBegunBefore(one.sync, since));
 }

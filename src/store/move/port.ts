@@ -73,6 +73,8 @@ export interface MoveRows {
   readonly source: Instance | undefined;
   readonly target: Instance | undefined;
   readonly unit: MovedUnit;
+  /** Parts on the source that took applications over from the unit there, and stay; sorted. */
+  readonly takers: readonly UnitId[];
 }
 
 export interface MovedUnit {

@@ -90,6 +90,11 @@ function readRows(tables: Tables, id: MoveId): MoveRows | undefined {
     source: tables.instances.get(move.from),
     target: tables.instances.get(move.to),
     unit: { unit, workspace: workspaceOfTables(tables, unit.workspaceId), environments: environmentsOf(tables, unit), applications },
+    takers: tables.units
+      .where("workspace", unit.workspaceId)
+      .filter((row) => row.unit.tookFrom === unit.id && row.unit.owner === move.from)
+      .map((row) => row.unit.id)
+      .sort(),
   };
 }
 

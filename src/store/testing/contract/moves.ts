@@ -399,6 +399,7 @@ export function describeMoves(world: () => World): void {
             ...{ unit: known?.unit, workspace: known?.workspace, environments: known?.environments },
             applications: rows.map(({ application, environment: named }) => ({ application, environment: named })),
           },
+          takers: [],
         };
       };
       const waiting = await store.moves.readRows(requestedMove.id, soon());

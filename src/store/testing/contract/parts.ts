@@ -61,7 +61,7 @@ export function describeParts(world: () => World): void {
   const request = (unitId: UnitId, to: InstanceId, epoch: number, over?: Partial<RequestedMove>) =>
     world().store.moves.request(moveOf(unitId, to, epoch, over), soon());
   /** Moves a unit with all that a move does to its row. */
-  const moveTo = async (unitId: UnitId, to: InstanceId): Promise<void> => {
+  const moveTo = async (unitId: UnitId, to: InstanceId): Promise<MoveId> => {
     const { moves, placements } = world().store;
     const before = (await placements.readUnit(unitId, soon()))?.unit;
     const move = moveOf(unitId, to, before?.epoch ?? 0);
@@ -78,6 +78,7 @@ export function describeParts(world: () => World): void {
       const next = after[index + 1];
       if (next !== undefined) expect(await moves.advance(move.id, { from, to: next, message: "" }, soon())).toBe(true);
     }
+    return move.id;
   };
   /** Every Application of the unit is seen under its epoch. */
   const showAll = async (unitId: UnitId): Promise<void> => {
@@ -152,14 +153,17 @@ export function describeParts(world: () => World): void {
       expect(await request(stayed.id, there, stayed.epoch, { kind: "evacuation", isFailOver: true })).toEqual({ kind: "kept" });
       await showAll(stayed.id);
       expect(await request(stayed.id, there, stayed.epoch)).toEqual({ kind: "kept" });
-      await moveTo(unitId, there);
+      const id = await moveTo(unitId, there);
+      expect((await store.moves.readRows(id, soon()))?.takers).toEqual([stayed.id]);
       expect((await unitsOf()).map(({ tookFrom, owner }) => [tookFrom, owner])).toEqual([
         [undefined, there],
         [unitId, stayed.owner],
       ]);
       const third = (await addInstance()).id;
       expect(await request(stayed.id, there, stayed.epoch)).toEqual({ kind: "full" });
-      expect(await request(stayed.id, third, stayed.epoch)).toEqual({ kind: "requested" });
+      const onward = moveOf(stayed.id, third, stayed.epoch);
+      expect(await store.moves.request(onward, soon())).toEqual({ kind: "requested" });
+      expect((await store.moves.readRows(onward.id, soon()))?.takers).toEqual([]);
       const facts = await store.plans.readFacts(CLASS, stayed.epoch as never, soon());
       expect(facts.units.map(({ isDeployed }) => isDeployed)).toEqual([true, true]);
     });

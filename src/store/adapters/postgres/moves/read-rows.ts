@@ -1,5 +1,5 @@
 import { type Millis, millis } from "../../../../domain/clock.ts";
-import type { MoveId } from "../../../../domain/ids.ts";
+import type { MoveId, UnitId } from "../../../../domain/ids.ts";
 import type { Instance } from "../../../../domain/instance.ts";
 import type { Application } from "../../../../domain/workspace.ts";
 import type { MoveRows } from "../../../move/port.ts";
@@ -27,7 +27,8 @@ select ${COLUMNS}, ${UNIT}, ${WORKSPACE},
        ${UNIT_ENVIRONMENTS} as environments,
        (select coalesce(json_agg(json_build_object('application', row_to_json(a), 'environment', e.environment, 'access', ra.access) order by a.id), '[]')
           from application a ${JOIN_ENVIRONMENT} ${JOIN_ACCESS}
-         where a.unit = u.id) as applications
+         where a.unit = u.id) as applications,
+       (select coalesce(json_agg(s.id order by s.id), '[]') from placement_unit s where s.took_from = u.id and s.owner = m.from_instance) as takers
   from move m
   join placement_unit u on u.id = m.unit
   join workspace w on w.id = u.workspace
@@ -51,6 +52,7 @@ interface Row extends MoveRow, UnitRow, WorkspaceRow {
   readonly source: InstanceJson | null;
   readonly target: InstanceJson | null;
   readonly environments: readonly EnvironmentRow[];
+  readonly takers: readonly UnitId[];
   readonly applications: readonly (WithEnvironment & { readonly application: ApplicationJson; readonly access: AccessRow | null })[];
 }
 
@@ -66,6 +68,7 @@ export async function readRows(database: Database, id: MoveId, signal: AbortSign
     source: endOf(row.source),
     target: endOf(row.target),
     unit: { unit: unitOfRow(row), workspace: workspaceOfRow(row), environments: row.environments.map(environmentOf), applications },
+    takers: row.takers,
   };
 }
 
