@@ -45,7 +45,9 @@ describe.runIf(IS_LONG)("a deployed workspace that is larger than an instance sh
     // What is declared has to fit into the memory that is declared.
     const controller = { cpu: "1", memory: "4Gi" };
     const resources = { ...(own?.["resources"] as object), controller };
-    const declared = pools.withPool({ name: POOL, instances: { min: INSTANCES, max: INSTANCES }, capacity, resources });
+    const pool = { name: POOL, instances: { min: INSTANCES, max: INSTANCES }, capacity, resources };
+    const quota = { workspaces: { ...(pools.document["workspaces"] as object), quota: { deployments: APPLICATIONS } } };
+    const declared = pools.withPool(pool, quota);
     return pools.declare({ ...declared, rebalancing: [{ class: `local/${POOL}/public`, mode: "auto" }] });
   };
   const unitsOf = async () =>
