@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { WorkspaceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
-import { aDecision, aFleet, anInstance, anIntent, aPool } from "../../store/testing/builders.ts";
+import { aDecision, aFleet, anInstance, anIntent, aPool, WIDE } from "../../store/testing/builders.ts";
 import { type Served, serveApi } from "../testing/served.ts";
 
 const signal = AbortSignal.timeout(60_000);
@@ -107,6 +107,36 @@ describe("orders about workspaces and instances", () => {
     const answer = await served.call("PUT", "/v1/workspaces/shop/pin", { body });
     expect(answer.body).toMatchObject({ code, detail: expect.stringContaining(text) });
     expect(await journal(workspaceId)).toEqual([]);
+  });
+
+  it("refuse a pin to where somebody lives from whom the workspace must be apart, and to a pool of which that is so everywhere", async () => {
+    const label = "class.argosy.dev/customer";
+    const place = async (namespace: string, value: string, instance: Instance | undefined): Promise<void> => {
+      const intent = anIntent({ namespace });
+      const workspace = { ...intent.workspace, groups: { apart: { [label]: value } } };
+      await served.store.intents.recordDeployments([{ ...intent, workspace }], signal);
+      const unitId = intent.newIds.unitId;
+      if (instance === undefined) return;
+      const decision = aDecision({ subject: unitId });
+      await served.store.placements.commitFirstPlacement(
+        { unitId, rowVersion: 1, instanceId: instance.id, ceiling: WIDE, decision },
+        signal,
+      );
+    };
+    const pin = (body: Readonly<Record<string, string>>) => served.call("PUT", "/v1/workspaces/own/pin", { body: { ...body, reason } });
+    const refused = (detail: string) => ({ status: 422, body: { code: "api.pin", detail: expect.stringContaining(detail) } });
+    await place("own", "a", undefined);
+    await place("alike", "a", await instanceNamed("standard-1"));
+    expect((await pin({ instance: "standard-1" })).status).toBe(200);
+    const second = await add({ name: "standard-2" });
+    await place("other", "b", second);
+    expect(await pin({ instance: "standard-2" })).toMatchObject(refused(`instance standard-2 holds a workspace, or will, from which`));
+    expect(await pin({ instance: "standard-2" })).toMatchObject(refused(`must be apart: of ${label}=b`));
+    expect((await pin({ pool: "standard" })).status).toBe(200);
+    await place("third", "c", await add({ name: "full-1", pool: "full" }));
+    expect(await pin({ pool: "full" })).toMatchObject(refused(`every instance of pool full holds a workspace, or will`));
+    await add({ name: "full-2", pool: "full" });
+    expect((await pin({ pool: "full" })).status).toBe(200);
   });
 
   it("name the workspace that is not there", async () => {

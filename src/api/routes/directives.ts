@@ -183,7 +183,9 @@ async function pin(
       ? ({ kind: "pool", pool } as const)
       : undefined;
   const instances = await deps.store.fleet.listInstances(deadline());
-  const problem = target && whyNotPin({ target, units, instances });
+  const rows = await Promise.all(units.map(({ id }) => deps.store.placements.readUnit(id, deadline())));
+  const strangers = rows.flatMap((row) => row?.strangers ?? []);
+  const problem = target && whyNotPin({ target, units, instances, strangers });
   if (problem) throw new InputError(problem.message, { code: "api.pin", path: "pin", remedy: problem.remedy });
   const order: Pin | undefined = target && {
     ...said,
