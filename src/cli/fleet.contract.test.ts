@@ -75,6 +75,7 @@ it("shows people the pools in 80 columns, and says what there is beside", async 
       "POOL      CLASS                    INSTANCES  APPS EACH  VERSION",
       "standard  eu/shared/public         2 to 10    1000       default",
       "careful   eu/shared/internal/slow  1 to 4     500        3.4.7",
+      "early     eu/shared/public/early   1 to 2     500        default",
     ].join("\n"),
   );
   expect([err, code]).toEqual(["revision 1; -o yaml prints the document that `argosy apply -f` takes", 0]);

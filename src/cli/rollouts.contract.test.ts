@@ -52,6 +52,39 @@ describe("rollouts on the command line", () => {
     expect(await live()).toBeUndefined();
   });
 
+  it("says in a dry run that the cohort is first, and what is left out because that is not", async () => {
+    const own = await serveApi();
+    const asked = (...args: readonly string[]) => runCommand(args, { ARGOSY_URL: own.url, ARGOSY_TOKEN: own.token("operator") });
+    const declare = (offered: readonly string[]) => {
+      const channels = [{ name: "early", default: "3.5.6", versions: offered, first: true as const }];
+      const versions = { default: "3.5.6", floor: "3.5.1", catalogue: ["3.5.6", "3.5.7"].map(entry), channels };
+      const early = aPool("early", { class: { region: "eu", tier: "shared", trust: "public", channel: "early" } });
+      return own.store.fleet.applyFleet(aFleet({ versions, pools: [aPool("standard"), early] }), "ada", signal);
+    };
+    const add = (name: string, pool: string, className: string) => {
+      const instance = anInstance({ name, pool, class: className, version: "3.5.6", desiredVersion: "3.5.6" });
+      return own.store.fleet.insertInstance(instance, aDecision(), signal);
+    };
+    await declare(["3.5.6", "3.5.7"]);
+    await add("standard-1", "standard", "eu/shared/public");
+    await add("early-1", "early", "eu/shared/public/early");
+    const { out } = await asked("rollout", "create", "--version", "3.5.7", "--dry-run");
+    expect(out.split("\n").slice(0, 3)).toEqual([
+      "3.5.7 would be rolled out in 2 waves",
+      "  cohort canary (waiting): 1 instance with 0 units, bakes 1h",
+      "    early-1: runs 3.5.6",
+    ]);
+    const alone = await asked("rollout", "create", "--version", "3.5.7", "--pool", "standard");
+    expect(alone.code).toBe(1);
+    expect(alone.err).toContain(
+      "instances of channel early get a release first, and early-1 would stay at 3.5.6: this rollout is not of its pool early",
+    );
+    await declare(["3.5.6"]);
+    const left = (await asked("rollout", "create", "--version", "3.5.7", "--dry-run")).out.replaceAll(/\s+/g, " ");
+    expect(left).toContain("standard-1 keeps what it has: instances of channel early get a release first");
+    await own.close();
+  });
+
   it.each([
     [["rollout", "status"], "rollout: there is no rollout. argosy rollout create begins one."],
     [["rollout", "status", "x"], "there is no rollout x; `argosy rollout list` lists them"],

@@ -54,6 +54,8 @@ export interface ChannelSpec {
   readonly default: string;
   /** Those its pools may have, the default among them. */
   readonly versions: readonly string[];
+  /** Whether rollouts begin with its pools: what lives there is the cohort that meets a release before all others. Absent: they do not. */
+  readonly first?: true;
 }
 
 export interface VersionsSpec {
@@ -232,6 +234,12 @@ export function entriesOf({ entries }: Pick<PoolSpec, "entries">): Entries {
 export function releaseFor(pool: Pick<PoolSpec, "version" | "class">, versions: VersionsSpec): string {
   const channel = versions.channels?.find(({ name }) => name === pool.class.channel);
   return pool.version ?? channel?.default ?? versions.default;
+}
+
+/** The channel that has rollouts begin with instances of this class; `undefined`: they are in no cohort. */
+export function cohortOf({ class: key }: { readonly class: string }, versions: VersionsSpec): string | undefined {
+  const { channel } = readClass(key);
+  return versions.channels?.find(({ name, first }) => name === channel && first === true)?.name;
 }
 
 /** The class key of a pool: units and instances meet only within one. */

@@ -1,9 +1,10 @@
 import type { Millis } from "../domain/clock.ts";
-import type { FleetSpec } from "../domain/fleet.ts";
+import { cohortOf, type FleetSpec } from "../domain/fleet.ts";
 import type { InstanceId, RolloutId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import { LOAD_DIMENSIONS, type LoadVector, ZERO_LOAD } from "../domain/load.ts";
 import type { FrozenVersion, Rollout, RolloutOrder } from "../domain/rollout.ts";
+import { compareVersions } from "../domain/version.ts";
 import { planWaves, type WaveCandidate } from "./plan-waves.ts";
 import { rolloutResyncOf } from "./waves.ts";
 import { whyNotRelease, whyNotUpgrade } from "./why-not-release.ts";
@@ -51,10 +52,12 @@ export function draftRollout(
     const why = whyNotUpgrade(spec.versions, one, version);
     return why === undefined ? [] : [{ instance: one.name, reason: why, id: one.id }];
   });
-  const allowed = outdated.filter((one) => !refused.some((each) => each.id === one.id)).map((one) => candidateOf(one, facts));
-  const unhosted = mode === "drain" ? withoutHost(allowed, inScope, version) : [];
-  refused.push(...unhosted);
-  const candidates = allowed.filter(({ instance }) => !unhosted.some(({ id: each }) => each === instance.id));
+  const isRefused = ({ id: own }: Pick<Instance, "id">): boolean => refused.some((each) => each.id === own);
+  const allowed = outdated.filter((one) => !isRefused(one)).map((one) => candidateOf(one, { held: facts.held, spec }));
+  if (mode === "drain") refused.push(...withoutHost(allowed, inScope, version));
+  const hosted = allowed.filter(({ instance }) => !isRefused(instance));
+  if (!isEmergency) refused.push(...beforeCohort(hosted, { spec, instances, refused }, version));
+  const candidates = hosted.filter(({ instance }) => !isRefused(instance));
   const options = {
     mode,
     isEmergency,
@@ -98,8 +101,40 @@ function withoutHost(candidates: readonly WaveCandidate[], inScope: readonly Ins
   });
 }
 
-function candidateOf(instance: Instance, { held }: DraftFacts): WaveCandidate {
+/**
+ * Instances that would meet the release before the cohort does, because an instance of a channel that is first has an older one and is not among the
+ * candidates. One that has a newer release is past this one.
+ */
+function beforeCohort(
+  candidates: readonly WaveCandidate[],
+  {
+    spec,
+    instances,
+    refused,
+  }: {
+    readonly spec: FleetSpec;
+    readonly instances: readonly Instance[];
+    readonly refused: readonly { readonly id: InstanceId; readonly reason: string }[];
+  },
+  version: string,
+) {
+  const behind = instances.find(
+    (one) =>
+      (one.state === "ACTIVE" || one.state === "CORDONED") &&
+      cohortOf(one, spec.versions) !== undefined &&
+      compareVersions(one.version, version) < 0 &&
+      !candidates.some(({ instance }) => instance.id === one.id),
+  );
+  if (behind === undefined) return [];
+  const why = refused.find(({ id }) => id === behind.id)?.reason ?? `this rollout is not of its pool ${behind.pool}`;
+  const channel = cohortOf(behind, spec.versions);
+  const reason = `instances of channel ${channel} get a release first, and ${behind.name} would stay at ${behind.version}: ${why}`;
+  return candidates.filter(({ isFirst }) => !isFirst).map(({ instance: { id, name } }) => ({ instance: name, reason, id }));
+}
+
+function candidateOf(instance: Instance, { held, spec }: Pick<DraftFacts, "held"> & { readonly spec: FleetSpec }): WaveCandidate {
   const { load, units } = held.get(instance.id) ?? { load: ZERO_LOAD, units: 0 };
   const utilisation = Math.max(...LOAD_DIMENSIONS.map((dimension) => load[dimension] / instance.capacity[dimension]));
-  return { instance, units, utilisation, capacity: instance.capacity.applications };
+  const isFirst = cohortOf(instance, spec.versions) !== undefined;
+  return { instance, units, utilisation, capacity: instance.capacity.applications, isFirst };
 }

@@ -11,6 +11,7 @@ const aCandidate = (index: number, over: Partial<Omit<WaveCandidate, "instance">
     units: 10,
     utilisation: index / 1000,
     capacity: 1,
+    isFirst: false,
     ...over,
   };
 };
@@ -62,6 +63,55 @@ describe("planning waves", () => {
     expect(waves.every(({ bakeMs }) => bakeMs === RESYNC_MS)).toBe(true);
     expect(planWaves(fleet(4), { ...usual, bakeMs: 1_000 }).map(({ bakeMs }) => bakeMs)).toEqual([RESYNC_MS, RESYNC_MS, RESYNC_MS]);
     expect(planWaves(fleet(4), usual)[0]?.bakeMs).toBe(3_600_000);
+  });
+
+  it("gives a release to the cohort first, canaries of it before the rest, and counts what has it in the shares of the others", () => {
+    const cohort = (size: number) => Array.from({ length: size }, (_, index) => aCandidate(100 + index, { isFirst: true }));
+    expect(shapeOf([...fleet(3), ...cohort(1)])).toEqual(["cohort canary: 1", "50 %: 1", "100 %: 2"]);
+    expect(shapeOf([...fleet(90), ...cohort(10)])).toEqual([
+      ...["cohort canary: 2", "cohort 50 %: 3", "cohort 100 %: 5"],
+      ...["20 %: 10", "50 %: 30", "100 %: 50"],
+    ]);
+    expect(shapeOf(cohort(2))).toEqual(["cohort canary: 1", "cohort 100 %: 1"]);
+    const [first, second] = planWaves([...fleet(3), ...cohort(1)], usual);
+    expect([first?.bakeMs, second?.bakeMs]).toEqual([3_600_000, 1_800_000]);
+    const emptied = planWaves([...fleet(2), aCandidate(5, { units: 0 }), ...cohort(1), aCandidate(200, { units: 0, isFirst: true })], {
+      ...usual,
+      mode: "drain",
+    });
+    expect(emptied.map(({ name }) => name)).toEqual(["cohort spare", "cohort canary", "spare", "100 %"]);
+  });
+
+  it("begins the others with canaries where the cohort's hold nothing, and show nothing", () => {
+    const empty = aCandidate(100, { units: 0, isFirst: true });
+    expect(shapeOf([...fleet(4), empty])).toEqual(["cohort canary: 1", "canary: 1", "50 %: 1", "100 %: 2"]);
+    expect(planWaves([...fleet(4), empty], { ...usual, mode: "drain" }).map(({ name }) => name)).toEqual([
+      ...["cohort spare", "canary", "50 %", "100 %"],
+    ]);
+  });
+
+  it("gives no other instance a release before all of the cohort have it, whatever the fleet, the mode and the hurry", () => {
+    const one = fc.record({ units: fc.nat(3), utilisation: fc.double({ min: 0, max: 2, noNaN: true }), isFirst: fc.boolean() });
+    fc.assert(
+      fc.property(
+        fc.array(one, { maxLength: 60 }),
+        fc.boolean(),
+        fc.constantFrom("in-place" as const, "drain" as const),
+        (all, isEmergency, mode) => {
+          const candidates = all.map((each, index) => aCandidate(index, each));
+          const isFirst = new Map(candidates.map((each) => [each.instance.id, each.isFirst]));
+          const waves = planWaves(candidates, { ...usual, isEmergency, mode });
+          const ids = waves.map(({ instances }) => instances.map(({ id }) => id));
+          expect(ids.flat().toSorted()).toEqual(candidates.map(({ instance }) => instance.id));
+          expect(ids.every((some) => some.length > 0)).toBe(true);
+          const kinds = ids.map((some) => [...new Set(some.map((id) => isFirst.get(id)))]);
+          expect(kinds.every((some) => some.length === 1)).toBe(true);
+          expect(kinds.flat()).toEqual(kinds.flat().toSorted((a, b) => Number(b) - Number(a)));
+          expect(waves.map(({ name }) => name.startsWith("cohort "))).toEqual(kinds.flat());
+          expect(new Set(waves.map(({ name }) => name)).size).toBe(waves.length);
+        },
+      ),
+    );
   });
 
   it("upgrades every instance exactly once, whatever the fleet, and at most a quarter of them as canaries", () => {

@@ -9,8 +9,11 @@ export interface WaveCandidate {
   readonly utilisation: number;
   /** Its capacity, in a unit that all candidates share. */
   readonly capacity: number;
+  /** Whether what lives there is to meet a release before what lives elsewhere. */
+  readonly isFirst: boolean;
 }
 
+const CANARY = "canary";
 const MOST_CANARIES = 3;
 /** Instances of the fleet for each canary, at least. With fewer, losing the canaries would be losing much of the fleet. */
 const FLEET_PER_CANARY = 4;
@@ -40,23 +43,44 @@ export interface WaveOptions {
  * and busy instances are among them, and with 30 units between them where that is possible. Then waves up to 5, 20,
  * 50 and 100 % of the capacity, the least loaded instances first. An emergency has a canary, half, and the rest.
  * Where instances are emptied, empty ones come first, so that they can take the units of the others.
+ *
+ * Where some instances are to be first, all of that is planned for them alone, as waves of the cohort, and the others follow when all of
+ * them have the release. Shares of the others count what has it by then. They begin with canaries only where the cohort's held nothing, and so
+ * showed nothing.
  */
 export function planWaves(candidates: readonly WaveCandidate[], options: WaveOptions): readonly Wave[] {
+  const [cohort, others] = [candidates.filter(({ isFirst }) => isFirst), candidates.filter(({ isFirst }) => !isFirst)];
+  if (cohort.length === 0) return planStage(others, { options, before: 0, hasCanaries: true });
+  const first = planStage(cohort, { options, before: 0, hasCanaries: true });
+  const hasCanaries = !first.some(({ name, instances }) => name === CANARY && instances.some(({ units }) => units > 0));
+  const named = first.map((wave) => ({ ...wave, name: `cohort ${wave.name}` }));
+  return [...named, ...planStage(others, { options, before: sum(cohort), hasCanaries })];
+}
+
+interface Stage {
+  readonly options: WaveOptions;
+  /** Capacity that has the release when the stage begins. */
+  readonly before: number;
+  readonly hasCanaries: boolean;
+}
+
+function planStage(candidates: readonly WaveCandidate[], stage: Stage): readonly Wave[] {
+  const { options } = stage;
   const spare = options.mode === "drain" ? candidates.filter(({ units }) => units === 0) : [];
   const rest = planShares(
     candidates.filter((one) => !spare.includes(one)),
-    options,
+    stage,
   );
   return spare.length === 0 ? rest : [makeWave("spare", spare, options), ...rest];
 }
 
-function planShares(candidates: readonly WaveCandidate[], options: WaveOptions): readonly Wave[] {
+function planShares(candidates: readonly WaveCandidate[], { options, before, hasCanaries }: Stage): readonly Wave[] {
   const inOrder = candidates.toSorted((a, b) => a.utilisation - b.utilisation || (a.instance.id < b.instance.id ? -1 : 1));
   if (inOrder.length === 0) return [];
-  const canaries = chooseCanaries(inOrder);
-  const waves = [makeWave("canary", canaries, options)];
+  const canaries = hasCanaries ? chooseCanaries(inOrder) : [];
+  const waves = hasCanaries ? [makeWave(CANARY, canaries, options)] : [];
   const left = inOrder.filter((one) => !canaries.includes(one));
-  const all = sum(inOrder);
+  const all = before + sum(inOrder);
   for (const share of options.isEmergency ? SHARES.filter((one) => one >= 0.5) : SHARES) {
     const next: WaveCandidate[] = [];
     let reached = all - sum(left);
@@ -85,7 +109,7 @@ function chooseCanaries(inOrder: readonly WaveCandidate[]): readonly WaveCandida
 }
 
 function makeWave(name: string, candidates: readonly WaveCandidate[], options: WaveOptions): Wave {
-  const usual = options.isEmergency ? 0 : name === "canary" ? BAKES_MS.canary : BAKES_MS.wave;
+  const usual = options.isEmergency ? 0 : name === CANARY ? BAKES_MS.canary : BAKES_MS.wave;
   const bakeMs = Math.max(options.bakeMs ?? usual, options.resyncMs);
   return { name, instances: candidates.map(waveInstanceOf), bakeMs, isExtended: false, isApproved: false };
 }

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { GoneError, InputError, RefusedError } from "../domain/errors.ts";
 import type { RolloutId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
 import type { RolloutOrder } from "../domain/rollout.ts";
 import { createCountingIds } from "../runtime/ids.ts";
 import { createVirtualClock } from "../runtime/testing/virtual-clock.ts";
@@ -73,6 +74,64 @@ describe("requests for rollouts", () => {
     expect(busy.refused.map(({ reason }) => reason)).toEqual(
       Array(2).fill(expect.stringMatching(/no instance of its class runs 3\.5\.7 or holds nothing/)),
     );
+  });
+
+  describe("where a channel is first", () => {
+    const declare = async (offered: readonly string[]) => {
+      const channels = [{ name: "early", default: "3.5.6", versions: offered, first: true as const }];
+      const versions = { default: "3.5.6", floor: "3.5.1", catalogue: ["3.5.6", "3.5.7", "3.5.8"].map(entry), channels };
+      const early = aPool("early", { class: { region: "eu", tier: "shared", trust: "public", channel: "early" } });
+      await store.fleet.applyFleet(aFleet({ versions, pools: [aPool("standard"), early] }), "ada", soon());
+    };
+    const addEarly = (version: string, over: Partial<Instance> = {}) =>
+      createWorld(store).addInstance({
+        ...{ name: "early-1", pool: "early", class: "eu/shared/public/early", version, desiredVersion: version },
+        ...over,
+      });
+    const drafted = async (over: Partial<RolloutOrder> = {}) => {
+      const { rollout, refused } = await requests.draft(anOrder(over), soon());
+      return { waves: rollout.waves.map(({ name, instances }) => [name, instances.map((one) => one.name)]), refused };
+    };
+
+    it("begins a rollout with its instances", async () => {
+      await declare(["3.5.6", "3.5.7"]);
+      await addEarly("3.5.6");
+      const { waves } = await drafted();
+      expect(waves[0]).toEqual(["cohort canary", ["early-1"]]);
+      expect(sizeOf((await requests.draft(anOrder(), soon())).rollout)).toBe(4);
+    });
+
+    it.each([
+      ["its channel does not have the release", ["3.5.6"], {}, "its channel early does not have 3.5.7"],
+      ["the rollout is of another pool", ["3.5.6", "3.5.7"], { pool: "standard" }, "this rollout is not of its pool early"],
+      ["it cannot be emptied", ["3.5.6", "3.5.7"], { mode: "drain", pool: undefined }, "no instance of its class runs 3.5.7"],
+    ] as const)("refuses all others where %s, but in an emergency", async (_why, offered, over, reason) => {
+      await declare(offered);
+      const { id } = await addEarly("3.5.6");
+      const readFleet = store.placements.readFleet.bind(store.placements);
+      vi.spyOn(store.placements, "readFleet").mockImplementation(async (name, signal) => {
+        const fleet = await readFleet(name, signal);
+        return { ...fleet, instances: fleet.instances.map((one) => (one.instance.id === id ? { ...one, units: 4 } : one)) };
+      });
+      const { waves, refused } = await drafted(over);
+      expect(waves).toEqual([]);
+      const text = `instances of channel early get a release first, and early-1 would stay at 3.5.6: ${reason}`;
+      const others = refused.filter(({ instance }) => instance !== "early-1");
+      expect(others.filter((one) => one.reason.includes(text)).length).toBeGreaterThanOrEqual(2);
+      await expect(requests.create(anOrder(over), soon())).rejects.toThrow("get a release first, and early-1 would stay");
+      expect((await drafted({ ...over, isEmergency: true })).waves.length).toBeGreaterThan(0);
+      vi.restoreAllMocks();
+    });
+
+    it("lets the others have what its instances run already, or are past, and does not wait for one that does not serve", async () => {
+      await declare(["3.5.6", "3.5.7", "3.5.8"]);
+      await addEarly("3.5.7");
+      await addEarly("3.5.8", { name: "early-2" });
+      await addEarly("3.5.6", { name: "early-3", state: "FAILED" });
+      expect((await drafted({ pool: "standard" })).waves.map(([name]) => name)).toEqual(["canary", "100 %"]);
+      await addEarly("3.5.6", { name: "early-4", state: "CORDONED" });
+      expect((await drafted({ pool: "standard" })).waves).toEqual([]);
+    });
   });
 
   it.each([

@@ -41,6 +41,20 @@ function complaintsOf(document: unknown): readonly Complaint[] {
 }
 
 describe("a Fleet document", () => {
+  it("has rollouts begin with the channels that say so, and with no other", () => {
+    const channel = { name: "early", default: "3.5.7", versions: ["3.5.7"] };
+    const channelsOf = (first: object) => {
+      const parsed = parseFleetDocument(
+        aDocument({ versions: { ...(aDocument()["versions"] as Json), channels: [{ ...channel, ...first }] } }),
+      );
+      return parsed.ok ? parsed.spec.versions.channels : parsed.complaints;
+    };
+    expect(channelsOf({ first: true })).toEqual([{ ...channel, first: true }]);
+    expect(channelsOf({ first: false })).toEqual([channel]);
+    expect(channelsOf({})).toEqual([channel]);
+    expect(channelsOf({ first: "yes" })).toMatchObject([{ path: "versions.channels[0].first" }]);
+  });
+
   it("gets its defaults, and amounts in the units that planning counts", () => {
     const parsed = parseFleetDocument(aDocument());
     expect(parsed).toEqual({

@@ -72,7 +72,9 @@ function versionsOf({ channels, catalogue, ...versions }: FleetDocument["version
   return {
     ...versions,
     catalogue: catalogue.map(({ upgradesFrom, ...entry }) => ({ ...entry, ...(upgradesFrom === undefined ? {} : { upgradesFrom }) })),
-    ...(channels === undefined ? {} : { channels }),
+    ...(channels === undefined
+      ? {}
+      : { channels: channels.map(({ first, ...channel }) => ({ ...channel, ...(first === true ? { first } : {}) })) }),
   };
 }
 

@@ -75,7 +75,12 @@ function versionFields({ default: usual, floor, catalogue, channels }: VersionsS
     })),
     ...(channels === undefined
       ? {}
-      : { channels: channels.map((channel) => ({ name: channel.name, default: channel.default, versions: channel.versions })) }),
+      : {
+          channels: channels.map((channel) => ({
+            ...{ name: channel.name, default: channel.default, versions: channel.versions },
+            ...(channel.first === undefined ? {} : { first: channel.first }),
+          })),
+        }),
   };
 }
 

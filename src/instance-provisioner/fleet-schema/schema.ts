@@ -154,6 +154,12 @@ const channel = z.strictObject({
   name: word.describe("Name that a pool's `class.channel` gives."),
   default: release.describe("Release that new instances of its pools get. One of `versions` of the channel."),
   versions: z.array(release).min(1).max(100).describe("Releases that its pools may have, each one of the catalogue."),
+  first: z
+    .boolean()
+    .optional()
+    .describe(
+      "Whether rollouts begin with its pools: all of their instances have a release before any other gets it. Absent: they do not.",
+    ),
 });
 
 const poolClass = z.strictObject({
