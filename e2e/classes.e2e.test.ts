@@ -3,12 +3,13 @@ import type { MoveView } from "../src/api/routes/moves.ts";
 import type { DecisionView, InstanceView, WorkspaceView } from "../src/api/schema.ts";
 import { createRestClient } from "../src/cli/rest-client.ts";
 import { CLASS_LABELS } from "../src/domain/names.ts";
-import { type KubeObject, resourcePath } from "../src/runtime/kube/resource.ts";
+import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { again } from "./again.ts";
 import { refusalOf } from "./attacks/person.ts";
 import { argosy } from "./command-line.ts";
 import { inSeconds } from "./in-seconds.ts";
 import { expectOneWriter, MOVE_TIMEOUT_MS, type Movable, openMovable } from "./moves-world.ts";
+import { type NamespaceWriter, openNamespaceWriter } from "./namespace-writer.ts";
 import { openPools, type PoolsWorld } from "./pools-world.ts";
 import { secondSyncs, watchSyncs } from "./sync-watch.ts";
 import { watchUser } from "./user-watch.ts";
@@ -20,19 +21,14 @@ const NEW = "class-new";
 const LABEL = `${CLASS_LABELS}trust`;
 const TRUSTED = { region: "local", tier: "apart", trust: "internal" };
 const CLASS = "local/apart/internal";
-const USER = "class-user";
 const PUSH_EVERY_MS = 1_000;
 const PROBE_EVERY_MS = 100;
-const RBAC = "rbac.authorization.k8s.io";
-const RIGHTS = [
-  { group: RBAC, version: "v1", plural: "clusterroles", kind: "ClusterRole", namespaced: false },
-  { group: RBAC, version: "v1", plural: "clusterrolebindings", kind: "ClusterRoleBinding", namespaced: false },
-];
 
 describe("a class that labels of a namespace ask for", () => {
   let world: World;
   let pools: PoolsWorld;
   let movable: Movable;
+  let user: NamespaceWriter;
   let trusted: InstanceView;
   let usual: string;
   const opened: Workspace[] = [];
@@ -42,15 +38,6 @@ describe("a class that labels of a namespace ask for", () => {
   const unitOf = async (namespace: string) => (await workspaceOf(namespace))?.units[0];
   const label = (namespace: string, labels: Readonly<Record<string, string | null>>) =>
     world.kube.mergePatch(TYPES.namespace, { namespace: "", name: namespace }, { metadata: { labels } }, world.signal);
-  /** The same by a person who may write namespaces and nothing else. */
-  const labelAsUser = (namespace: string, labels: Readonly<Record<string, string>>) =>
-    world.kube.request(
-      {
-        ...{ method: "PATCH", path: resourcePath(TYPES.namespace, { name: namespace }), body: { metadata: { labels } } },
-        ...{ contentType: "application/merge-patch+json", headers: { "impersonate-user": USER } },
-      },
-      world.signal,
-    );
 
   /** Waits until it has a class and its newest move has ended. Returns that move. */
   const handedOver = async (className: string): Promise<MoveView | undefined> => {
@@ -73,19 +60,10 @@ describe("a class that labels of a namespace ask for", () => {
     const workspaces = { ...(document["workspaces"] as object), classes };
     await pools.declare({ ...document, pools: [...document.pools, pool], workspaces });
     trusted = (await pools.instance("trusted-1", "active", (found) => found?.state === "ACTIVE")) as InstanceView;
-    const [role, binding] = RIGHTS;
-    if (role === undefined || binding === undefined) throw new Error("no kinds of rights");
-    const rules = [{ apiGroups: [""], resources: ["namespaces"], verbs: ["get", "create", "update", "patch"] }];
-    const own = { apiVersion: `${RBAC}/v1`, metadata: { name: USER } };
-    await world.kube.apply(role, { ...own, kind: "ClusterRole", rules } as KubeObject, { fieldManager: "test" }, world.signal);
-    const bound = {
-      roleRef: { apiGroup: RBAC, kind: "ClusterRole", name: USER },
-      subjects: [{ apiGroup: RBAC, kind: "User", name: USER }],
-    };
-    await world.kube.apply(binding, { ...own, kind: "ClusterRoleBinding", ...bound } as KubeObject, { fieldManager: "test" }, world.signal);
+    user = await openNamespaceWriter(world, "class-user");
   });
   afterAll(async () => {
-    for (const type of RIGHTS) await world.kube.delete(type, { namespace: "", name: USER }, {}, world.signal);
+    await user.close();
     for (const { namespace } of opened) await world.kube.delete(TYPES.namespace, { namespace: "", name: namespace }, {}, world.signal);
     await pools.restore();
   });
@@ -105,9 +83,9 @@ describe("a class that labels of a namespace ask for", () => {
     movable = await openMovable(world, MOVED, NAMES);
     opened.push(movable.workspace);
     usual = (await unitOf(MOVED))?.class ?? "";
-    const refusal = await refusalOf(labelAsUser(MOVED, { [LABEL]: "internal" }));
+    const refusal = await refusalOf(user.label(MOVED, { [LABEL]: "internal" }));
     expect(refusal.message).toContain("needs the verb assign on classes of argosy.dev");
-    await labelAsUser(MOVED, { trust: "internal", "argosy.dev/trust": "internal" });
+    await user.label(MOVED, { trust: "internal", "argosy.dev/trust": "internal" });
     await world.kube.mergePatch(
       TYPES.deployment,
       { namespace: MOVED, name: "one" },
@@ -122,7 +100,7 @@ describe("a class that labels of a namespace ask for", () => {
 
   it("is where a workspace is handed over to while its user pushes: nothing is deleted or synced twice, and never two may write", async () => {
     const uids = await movable.uids();
-    const user = await watchUser(world, MOVED);
+    const seenByUser = await watchUser(world, MOVED);
     const syncs = await watchSyncs(world, movable.unitId);
     const writers: number[] = [];
     let pushes = 0;
@@ -151,10 +129,10 @@ describe("a class that labels of a namespace ask for", () => {
     for (const name of NAMES) await movable.push(name, "last");
     for (const name of NAMES) await movable.arrived(name, "last");
     expect(secondSyncs(syncs.seen())).toEqual([]);
-    expect(user.odd()).toEqual([]);
-    expect(user.gone()).toEqual([]);
+    expect(seenByUser.odd()).toEqual([]);
+    expect(seenByUser.gone()).toEqual([]);
     await syncs.close();
-    await user.close();
+    await seenByUser.close();
     expect(await workspaceOf(MOVED)).toMatchObject({ trustClass: "internal", units: [{ wantedClass: null, instance: trusted.name }] });
     const { out } = await argosy(world, "explain", MOVED);
     expect(out.replaceAll(/\s+/g, " ")).toContain(`labels of the namespace ask for class ${CLASS}`);
