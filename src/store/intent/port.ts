@@ -99,6 +99,16 @@ export interface KnownWorkspace {
   readonly groups?: WorkspaceGroups;
 }
 
+/** By which classes it is judged what a workspace may have. */
+export interface WorkspaceClasses {
+  readonly namespace: string;
+  readonly namespaceUid: string;
+  /** Those that its units have, and those that they are to have, sorted: two while it is on its way. Empty while it has no unit. */
+  readonly classes: readonly string[];
+  /** The class that somebody has assigned to it. */
+  readonly assigned?: string;
+}
+
 /** Labels of a workspace's namespace by which it can be asked what was taken. */
 export interface WorkspaceLabels {
   readonly workspaceId: WorkspaceId;
@@ -171,6 +181,8 @@ export interface IntentStore {
   recordPublished(entries: readonly Publication[], signal: AbortSignal): Promise<void>;
   /** Every workspace of one API cluster, sorted by id, for the sweep that compares them with the namespaces that exist. */
   listKnownWorkspaces(apiCluster: string, signal: AbortSignal): Promise<readonly KnownWorkspace[]>;
+  /** The classes of every workspace of one API cluster, sorted by id. */
+  listClasses(apiCluster: string, signal: AbortSignal): Promise<readonly WorkspaceClasses[]>;
   /**
    * Marks workspaces whose namespace is gone as being deleted (idempotent) and notifies their units; those that hold no
    * application and were never placed go at once. Cascades under way in the namespace itself become orphans.
@@ -178,7 +190,7 @@ export interface IntentStore {
   recordWorkspaceEnds(ids: readonly WorkspaceId[], signal: AbortSignal): Promise<void>;
   /**
    * Has all units of a workspace get this class: those without an owner at once, each other one when a live move has brought it to an instance of
-   * that class. Journals the decision and notifies the units that are to change; nothing, where none is.
+   * that class. Journals the decision and notifies the units that are to change, and `class`; nothing, where none is.
    */
   assignClass(assignment: ClassAssignment, signal: AbortSignal): Promise<void>;
   /** Keeps labels of workspaces' namespaces instead of those that were kept of them before. */

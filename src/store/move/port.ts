@@ -104,7 +104,7 @@ export interface MoveStore {
   note(id: MoveId, phase: MovePhase, message: string, signal: AbortSignal): Promise<void>;
   /**
    * The point of no return, from COMMIT to GRANT: the target owns the unit under the move's epoch, its objects are wanted there and not
-   * on the source any more, the decision is journaled. False: it is in another phase by now.
+   * on the source any more, the decision is journaled; `class` is notified where the unit has another one now. False: it is in another phase by now.
    */
   commit(id: MoveId, decision: Decision, signal: AbortSignal): Promise<boolean>;
   /**

@@ -72,7 +72,10 @@ export interface PlacementStore {
    * gone.
    */
   listUnsettled(page: Page, signal: AbortSignal): Promise<readonly UnitId[]>;
-  /** Gives a unit the class of the instance that owns it, and its workspace that trust: what a commit of a move does, where another program did it. */
+  /**
+   * Gives a unit the class of the instance that owns it, and its workspace that trust: what a commit of a move does, where another program did it.
+   * Notifies `class` where that is another one.
+   */
   takeClassOfOwner(unitId: UnitId, signal: AbortSignal): Promise<void>;
   /**
    * Locks the instance's row, re-checks state, fit against the loads as they are now, that no other part of the workspace is

@@ -48,6 +48,7 @@ function assignClass({ tables, notify }: Transaction, { workspaceId, class: clas
     else putUnit(tables, { ...row, unit: unit.class === className ? unit : { ...unit, wantedClass: className } });
     notify("unit", unit.id);
   }
+  notify("class", workspaceId);
   const workspace = tables.workspaces.get(workspaceId);
   if (workspace !== undefined && rows.every(({ unit }) => unit.owner === undefined))
     tables.workspaces.put(workspaceId, { ...workspace, trustClass });

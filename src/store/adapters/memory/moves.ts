@@ -34,7 +34,7 @@ export function createMemoryMoveStore(transact: Transact, rules: PartRules): Mov
         if (move?.phase !== "COMMIT") return false;
         const { unitId, from, to, reason, toEpoch } = move;
         deploy(transaction, unitId, { owner: to, epoch: toEpoch, tookFrom: undefined });
-        const unit = takeClassOfOwner(transaction.tables, unitId);
+        const unit = takeClassOfOwner(transaction, unitId);
         const row = transaction.tables.units.get(unitId);
         if (row !== undefined) putUnit(transaction.tables, { ...row, unplaceable: undefined });
         transaction.tables.unitMoves.push({ unit: unitId, class: unit?.class ?? "", from, to, reason, at: decision.at });

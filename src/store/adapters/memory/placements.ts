@@ -37,7 +37,7 @@ export function createPlacementStore(transact: Transact): PlacementStore {
       transact(signal, ({ tables }) => tables.units.where("workspace", workspaceId).map(({ unit }) => unit)),
     readFleet: (className, signal) => transact(signal, ({ tables }) => readFleet(tables, className)),
     listUnsettled: (page, signal) => transact(signal, ({ tables }) => listUnsettled(tables, page)),
-    takeClassOfOwner: (unitId, signal) => transact(signal, ({ tables }) => void takeClassOfOwner(tables, unitId)),
+    takeClassOfOwner: (unitId, signal) => transact(signal, (transaction) => void takeClassOfOwner(transaction, unitId)),
     commitFirstPlacement: (placement, signal) => transact(signal, (transaction) => commit(transaction, placement)),
     recordRegrouped: (unitId, signal) => transact(signal, ({ tables }) => recordRegrouped(tables, unitId)),
     recordUnplaceable: (unitId, refusal, signal) => transact(signal, (transaction) => recordUnplaceable(transaction, unitId, refusal)),
@@ -207,7 +207,7 @@ export function deploy(
 }
 
 /** A unit has the class of the instance that owns it, and its workspace that trust. Returns the unit as it is then. */
-export function takeClassOfOwner(tables: Tables, unitId: UnitId): PlacementUnit | undefined {
+export function takeClassOfOwner({ tables, notify }: Transaction, unitId: UnitId): PlacementUnit | undefined {
   const row = tables.units.get(unitId);
   const owner = row?.unit.owner === undefined ? undefined : tables.instances.get(row.unit.owner);
   if (row === undefined || owner === undefined || owner.class === row.unit.class) return row?.unit;
@@ -215,6 +215,7 @@ export function takeClassOfOwner(tables: Tables, unitId: UnitId): PlacementUnit 
   putUnit(tables, { ...row, unit });
   const workspace = workspaceOfTables(tables, unit.workspaceId);
   tables.workspaces.put(workspace.id, { ...workspace, trustClass: readClass(owner.class).trust });
+  notify("class", workspace.id);
   return unit;
 }
 

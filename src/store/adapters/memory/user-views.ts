@@ -1,4 +1,5 @@
 import type { ApplicationId } from "../../../domain/ids.ts";
+import type { Workspace } from "../../../domain/workspace.ts";
 import type { IntentStore, KnownApplication, Publication, UserView } from "../../intent/port.ts";
 import { unitRow, workspaceOfTables } from "./applications.ts";
 import { environmentNamed } from "./environments.ts";
@@ -7,7 +8,7 @@ import type { MemoryApplicationRow, Tables, Transact } from "./tables.ts";
 
 type Views = Pick<
   IntentStore,
-  "readByUids" | "readByIds" | "listKnown" | "listOverdue" | "listUnpublished" | "recordPublished" | "listKnownWorkspaces"
+  "readByUids" | "readByIds" | "listKnown" | "listOverdue" | "listUnpublished" | "recordPublished" | "listKnownWorkspaces" | "listClasses"
 >;
 
 /** What the workspace controllers read, and their notes of what users have been shown. */
@@ -41,20 +42,31 @@ export function createUserViews(transact: Transact): Views {
       }),
     recordPublished: (entries, signal) => transact(signal, ({ tables }) => entries.forEach((entry) => recordPublished(tables, entry))),
     listKnownWorkspaces: (apiCluster, signal) =>
-      transact(signal, ({ tables }) => {
-        const own = [...tables.workspaces.values()]
-          .filter((workspace) => workspace.apiCluster === apiCluster)
-          .toSorted((a, b) => (a.id < b.id ? -1 : 1));
-        return own.map(({ id, namespace, namespaceUid, state, groups }) => {
+      transact(signal, ({ tables }) =>
+        workspacesOf(tables, apiCluster).map(({ id, namespace, namespaceUid, state, groups }) => {
           const units = tables.units.where("workspace", id).map(({ unit }) => unit.wantedClass ?? unit.class);
           const assigned = tables.directives.get(id)?.assigned?.class;
           const grouped = groups === undefined ? {} : { groups };
           const known = { workspaceId: id, namespace, namespaceUid, state, classes: [...new Set(units)].sort(), ...grouped };
           const labels = tables.usageLabels.get(id)?.labels;
           return { ...known, ...(assigned === undefined ? {} : { assigned }), ...(labels === undefined ? {} : { labels }) };
-        });
-      }),
+        }),
+      ),
+    listClasses: (apiCluster, signal) =>
+      transact(signal, ({ tables }) =>
+        workspacesOf(tables, apiCluster).map(({ id, namespace, namespaceUid }) => {
+          const classes = tables.units.where("workspace", id).flatMap(({ unit }) => [unit.class, unit.wantedClass ?? unit.class]);
+          const assigned = tables.directives.get(id)?.assigned?.class;
+          return { namespace, namespaceUid, classes: [...new Set(classes)].sort(), ...(assigned === undefined ? {} : { assigned }) };
+        }),
+      ),
   };
+}
+
+/** Sorted by id. */
+function workspacesOf(tables: Tables, apiCluster: string): readonly Workspace[] {
+  const own = [...tables.workspaces.values()].filter((workspace) => workspace.apiCluster === apiCluster);
+  return own.sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 function rowsOf(tables: Tables, apiCluster: string): readonly MemoryApplicationRow[] {

@@ -26,7 +26,7 @@ import { createHealthStore } from "./health.ts";
 import { assignClass } from "./intents/assign-class.ts";
 import { assignGroups } from "./intents/assign-groups.ts";
 import { keepName } from "./intents/keep-name.ts";
-import { listKnown, listKnownWorkspaces, listOverdue } from "./intents/known.ts";
+import { listClasses, listKnown, listKnownWorkspaces, listOverdue } from "./intents/known.ts";
 import { listUnpublished, recordPublished } from "./intents/publications.ts";
 import { readByIds, readByUids } from "./intents/read-views.ts";
 import { recordDeletions } from "./intents/record-deletions.ts";
@@ -195,6 +195,7 @@ function intentsOn(database: Database, clock: Clock, ids: Ids): IntentStore {
     recordPublished: (entries, signal) => recordPublished(database, entries, signal),
     listOverdue: (page, signal) => listOverdue(database, page, signal),
     listKnownWorkspaces: (apiCluster, signal) => listKnownWorkspaces(database, apiCluster, signal),
+    listClasses: (apiCluster, signal) => listClasses(database, apiCluster, signal),
     recordWorkspaceEnds: (workspaces, signal) => recordWorkspaceEnds(database, workspaces, signal),
     assignClass: (assignment, signal) => assignClass(database, ids, assignment, signal),
     recordLabels: (workspaces, signal) => recordLabels(database, workspaces, signal),

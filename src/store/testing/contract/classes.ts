@@ -17,6 +17,7 @@ export function describeClasses(world: () => World): void {
   };
   const listed = () => world().store.placements.listUnsettled({ limit: 10, after: "" }, soon());
   const known = async () => (await world().store.intents.listKnownWorkspaces("main", soon())).map(({ classes }) => classes);
+  const judgedBy = async () => (await world().store.intents.listClasses("main", soon())).map(({ classes }) => classes);
   const move = async ({ unitId, epoch }: Deployed, to: string) => {
     const { moves } = world().store;
     const id = `move-of-${unitId}` as MoveId;
@@ -46,7 +47,7 @@ export function describeClasses(world: () => World): void {
       const { id, workspaceId, rowVersion } = await unit((await record()).applicationId);
       expect(await known()).toEqual([[CLASS]]);
       const decision = aDecision({ subject: workspaceId, verdict: "CLASS_CHANGED" });
-      expect(await notificationsOf(() => assign(workspaceId, OTHER, decision))).toEqual([`unit:${id}`]);
+      expect(await notificationsOf(() => assign(workspaceId, OTHER, decision))).toEqual([`class:${workspaceId}`, `unit:${id}`]);
       expect(await read(id)).toEqual({
         class: OTHER,
         wantedClass: undefined,
@@ -62,7 +63,7 @@ export function describeClasses(world: () => World): void {
     it("is wanted for a unit that lives somewhere, which keeps its class and trust until then", async () => {
       const { deploy, notificationsOf } = world();
       const { unitId, workspaceId, instanceId } = await deploy();
-      expect(await notificationsOf(() => assign(workspaceId))).toEqual([`unit:${unitId}`]);
+      expect(await notificationsOf(() => assign(workspaceId))).toEqual([`class:${workspaceId}`, `unit:${unitId}`]);
       expect(await read(unitId)).toMatchObject({ class: CLASS, wantedClass: OTHER, owner: instanceId, trust: "public" });
       expect(await listed()).toEqual([unitId]);
       expect(await world().store.placements.listUnsettled({ limit: 10, after: unitId }, soon())).toEqual([]);
@@ -77,20 +78,22 @@ export function describeClasses(world: () => World): void {
       expect(await notificationsOf(() => assign(workspaceId))).toEqual([]);
       expect(await read(unitId)).toEqual(before);
       expect(await store.decisions.list({ subject: workspaceId }, 10, soon())).toHaveLength(1);
-      expect(await notificationsOf(() => assign(workspaceId, CLASS))).toEqual([`unit:${unitId}`]);
+      expect(await notificationsOf(() => assign(workspaceId, CLASS))).toEqual([`class:${workspaceId}`, `unit:${unitId}`]);
       expect(await read(unitId)).toMatchObject({ class: CLASS, wantedClass: undefined });
       expect(await listed()).toEqual([]);
     });
 
     it("is the unit's when a move has brought it to an instance of that class, and not before", async () => {
-      const { store, deploy, addInstance } = world();
+      const { store, deploy, addInstance, notificationsOf } = world();
       const deployed = await deploy();
       await assign(deployed.workspaceId);
       const { id: to } = await addInstance({ class: OTHER });
       const commit = await move(deployed, to);
       expect(await read(deployed.unitId)).toMatchObject({ class: CLASS, wantedClass: OTHER });
       expect(await listed()).toEqual([]);
-      expect(await commit()).toBe(true);
+      expect(await judgedBy()).toEqual([[OTHER, CLASS].sort()]);
+      expect(await notificationsOf(commit)).toContain(`class:${deployed.workspaceId}`);
+      expect(await judgedBy()).toEqual([[OTHER]]);
       expect(await read(deployed.unitId)).toMatchObject({ class: OTHER, wantedClass: undefined, owner: to, trust: "internal" });
       expect(await listed()).toEqual([]);
       const { moves } = await store.plans.readFacts(OTHER, 0 as never, soon());
@@ -98,11 +101,11 @@ export function describeClasses(world: () => World): void {
     });
 
     it("is still wanted after a move within the class the unit has, and its trust is that of its instance", async () => {
-      const { deploy, addInstance } = world();
+      const { deploy, addInstance, notificationsOf } = world();
       const deployed = await deploy();
       await assign(deployed.workspaceId);
       const commit = await move(deployed, (await addInstance()).id);
-      await commit();
+      expect(await notificationsOf(commit)).not.toContain(`class:${deployed.workspaceId}`);
       expect(await read(deployed.unitId)).toMatchObject({ class: CLASS, wantedClass: OTHER, trust: "public" });
     });
 
@@ -119,14 +122,14 @@ export function describeClasses(world: () => World): void {
     });
 
     it("is taken from the owner where a move left the unit's class as it was", async () => {
-      const { store, deploy, addInstance, unit } = world();
+      const { store, deploy, addInstance, unit, notificationsOf } = world();
       const { unitId, workspaceId, applicationId } = await deploy();
       await assign(workspaceId);
-      await store.placements.takeClassOfOwner(unitId, soon());
+      expect(await notificationsOf(() => store.placements.takeClassOfOwner(unitId, soon()))).not.toContain(`class:${workspaceId}`);
       expect(await read(unitId)).toMatchObject({ class: CLASS, wantedClass: OTHER });
       const late = await unit((await world().record({ namespace: "late" })).applicationId);
       await world().place(late.id, (await addInstance({ class: OTHER })).id);
-      await store.placements.takeClassOfOwner(late.id, soon());
+      expect(await notificationsOf(() => store.placements.takeClassOfOwner(late.id, soon()))).toContain(`class:${late.workspaceId}`);
       expect(await read(late.id)).toMatchObject({ class: OTHER, wantedClass: undefined, trust: "internal" });
       expect((await unit(applicationId)).class).toBe(CLASS);
     });
@@ -150,6 +153,17 @@ export function describeClasses(world: () => World): void {
       await assign(workspaceId, CLASS);
       await refuse("NO_INSTANCE");
       expect((await store.decisions.list({ subject: unitId, verdict: "UNPLACEABLE" }, 10, soon())).length).toBe(3);
+    });
+
+    it("is listed beside the one that was assigned, for each workspace of the cluster alone, by what its units have", async () => {
+      const { store, record, unit } = world();
+      const { workspaceId } = await unit((await record()).applicationId);
+      const [before] = await store.intents.listClasses("main", soon());
+      expect(before).toEqual({ namespace: "team", namespaceUid: "uid-of-team", classes: [CLASS] });
+      const assigned = { class: OTHER, actor: "ada", reason: "asked for", at: aDecision().at };
+      await store.directives.direct({ workspaceId, change: { assigned }, decision: aDecision({ subject: workspaceId }) }, soon());
+      expect(await store.intents.listClasses("main", soon())).toEqual([{ ...before, assigned: OTHER }]);
+      expect(await store.intents.listClasses("elsewhere", soon())).toEqual([]);
     });
 
     it("is nobody's where the workspace is gone", async () => {

@@ -22,7 +22,8 @@ with changed as (
   insert into decision (${DECISION_COLUMNS})
   select $4, $5, $6, $7, $8, $9, $10::json where exists (select from changed)
 )
-select count(pg_notify('argosy', 'unit:' || id)) as sent from changed`,
+select count(pg_notify('argosy', n.notification)) as sent
+  from (select 'unit:' || id from changed union all select 'class:' || $1 where exists (select from changed)) as n (notification)`,
 };
 
 export function assignClass(

@@ -1,6 +1,6 @@
 import type { Millis } from "../../../../domain/clock.ts";
 import type { Assignment } from "../../../../domain/directive.ts";
-import type { IntentStore, KnownApplication, KnownWorkspace, OverdueCascade } from "../../../intent/port.ts";
+import type { IntentStore, KnownApplication, KnownWorkspace, OverdueCascade, WorkspaceClasses } from "../../../intent/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { groupsOfRow, type WorkspaceRow } from "../rows.ts";
 import { instant } from "../sql-values.ts";
@@ -21,6 +21,18 @@ select w.id as "workspaceId", w.namespace, w.namespace_uid as "namespaceUid", w.
        array(select distinct coalesce(u.wanted_class, u.class) from placement_unit u where u.workspace = w.id order by 1)::text[] as classes,
        (select d.assigned from directive d where d.workspace = w.id) as assigned, w.apart as w_apart, w.together as w_together,
        (select l.labels from usage_label l where l.workspace = w.id) as labels
+  from workspace w where w.api_cluster = $1 order by w.id`,
+};
+
+const CLASSES: Statement = {
+  name: "list_classes",
+  text: `
+select w.namespace, w.namespace_uid as "namespaceUid",
+       array(
+         select distinct c.class from placement_unit u cross join unnest(array[u.class, u.wanted_class]) as c (class)
+          where u.workspace = w.id and c.class is not null order by 1
+       )::text[] as classes,
+       (select d.assigned from directive d where d.workspace = w.id) as assigned
   from workspace w where w.api_cluster = $1 order by w.id`,
 };
 
@@ -76,4 +88,10 @@ export async function listKnownWorkspaces(database: Database, apiCluster: string
       ...(groups === undefined ? {} : { groups }),
     };
   });
+}
+
+export async function listClasses(database: Database, apiCluster: string, signal: AbortSignal): Promise<readonly WorkspaceClasses[]> {
+  type Found = Omit<WorkspaceClasses, "assigned"> & { readonly assigned: Assignment | null };
+  const rows = await database.run<Found>(CLASSES, [apiCluster], signal);
+  return rows.map(({ assigned, ...row }) => ({ ...row, ...(assigned === null ? {} : { assigned: assigned.class }) }));
 }

@@ -34,7 +34,7 @@ with placed as (
   insert into unit_move (epoch, unit, class, from_instance, to_instance, reason, plan, at)
   select epoch, id, class, $5, $1, $14, coalesce($15, ''), $7 from placed
 )
-select sent from notifications`,
+select n.sent, r.sent as reclassed from notifications n cross join reclassed r`,
 };
 
 /** The source keeps the unit under an epoch that is newer than the move's. */

@@ -3,12 +3,15 @@ import type { Database, Statement } from "../database.ts";
 
 /**
  * What a unit `u` with an instance `i` as its owner has as its class, and its workspace as its trust: as an assignment of `update`, and as a common
- * table expression after one that is called `placed` (id, class).
+ * table expression after one that is called `placed` (id, class). `reclassed` notifies of units that had another class before the statement, and
+ * has to be read from to do so.
  */
 export const CLASS_OF_OWNER = "class = i.class, wanted_class = nullif(u.wanted_class, i.class)";
 export const TRUST_OF_CLASS = `trusted as (
   update workspace w set trust_class = split_part(p.class, '/', 3) from placed p join placement_unit n on n.id = p.id
    where w.id = n.workspace and w.trust_class <> split_part(p.class, '/', 3)
+), reclassed as materialized (
+  select count(pg_notify('argosy', 'class:' || b.workspace)) as sent from placed p join placement_unit b on b.id = p.id where b.class <> p.class
 )`;
 
 /** A program of before has handed it over, and left its class as it was. */
@@ -20,7 +23,7 @@ with placed as (
     from instance i where u.id = $1 and i.id = u.owner and i.class <> u.class
   returning u.id, u.class
 ), ${TRUST_OF_CLASS}
-select count(*) as taken from placed`,
+select sent from reclassed`,
 };
 
 export async function takeClassOfOwner(database: Database, unitId: UnitId, signal: AbortSignal): Promise<void> {
