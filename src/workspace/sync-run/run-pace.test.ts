@@ -29,6 +29,15 @@ describe("a workspace that asks for syncs without end", () => {
     expect(pace.dueInMs({ uid: "b", workspace: "jane" }, 100, 0)).toBe(0);
   });
 
+  it("begins anew alone: a workspace with another quota, or one that gets another one, changes nobody's turn", () => {
+    const pace = createRunPace();
+    const ask = (uid: string, workspace: string, perMinute: number) => pace.dueInMs({ uid, workspace }, perMinute, 0);
+    expect([ask("a", "jane", 1), ask("b", "jane", 1), ask("c", "jane", 1)]).toEqual([0, 60_000, 120_000]);
+    expect([ask("d", "bob", 2), ask("e", "bob", 2), ask("f", "bob", 2)]).toEqual([0, 0, 30_000]);
+    expect([ask("f", "bob", 4), ask("f", "bob", 4)]).toEqual([0, 0]);
+    expect([ask("c", "jane", 1), ask("g", "jane", 1)]).toEqual([120_000, 180_000]);
+  });
+
   it("begins no more than two minutes' worth in any minute, and never waits longer than its turn", () => {
     const gaps = fc.array(fc.integer({ min: 0, max: 20_000 }), { minLength: 1, maxLength: 200 });
     fc.assert(

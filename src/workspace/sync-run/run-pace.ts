@@ -21,35 +21,48 @@ export function takeToken(fullAtMs: number, perMinute: number, nowMs: number): {
   return { dueMs: Math.max(nowMs, next + intervalMs - MINUTE_MS), fullAtMs: next + intervalMs };
 }
 
+/** A workspace's tokens: how many it gets in a minute, and when there is a full minute's worth of them again. */
+interface Bucket {
+  readonly perMinute: number;
+  readonly fullAtMs: number;
+}
+
+/** A run's turn, by the quota it asked with. */
+interface Place {
+  readonly perMinute: number;
+  readonly dueMs: number;
+}
+
 /** Lost on a restart, when every workspace has a full minute's worth again. */
 export function createRunPace(): RunPace {
-  const fullAt = new Map<string, number>();
-  const due = new Map<string, number>();
-  let rate: number | undefined;
+  const buckets = new Map<string, Bucket>();
+  const places = new Map<string, Place>();
 
   /** Those at the front changed least recently: a bucket that is full is like one that was never used. */
   const dropFull = (nowMs: number): void => {
-    for (const [workspace, fullAtMs] of fullAt) {
+    for (const [workspace, { fullAtMs }] of buckets) {
       if (fullAtMs > nowMs) return;
-      fullAt.delete(workspace);
+      buckets.delete(workspace);
     }
+  };
+  const take = (workspace: string, perMinute: number, nowMs: number): number => {
+    dropFull(nowMs);
+    const bucket = buckets.get(workspace);
+    const { dueMs, fullAtMs } = takeToken(bucket?.perMinute === perMinute ? bucket.fullAtMs : nowMs, perMinute, nowMs);
+    buckets.delete(workspace);
+    buckets.set(workspace, { perMinute, fullAtMs });
+    return dueMs;
   };
   return {
     dueInMs({ uid, workspace }, perMinute, nowMs) {
-      // Another quota is another beginning: whoever waits by the old one asks anew.
-      if (rate !== perMinute) for (const places of [fullAt, due]) places.clear();
-      rate = perMinute;
-      let dueMs = due.get(uid);
-      if (dueMs === undefined) {
-        dropFull(nowMs);
-        const taken = takeToken(fullAt.get(workspace) ?? nowMs, perMinute, nowMs);
-        fullAt.delete(workspace);
-        fullAt.set(workspace, taken.fullAtMs);
-        dueMs = taken.dueMs;
-        due.set(uid, dueMs);
+      let place = places.get(uid);
+      // Another quota of its workspace is another beginning: whoever waits by the old one asks anew.
+      if (place?.perMinute !== perMinute) {
+        place = { perMinute, dueMs: take(workspace, perMinute, nowMs) };
+        places.set(uid, place);
       }
-      return Math.max(0, Math.ceil(dueMs - nowMs));
+      return Math.max(0, Math.ceil(place.dueMs - nowMs));
     },
-    forget: (uid) => void due.delete(uid),
+    forget: (uid) => void places.delete(uid),
   };
 }
