@@ -23,6 +23,7 @@ describe("what needs a second person", () => {
   it.each<[string, Partial<FleetSpec>, readonly string[]]>([
     ["nothing", {}, []],
     ["quotas", { workspaces: { ...BEFORE.workspaces, quota: { deployments: 1, syncsPerMinute: 1 } } }, []],
+    ["quotas of classes", { workspaces: { ...BEFORE.workspaces, classQuotas: [{ class: "eu/shared/public", deployments: 1 }] } }, []],
     ["sizes of pools", { pools: [aPool("standard", { instances: { min: 3, max: 4 } })] }, []],
     ["another pool of a trust that is there", { pools: [aPool("standard"), aPool("more")] }, []],
     ["entries for each workspace", { pools: [aPool("standard", { entries: "per-workspace" })] }, []],

@@ -2,6 +2,7 @@ import type { GroupRule } from "./groups.ts";
 import type { Entries } from "./instance.ts";
 import type { LoadVector } from "./load.ts";
 import type { Peak } from "./peaks.ts";
+import type { ClassQuota, DeclaredQuota } from "./quota.ts";
 
 /** What `fleet.yaml` declares, parsed and with every default filled in (design: instances). */
 export interface FleetSpec {
@@ -125,14 +126,9 @@ export interface WorkspacesSpec {
   readonly cpuShares?: readonly CpuShare[];
   /** Which workspaces must not share an instance, and which should. Absent: nothing but classes says so. */
   readonly groups?: readonly GroupRule[];
-  readonly quota: {
-    readonly deployments: number;
-    readonly syncsPerMinute: number;
-    /** Environments that one workspace may have; absent: it was declared before this could be, and is {@link MOST_ENVIRONMENTS}. */
-    readonly environments?: number;
-    /** Objects that an instance may cache of one environment; absent: it was declared before this could be, and nothing bounds them. */
-    readonly environmentObjects?: number;
-  };
+  readonly quota: DeclaredQuota;
+  /** What of the quota is another one for workspaces of a class, each class once. Absent, or the class is not listed: all of it is as for others. */
+  readonly classQuotas?: readonly ClassQuota[];
 }
 
 /**

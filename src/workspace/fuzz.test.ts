@@ -87,7 +87,7 @@ describe(`of 20,000 resources of all kinds, generated from ${seed}, with secrets
         count(parsed.ok);
         if (parsed.ok) expectSafe(parsed.spec.source);
         else expect(parsed.problems.map(({ path }) => path).join()).toMatch(/^spec/);
-        const facts = { resource, siblings: [resource], isAdmitted: () => false, policy };
+        const facts = { resource, siblings: [resource], isAdmitted: () => false, mayHave: 1, policy };
         const plan = planIntent({ ...facts, namespace, knownUids: [] });
         expect(plan.record !== undefined).toBe(parsed.ok && !over.isDeleting && !over.isPaused);
         for (const record of [undefined, aRecord(engine)]) {

@@ -1,10 +1,10 @@
 import type { Change } from "../domain/change.ts";
-import { MOST_ENVIRONMENTS } from "../domain/controller-memory.ts";
 import type { DeclaredGroups } from "../domain/deployable-kinds.ts";
 import { type ClassRule, classOf, type FleetSpec, hasLabels, readClass, type WorkspacesSpec } from "../domain/fleet.ts";
 import { type GroupRule, groupsOfLabels, type WorkspaceGroups } from "../domain/groups.ts";
 import { contentHash } from "../domain/hash.ts";
 import type { Instance } from "../domain/instance.ts";
+import { type ClassQuota, quotaOfClasses, type WorkspaceQuota } from "../domain/quota.ts";
 import type { ObservedNamespace } from "../domain/user-resource.ts";
 
 /** What a workspace's first unit is made with. */
@@ -13,6 +13,23 @@ export interface NewUnit {
   readonly trustClass: string;
   /** Absent: its workspace is in no group. */
   readonly groups?: WorkspaceGroups;
+}
+
+/** A workspace's classes as they are recorded. */
+export interface ClassedNamespace {
+  readonly namespace: string;
+  readonly namespaceUid: string;
+  /** Those that its units have and are to have, sorted; empty while it has no unit. */
+  readonly classes: readonly string[];
+  /** The class that somebody has assigned to it. */
+  readonly assigned?: string;
+}
+
+/** The classes that a workspace is judged by. */
+export interface RecordedClasses {
+  readonly namespace: string;
+  /** One or more, sorted. */
+  readonly classes: readonly string[];
 }
 
 /** What the declared fleet means for users' resources: which are admitted, and what their users may not read. */
@@ -26,14 +43,12 @@ export interface WorkspacePolicy {
   readonly egress: FleetSpec["egress"];
   readonly selector: WorkspacesSpec["selector"];
   readonly everyNamespace: boolean;
-  /** Deployments one workspace may have. */
-  readonly deployments: number;
-  /** Environments one workspace may have. */
-  readonly environments: number;
-  /** Objects that an instance may cache of one environment; absent: nothing bounds them. */
-  readonly environmentObjects?: number;
-  /** Syncs one workspace may begin in a minute. */
-  readonly syncsPerMinute: number;
+  /** What one workspace may have where nothing is declared for its class. */
+  readonly quota: WorkspaceQuota;
+  /** What is declared for workspaces of a class. */
+  readonly classQuotas: readonly ClassQuota[];
+  /** Classes of the workspaces that are recorded, by the uid of their namespace; none where no class has a quota of its own. */
+  readonly recordedClasses: ReadonlyMap<string, RecordedClasses>;
   /** Labels of namespaces that are recorded. */
   readonly recordedLabels: readonly string[];
   readonly instanceNamespaces: ReadonlySet<string>;
@@ -51,17 +66,21 @@ export const closedPolicy: WorkspacePolicy = {
   egress: { allow: [], http: [] },
   selector: {},
   everyNamespace: false,
-  deployments: 0,
-  environments: 0,
-  syncsPerMinute: 1,
+  quota: { deployments: 0, environments: 0, syncsPerMinute: 1 },
+  classQuotas: [],
+  recordedClasses: new Map(),
   recordedLabels: [],
   instanceNamespaces: new Set(),
   kinds: {},
   hidden: [],
 };
 
-/** Derives the policy. */
-export function workspacePolicy(spec: FleetSpec, instances: readonly Instance[]): WorkspacePolicy {
+/** Derives the policy. `recorded`: the classes of the workspaces that have rows; absent: none are known. */
+export function workspacePolicy(
+  spec: FleetSpec,
+  instances: readonly Instance[],
+  recorded: readonly ClassedNamespace[] = [],
+): WorkspacePolicy {
   const first = spec.pools[0];
   const hidden = new Set(instances.flatMap(({ name, namespace }) => [name, namespace]));
   return {
@@ -71,8 +90,9 @@ export function workspacePolicy(spec: FleetSpec, instances: readonly Instance[])
     egress: spec.egress,
     selector: spec.workspaces.selector,
     everyNamespace: spec.workspaces.everyNamespace === true,
-    environments: MOST_ENVIRONMENTS,
-    ...spec.workspaces.quota,
+    quota: quotaOfClasses(spec.workspaces, []),
+    classQuotas: spec.workspaces.classQuotas ?? [],
+    recordedClasses: recordedClasses(recorded),
     recordedLabels: spec.cost?.labels ?? [],
     instanceNamespaces: new Set(instances.map(({ namespace }) => namespace)),
     kinds: spec.deployments,
@@ -80,36 +100,59 @@ export function workspacePolicy(spec: FleetSpec, instances: readonly Instance[])
   };
 }
 
+/** Whether what changed may change the policy, or who has which class. */
+export function isAboutPolicy({ kind }: Pick<Change, "kind">): boolean {
+  return kind === "class" || isAboutFleet({ kind });
+}
+
 /** Whether what changed may change the policy. */
 export function isAboutFleet({ kind }: Pick<Change, "kind">): boolean {
   return kind === "fleet" || kind === "pool" || kind === "instance";
 }
 
-/** Whether two policies let in the same resources: what only hides names changes nothing about that. */
+/** A workspace without a unit has the class that was assigned to it; where none was, its labels will say one. */
+function recordedClasses(recorded: readonly ClassedNamespace[]): WorkspacePolicy["recordedClasses"] {
+  const known = recorded.map(({ namespace, namespaceUid, classes, assigned }) => {
+    const own = classes.length > 0 || assigned === undefined ? classes : [assigned];
+    return [namespaceUid, { namespace, classes: own }] as const;
+  });
+  return new Map(known.filter(([, { classes }]) => classes.length > 0));
+}
+
+/**
+ * Whether two policies let in the same resources, as long as nobody has another class: what only hides names changes nothing about that. See
+ * {@link requotedNamespaces} for those who have another one.
+ */
 export function admitsTheSame(a: WorkspacePolicy, b: WorkspacePolicy): boolean {
-  const admission = ({
-    newUnit,
-    classes,
-    groups,
-    egress,
-    selector,
-    everyNamespace,
-    deployments,
-    environments,
-    environmentObjects,
-  }: WorkspacePolicy) =>
-    contentHash({
-      newUnit,
-      classes,
-      groups,
-      egress,
-      selector,
-      everyNamespace,
-      deployments,
-      environments,
-      environmentObjects: environmentObjects ?? null,
-    });
+  const admission = ({ newUnit, classes, groups, egress, selector, everyNamespace, quota, classQuotas }: WorkspacePolicy) =>
+    contentHash({ newUnit, classes, groups, egress, selector, everyNamespace, quota, classQuotas });
   return admission(a) === admission(b);
+}
+
+/**
+ * What the workspace of a namespace may have: by the classes that its units have and are to have, whoever gave it these; before it is recorded, by the
+ * class that its first unit would get. Nothing that a user writes counts. `undefined`: the namespace is not seen yet.
+ */
+export function quotaOf(namespace: Pick<ObservedNamespace, "uid" | "labels"> | undefined, policy: WorkspacePolicy): WorkspaceQuota {
+  if (namespace === undefined || policy.classQuotas.length === 0) return policy.quota;
+  const recorded = policy.recordedClasses.get(namespace.uid)?.classes;
+  const given = recorded === undefined ? newUnitOf(namespace, policy)?.class : undefined;
+  return quotaOfClasses(policy, recorded ?? (given === undefined ? [] : [given]));
+}
+
+/** Namespaces whose workspace may have more or less by one policy than by another, because it has other classes; sorted. */
+export function requotedNamespaces(
+  before: WorkspacePolicy,
+  now: WorkspacePolicy,
+  namespaceOf: (name: string) => ObservedNamespace | undefined,
+): readonly string[] {
+  const classesIn = ({ recordedClasses }: WorkspacePolicy, uid: string): string => recordedClasses.get(uid)?.classes.join() ?? "";
+  const requoted = [...new Map([...before.recordedClasses, ...now.recordedClasses])].flatMap(([uid, { namespace: name }]) => {
+    const namespace = namespaceOf(name);
+    if (namespace?.uid !== uid || classesIn(before, uid) === classesIn(now, uid)) return [];
+    return contentHash(quotaOf(namespace, before)) === contentHash(quotaOf(namespace, now)) ? [] : [name];
+  });
+  return requoted.sort();
 }
 
 /**

@@ -543,6 +543,98 @@ describe("what a controller has to hold", () => {
   });
 });
 
+describe("what a workspace of a class may have", () => {
+  const small = aPool({
+    name: "small",
+    class: { region: "eu", tier: "small", trust: "public" },
+    capacity: { applications: 1000, clusterEntries: 30, cachedResources: 1000, milliCpu: 2000, gitPerMinute: 600 },
+    resources: { controller: { memory: "2Gi" } },
+  });
+  const [USUAL, SMALL] = ["eu/shared/public", "eu/small/public"];
+  const parsed = (classQuotas: unknown, quota: Json = {}) =>
+    parseFleetDocument(aDocument({ pools: [aPool(), small], workspaces: { everyNamespace: true, quota, classQuotas } }));
+  const said = (classQuotas: unknown, quota: Json = {}) => {
+    const result = parsed(classQuotas, quota);
+    return result.ok ? [] : result.complaints;
+  };
+
+  it("is bounded by the smallest pool of that class, and what all others may have by the pools of all other classes", () => {
+    expect(said([{ class: USUAL, environments: 15, environmentObjects: 100_000 }])).toEqual([]);
+    expect(
+      said([{ class: SMALL, environments: 7, environmentObjects: 51_200 }], { environments: 15, environmentObjects: 100_000 }),
+    ).toEqual([]);
+    expect(said([{ class: SMALL, environments: 8, environmentObjects: 51_201 }])).toEqual([
+      {
+        path: "workspaces.classQuotas[0].environments",
+        message: "lets one workspace take more than a quarter of the 30 cluster entries of the smallest pool of its class",
+        remedy: "Give at most 7, or raise capacity.clusterEntries there",
+      },
+      {
+        path: "workspaces.classQuotas[0].environmentObjects",
+        message: "lets one environment take more than half of the 2048 MiB of the smallest controller of its class, at 20 KiB an object",
+        remedy: "Give at most 51200, or raise resources.controller.memory there",
+      },
+    ]);
+    expect(said([{ class: SMALL, environments: 7 }], { environments: 16, environmentObjects: 51_201 })).toMatchObject([
+      { path: "workspaces.quota.environments", remedy: expect.stringContaining("Give at most 15") },
+      { path: "workspaces.quota.environmentObjects", remedy: expect.stringContaining("Give at most 51200") },
+    ]);
+    expect(said([{ class: SMALL, deployments: 7 }], { environments: 8 })).toMatchObject([{ path: "workspaces.quota.environments" }]);
+  });
+
+  it("is as it was written, and leaves what all others may have to follow from the pools of all other classes", () => {
+    const specOf = (classQuotas: unknown, quota: Json = {}) => {
+      const result = parsed(classQuotas, quota);
+      return result.ok ? result.spec.workspaces : result.complaints;
+    };
+    const own = { class: SMALL, deployments: 5, syncsPerMinute: 1, environments: 2, environmentObjects: 1_000 };
+    expect(specOf([own, { class: USUAL, deployments: 900 }])).toMatchObject({
+      quota: { deployments: 100, syncsPerMinute: 20, environments: 15, environmentObjects: 20_480 },
+      classQuotas: [own, { class: USUAL, deployments: 900 }],
+    });
+    expect(specOf([{ class: SMALL, deployments: 5 }])).toMatchObject({
+      quota: { environments: 7, environmentObjects: 10_240 },
+      classQuotas: [{ class: SMALL, deployments: 5 }],
+    });
+    expect(specOf([own, { ...own, class: USUAL }])).toMatchObject({ quota: { environments: 7, environmentObjects: 10_240 } });
+    expect(specOf(undefined)).not.toHaveProperty("classQuotas");
+  });
+
+  it("is said for each class of a pool once, in numbers, and says something", () => {
+    const one = { class: USUAL, deployments: 5 };
+    expect(said([one, one])).toMatchObject([{ path: "workspaces.classQuotas[1].class", message: "is there twice (first at [0])" }]);
+    expect(said([{ ...one, class: "eu/smal/public" }])).toMatchObject([
+      { path: "workspaces.classQuotas[0].class", message: "is the class of no pool", remedy: "Did you mean eu/small/public?" },
+    ]);
+    expect(said([{ class: USUAL }])).toEqual([
+      {
+        path: "workspaces.classQuotas[0]",
+        message: "says no number, so it changes nothing",
+        remedy: "Give deployments, syncsPerMinute, environments or environmentObjects",
+      },
+    ]);
+    expect(said([{ deployments: 5 }])).toMatchObject([{ path: "workspaces.classQuotas[0].class", message: "is missing" }]);
+    expect(said([{ ...one, deployments: 0, disk: "1Gi" }])).toMatchObject([
+      { path: "workspaces.classQuotas[0].deployments", message: "is less than 1" },
+      { path: "workspaces.classQuotas[0].disk", message: "is no field of a Fleet" },
+    ]);
+    expect(said({ [USUAL]: one })).toHaveLength(1);
+    expect(said([7, null])).toHaveLength(2);
+  });
+
+  it("is not judged where its class, or that of a pool, is malformed", () => {
+    expect(said([{ class: "eu", environments: 99 }], { environments: 99 }).map(({ path }) => path)).toEqual([
+      "workspaces.classQuotas[0].class",
+    ]);
+    const broken = aPool({ name: "broken", class: { region: "eu", tier: "small", trust: 7 } });
+    const document = aDocument({
+      pools: [aPool(), broken],
+      workspaces: { everyNamespace: true, classQuotas: [{ class: SMALL, environments: 15 }] },
+    });
+    expect(complaintsOf(document).map(({ path }) => path)).toEqual(["pools[1].class.trust"]);
+  });
+});
+
 describe("which namespaces are workspaces", () => {
   const said = (workspaces: unknown) => complaintsOf(workspaces === undefined ? aDocument({ workspaces: {} }) : aDocument({ workspaces }));
 

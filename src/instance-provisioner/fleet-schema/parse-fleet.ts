@@ -1,9 +1,19 @@
 import { mostEnvironments, usualEnvironmentObjects, usualEnvironments } from "../../domain/controller-memory.ts";
-import type { CostSpec, EgressSpec, EngineClusterSpec, FleetSpec, PoolSpec, VersionsSpec } from "../../domain/fleet.ts";
+import {
+  type CostSpec,
+  classOf,
+  type EgressSpec,
+  type EngineClusterSpec,
+  type FleetSpec,
+  type PoolClass,
+  type PoolSpec,
+  type VersionsSpec,
+} from "../../domain/fleet.ts";
 import { asDocumentLoad, fromDocumentLoad } from "../../domain/load.ts";
 import { SYSTEM_NAMESPACE } from "../../domain/names.ts";
 import type { Peak } from "../../domain/peaks.ts";
 import { parseQuantity } from "../../domain/quantity.ts";
+import type { ClassQuota, DeclaredQuota } from "../../domain/quota.ts";
 import type { Complaint } from "./complaint.ts";
 import { complaintOf } from "./complaint.ts";
 import { breaches } from "./rules.ts";
@@ -44,7 +54,8 @@ function specOf({ engineClusters, pools, egress, deployments, ...rest }: FleetDo
       ...(workspaces.classes === undefined ? {} : { classes: workspaces.classes }),
       ...(workspaces.cpuShares === undefined ? {} : { cpuShares: workspaces.cpuShares }),
       ...(workspaces.groups === undefined ? {} : { groups: workspaces.groups }),
-      quota: quotaOf(workspaces.quota, pools),
+      quota: quotaOf(workspaces, pools),
+      ...(workspaces.classQuotas === undefined ? {} : { classQuotas: workspaces.classQuotas.map(classQuotaOf) }),
     },
     ...(rest.rebalancing === undefined ? {} : { rebalancing: rest.rebalancing }),
     ...(rest.cost === undefined ? {} : { cost: costOf(rest.cost) }),
@@ -56,12 +67,31 @@ function specOf({ engineClusters, pools, egress, deployments, ...rest }: FleetDo
   };
 }
 
-/** What of one workspace's environments is not declared follows from the smallest pool. */
-function quotaOf(quota: FleetDocument["workspaces"]["quota"], pools: FleetDocument["pools"]): FleetSpec["workspaces"]["quota"] {
-  const most = Math.min(...pools.map(({ capacity, entries }) => mostEnvironments({ ...capacity, entries })));
-  const memoryMiB = Math.min(...pools.map(({ resources }) => (parseQuantity(resources.controller.memory) ?? 0) / 2 ** 20));
+/** What of one workspace's environments is not declared follows from the smallest pool whose class has no number of its own. */
+function quotaOf({ quota, classQuotas = [] }: FleetDocument["workspaces"], pools: FleetDocument["pools"]): DeclaredQuota {
+  const bounding = (field: "environments" | "environmentObjects"): FleetDocument["pools"] => {
+    const own = new Set(classQuotas.flatMap((one) => (one[field] === undefined ? [] : one.class)));
+    const others = pools.filter((pool) => !own.has(classOf({ class: classOfDocument(pool) })));
+    return others.length === 0 ? pools : others;
+  };
+  const most = Math.min(...bounding("environments").map(({ capacity, entries }) => mostEnvironments({ ...capacity, entries })));
+  const memoryMiB = Math.min(
+    ...bounding("environmentObjects").map(({ resources }) => (parseQuantity(resources.controller.memory) ?? 0) / 2 ** 20),
+  );
   const { environments = usualEnvironments(most), environmentObjects = usualEnvironmentObjects(memoryMiB), ...rest } = quota;
   return { ...rest, environments, environmentObjects };
+}
+
+type ClassQuotaDocument = NonNullable<FleetDocument["workspaces"]["classQuotas"]>[number];
+
+function classQuotaOf({ class: of, deployments, syncsPerMinute, environments, environmentObjects }: ClassQuotaDocument): ClassQuota {
+  return {
+    class: of,
+    ...(deployments === undefined ? {} : { deployments }),
+    ...(syncsPerMinute === undefined ? {} : { syncsPerMinute }),
+    ...(environments === undefined ? {} : { environments }),
+    ...(environmentObjects === undefined ? {} : { environmentObjects }),
+  };
 }
 
 function costOf({ prices, labels }: NonNullable<FleetDocument["cost"]>): CostSpec {
@@ -110,9 +140,11 @@ function peakOf({ timezone, factor, instances, ...peak }: NonNullable<FleetDocum
   };
 }
 
+function classOfDocument({ class: { channel, ...shared } }: FleetDocument["pools"][number]): PoolClass {
+  return { ...shared, ...(channel === undefined ? {} : { channel }) };
+}
+
 function poolOf(pool: FleetDocument["pools"][number]): PoolSpec {
-  const { channel, ...shared } = pool.class;
-  const own = { ...shared, ...(channel === undefined ? {} : { channel }) };
   const { entries, instances, ...fields } = pool;
   const { scaling, peaks, ...size } = instances;
   const { disk, ...repoServer } = pool.resources.repoServer;
@@ -124,7 +156,7 @@ function poolOf(pool: FleetDocument["pools"][number]): PoolSpec {
       ...(peaks === undefined ? {} : { peaks: peaks.map(peakOf) }),
     },
     ...(entries === "per-workspace" ? { entries } : {}),
-    class: own,
+    class: classOfDocument(pool),
     resources: { ...pool.resources, repoServer: { ...repoServer, ...(disk === undefined ? {} : { disk }) } },
     version: pool.version,
     capacity: fromDocumentLoad(asDocumentLoad(pool.capacity)),

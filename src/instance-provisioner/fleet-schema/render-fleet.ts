@@ -1,6 +1,7 @@
 import type { CostSpec, EngineClusterSpec, FleetSpec, PoolSpec, RebalancingSpec, VersionsSpec } from "../../domain/fleet.ts";
 import { toDocumentLoad } from "../../domain/load.ts";
 import type { Peak } from "../../domain/peaks.ts";
+import type { ClassQuota } from "../../domain/quota.ts";
 import { FLOOR_SEPARATOR } from "../../domain/version.ts";
 
 /**
@@ -28,6 +29,7 @@ export function renderFleetDocument(spec: FleetSpec): Readonly<Record<string, un
         : { cpuShares: workspaces.cpuShares.map(({ class: className, share }) => ({ class: className, share })) }),
       ...(workspaces.groups === undefined ? {} : { groups: workspaces.groups.map(({ label, rule }) => ({ label, rule })) }),
       quota: workspaces.quota,
+      ...(workspaces.classQuotas === undefined ? {} : { classQuotas: workspaces.classQuotas.map(classQuotaFields) }),
     },
     ...(rebalancing === undefined ? {} : { rebalancing: rebalancing.map(rebalancingFields) }),
     ...(cost === undefined ? {} : { cost: costFields(cost) }),
@@ -47,6 +49,10 @@ export function renderFleetDocument(spec: FleetSpec): Readonly<Record<string, un
 
 function rebalancingFields({ class: className, mode, movesPerHour, movesPerDay }: RebalancingSpec): Readonly<Record<string, unknown>> {
   return { class: className, mode, movesPerHour, movesPerDay };
+}
+
+function classQuotaFields({ class: className, ...numbers }: ClassQuota): Readonly<Record<string, unknown>> {
+  return { class: className, ...numbers };
 }
 
 function costFields({ prices, labels }: CostSpec): Readonly<Record<string, unknown>> {

@@ -38,7 +38,7 @@ export function breaches(document: SoundFleet): readonly Complaint[] {
       servedBreaches(["workspaces", "cpuShares", index, "class"], one?.class, pools),
     ),
     ...groupRuleBreaches(document.workspaces?.groups ?? []),
-    ...quotaBreaches(document.workspaces?.quota ?? {}, pools),
+    ...quotaBreaches(document.workspaces ?? {}, pools),
     ...duplicates(["rebalancing"], "class", fieldsOf(document.rebalancing, "class")),
     ...(document.rebalancing ?? []).flatMap((entry, index) => servedBreaches(["rebalancing", index, "class"], entry?.class, pools)),
     ...duplicates(["cost", "labels"], undefined, document.cost?.labels ?? []),
@@ -133,14 +133,17 @@ function classRemedy(name: string, served: readonly string[]): string {
 
 /** The classes of all pools; `undefined`: that of one of them is not known. */
 function classesOf(pools: readonly (Pool | undefined)[]): readonly string[] | undefined {
-  const keys = pools.map((pool) => {
-    const { region, tier, trust, channel } = pool?.class ?? {};
-    if (region === undefined || tier === undefined || trust === undefined) return undefined;
-    if (channel === undefined) return "channel" in (pool?.class ?? {}) ? undefined : classOf({ class: { region, tier, trust } });
-    return classOf({ class: { region, tier, trust, channel } });
-  });
+  const keys = pools.map(classOfPool);
   const known = keys.filter((key) => key !== undefined);
   return known.length === 0 || known.length < keys.length ? undefined : [...new Set(known)];
+}
+
+/** The class of a pool; `undefined`: it is not known, because a part of it is malformed. */
+function classOfPool(pool: Pool | undefined): string | undefined {
+  const { region, tier, trust, channel } = pool?.class ?? {};
+  if (region === undefined || tier === undefined || trust === undefined) return undefined;
+  if (channel === undefined) return "channel" in (pool?.class ?? {}) ? undefined : classOf({ class: { region, tier, trust } });
+  return classOf({ class: { region, tier, trust, channel } });
 }
 
 /** The labels of a rule; `undefined` where one of them is malformed. */
@@ -199,38 +202,76 @@ function entryBreaches({ entries, capacity }: Pool, at: Path): readonly Complain
   return [complain([...at, "capacity", "clusterEntries"], message, remedy)];
 }
 
-/** A quota holds in every pool, so the smallest one bounds it: one workspace alone must not fill an instance. */
-function quotaBreaches({ environments, environmentObjects }: Quota, pools: readonly (Pool | undefined)[]): readonly Complaint[] {
+/** A number holds in every pool of the classes that it is for, so the smallest of these bounds it: one workspace alone must not fill an instance. */
+function quotaBreaches({ quota = {}, classQuotas = [] }: Sound<"workspaces">, pools: readonly (Pool | undefined)[]): readonly Complaint[] {
+  const at = ["workspaces", "classQuotas"];
+  const forAll = (field: QuotaField): Bounding => ({ pools: withoutOwn(pools, classQuotas, field), whose: "" });
+  return [
+    ...environmentsBreaches(["workspaces", "quota", "environments"], quota.environments, forAll("environments")),
+    ...objectsBreaches(["workspaces", "quota", "environmentObjects"], quota.environmentObjects, forAll("environmentObjects")),
+    ...duplicates(at, "class", fieldsOf(classQuotas, "class")),
+    ...classQuotas.flatMap((one, index) => (one === undefined ? [] : classQuotaBreaches(one, [...at, index], pools))),
+  ];
+}
+
+type ClassQuota = NonNullable<NonNullable<Sound<"workspaces">["classQuotas"]>[number]>;
+type QuotaField = "environments" | "environmentObjects";
+
+function classQuotaBreaches(one: ClassQuota, at: Path, pools: readonly (Pool | undefined)[]): readonly Complaint[] {
+  const own: Bounding = {
+    pools: one.class === undefined ? [undefined] : pools.filter((pool) => isOfClass(pool, one.class)),
+    whose: " of its class",
+  };
+  return [
+    ...(Object.keys(one).some((field) => field !== "class")
+      ? []
+      : [complain(at, "says no number, so it changes nothing", "Give deployments, syncsPerMinute, environments or environmentObjects")]),
+    ...servedBreaches([...at, "class"], one.class, pools),
+    ...environmentsBreaches([...at, "environments"], one.environments, own),
+    ...objectsBreaches([...at, "environmentObjects"], one.environmentObjects, own),
+  ];
+}
+
+/** The pools whose class has no number of its own for this; `[undefined]`: nobody can tell which. */
+function withoutOwn(
+  pools: readonly (Pool | undefined)[],
+  classQuotas: readonly (ClassQuota | undefined)[],
+  field: QuotaField,
+): readonly (Pool | undefined)[] {
+  const owners = classQuotas.filter((one) => one === undefined || field in one);
+  if (owners.some((one) => one?.class === undefined)) return [undefined];
+  return pools.filter((pool) => !owners.some((one) => classOfPool(pool) !== undefined && classOfPool(pool) === one?.class));
+}
+
+/** A pool whose class is not known may be of any. */
+function isOfClass(pool: Pool | undefined, name: string | undefined): boolean {
+  const own = classOfPool(pool);
+  return own === undefined || own === name;
+}
+
+/** The pools that bound a number, and how they are called. */
+interface Bounding {
+  readonly pools: readonly (Pool | undefined)[];
+  readonly whose: "" | " of its class";
+}
+
+function environmentsBreaches(at: Path, environments: number | undefined, { pools, whose }: Bounding): readonly Complaint[] {
   const entries = smallest(pools, (pool) => pool.capacity?.clusterEntries);
   const most = smallest(pools, ({ capacity: { clusterEntries } = {}, entries: scope }) =>
     clusterEntries === undefined ? undefined : mostEnvironments({ clusterEntries, entries: scope }),
   );
-  const memory = smallest(pools, controllerMiB);
-  const mostObjects = memory && mostEnvironmentObjects(memory);
-  const at = ["workspaces", "quota"];
-  return [
-    ...(environments === undefined || most === undefined || environments <= most
-      ? []
-      : [
-          complain(
-            [...at, "environments"],
-            `lets one workspace take more than a quarter of the ${entries} cluster entries of the smallest pool`,
-            `Give at most ${most}, or raise capacity.clusterEntries there`,
-          ),
-        ]),
-    ...(environmentObjects === undefined || mostObjects === undefined || environmentObjects <= mostObjects
-      ? []
-      : [
-          complain(
-            [...at, "environmentObjects"],
-            `lets one environment take more than half of the ${whole(memory ?? 0)} MiB of the smallest controller, at 20 KiB an object`,
-            `Give at most ${mostObjects}, or raise resources.controller.memory there`,
-          ),
-        ]),
-  ];
+  if (environments === undefined || most === undefined || environments <= most) return [];
+  const message = `lets one workspace take more than a quarter of the ${entries} cluster entries of the smallest pool${whose}`;
+  return [complain(at, message, `Give at most ${most}, or raise capacity.clusterEntries there`)];
 }
 
-type Quota = NonNullable<Sound<"workspaces">["quota"]>;
+function objectsBreaches(at: Path, objects: number | undefined, { pools, whose }: Bounding): readonly Complaint[] {
+  const memory = smallest(pools, controllerMiB);
+  const most = memory && mostEnvironmentObjects(memory);
+  if (objects === undefined || memory === undefined || most === undefined || objects <= most) return [];
+  const message = `lets one environment take more than half of the ${whole(memory)} MiB of the smallest controller${whose}, at 20 KiB an object`;
+  return [complain(at, message, `Give at most ${most}, or raise resources.controller.memory there`)];
+}
 
 /** The smallest amount of any pool; `undefined` where one of them is not known. */
 function smallest(pools: readonly (Pool | undefined)[], of: (pool: Pool) => number | undefined): number | undefined {

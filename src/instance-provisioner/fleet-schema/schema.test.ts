@@ -117,8 +117,9 @@ Where there is one person only, \`approvals: {fleet: nobody}\` of the [configura
 | \`instances.peaks[]\` | stands in a pool with \`scaling: auto\`, has a schedule that some day meets, a time zone that is known, and either a factor or at most \`instances.max\` instances |
 | \`capacity\` of a pool | fits into \`resources.controller.memory\`: 97 MiB, 39.5 MiB for each of \`clusterEntries\`, 5 KiB for each of \`cachedResources\`, 0.06 MiB for each of \`applications\` |
 | \`capacity.clusterEntries\` of a pool with \`entries: per-workspace\` | is at least 2: each workspace takes one, and instances are filled to nine tenths |
-| \`workspaces.quota.environments\` | is at most a quarter of the smallest pool's \`clusterEntries\`, so that no workspace fills an instance; with \`entries: per-workspace\` one of that quarter is the workspace's own |
-| \`workspaces.quota.environmentObjects\` | takes at most half of the smallest controller's memory, at 20 KiB an object |
+| \`workspaces.quota.environments\` | is at most a quarter of the smallest pool's \`clusterEntries\`, so that no workspace fills an instance; with \`entries: per-workspace\` one of that quarter is the workspace's own. Pools of classes that have a number of their own in \`classQuotas\` do not count |
+| \`workspaces.quota.environmentObjects\` | takes at most half of the smallest controller's memory, at 20 KiB an object; again without the pools of such classes |
+| \`workspaces.classQuotas[]\` | names the class of a pool, each class once, and a number at least; holds to the two rules before with the pools of its class |
 | each release that is named | is in \`versions.catalogue\`, and not older than \`versions.floor\` |
 | \`workspaces\` | says by \`selector\` or by \`everyNamespace: true\` which namespaces are workspaces |
 | \`workspaces.classes[]\` | names at least one label, and the class of a pool; no rule before it fits whatever it fits |

@@ -109,6 +109,8 @@ const price = z.number().min(0).max(1_000_000).meta({ title: "a number from 0 to
 /** Beyond any real fleet, and small enough that sums of thousandths stay exact. */
 const amount = z.int().min(1).max(1_000_000_000);
 const count = z.int().min(1).max(100_000);
+// An empty cluster counts 700.
+const environmentObjects = z.int().min(1_000).max(100_000).optional();
 
 const components = (what: string, defaults: { readonly cpu: string; readonly memory: string }) => ({
   cpu: quantity.prefault(defaults.cpu).describe(`CPU limit of ${what}. A quarter of it is requested.`),
@@ -364,17 +366,32 @@ const fleet = z.strictObject({
             .describe(
               "Environments that one workspace may have: a quarter of the smallest pool's `capacity.clusterEntries` at most. Absent: that quarter, or 50 if it is more.",
             ),
-          // An empty cluster counts 700.
-          environmentObjects: z
-            .int()
-            .min(1_000)
-            .max(100_000)
-            .optional()
-            .describe(
-              "Kubernetes objects that an instance may cache of one environment; each API counts as 8. One that has more is not used until it has less. Absent: what takes a tenth of the smallest controller's memory, 20480 of 4Gi.",
-            ),
+          environmentObjects: environmentObjects.describe(
+            "Kubernetes objects that an instance may cache of one environment; each API counts as 8. One that has more is not used until it has less. Absent: what takes a tenth of the smallest controller's memory, 20480 of 4Gi.",
+          ),
         })
         .prefault({}),
+      classQuotas: z
+        .array(
+          z.strictObject({
+            class: classKey.describe("Class that this is for, with slashes. That of a pool."),
+            deployments: count.optional().describe("GitOpsDeployments that one workspace of the class may have."),
+            syncsPerMinute: count.optional().describe("Syncs a minute that one workspace of the class may ask for."),
+            environments: count
+              .optional()
+              .describe(
+                "Environments that one workspace of the class may have: a quarter of the `capacity.clusterEntries` of the class's smallest pool at most.",
+              ),
+            environmentObjects: environmentObjects.describe(
+              "Kubernetes objects that an instance of the class may cache of one environment, counted as in `quota`.",
+            ),
+          }),
+        )
+        .max(1000)
+        .optional()
+        .describe(
+          "What of `quota` is another number for workspaces of a class. What an entry leaves out is as `quota` says, and so is all of a class that is not listed. A smaller number takes nothing from anybody who has more. docs/instances.md tells more.",
+        ),
     })
     .prefault({}),
   rebalancing: z

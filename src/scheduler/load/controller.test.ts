@@ -3,6 +3,7 @@ import { millis } from "../../domain/clock.ts";
 import { UnavailableError } from "../../domain/errors.ts";
 import type { EnvironmentId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
+import type { ClassQuota } from "../../domain/quota.ts";
 import { createSeededRng } from "../../runtime/rng.ts";
 import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
@@ -130,10 +131,10 @@ describe("sampling instances", () => {
 
   describe("with an environment that answers with far too much", () => {
     const HEAVY = 30_000;
-    const declare = (environmentObjects: number | undefined) => {
+    const declare = (environmentObjects: number | undefined, classQuotas: readonly ClassQuota[] = []) => {
       const { workspaces } = aFleet();
       const quota = { ...workspaces.quota, ...(environmentObjects === undefined ? {} : { environmentObjects }) };
-      return store.fleet.applyFleet(aFleet({ workspaces: { ...workspaces, quota } }), "ada", never);
+      return store.fleet.applyFleet(aFleet({ workspaces: { ...workspaces, quota, classQuotas } }), "ada", never);
     };
     let id: EnvironmentId;
     beforeEach(async () => {
@@ -182,6 +183,19 @@ describe("sampling instances", () => {
       await again();
       await vi.waitFor(async () => expect(await state()).toBe("withdrawn"));
       expect((await store.environments.readKnown(id, never))?.withheld).toMatchObject({ times: 2 });
+    });
+
+    it("goes by what is declared for the class of the instance, where that is another number", async () => {
+      await declare(20_000, [{ class: CLASS, environmentObjects: HEAVY }]);
+      await start();
+      for (let windows = 0; windows < 4; windows += 1) await again();
+      expect(await state()).toBe("connected");
+      await sampler.stop();
+      await declare(HEAVY, [{ class: CLASS, environmentObjects: 20_000 }]);
+      await start();
+      for (let windows = 0; windows < 3; windows += 1) await again();
+      await vi.waitFor(async () => expect(await state()).toBe("withdrawn"));
+      expect((await store.environments.readKnown(id, never))?.withheld).toMatchObject({ budget: 20_000 });
     });
 
     it("leaves it alone while nothing is declared, as in a fleet of before, or it is within the budget", async () => {

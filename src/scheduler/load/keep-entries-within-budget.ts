@@ -1,5 +1,6 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { Instance } from "../../domain/instance.ts";
+import { quotaOfClass } from "../../domain/quota.ts";
 import { nextWithholding, weightText } from "../../domain/withholding.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -62,7 +63,8 @@ export function createEntryWatch({ store, environmentOf, clock, log, metrics }: 
 
   return {
     async see(instance, sums, signal) {
-      const budget = (await store.fleet.readFleet(signal))?.spec.workspaces.quota.environmentObjects;
+      const declared = (await store.fleet.readFleet(signal))?.spec.workspaces;
+      const budget = declared && quotaOfClass(declared, instance.class).environmentObjects;
       if (budget === undefined) return void counted.delete(instance.id);
       const heavy = nextHeavyEntries(counted.get(instance.id) ?? new Map(), { sums, environmentOf, budget });
       const excessive = excessiveEntries(heavy);

@@ -178,6 +178,72 @@ describe("a request", () => {
     await eventually("another one is recorded", async () => (await recorded()).length === 2);
   });
 
+  describe("of a workspace whose class has a quota of its own", () => {
+    const LARGE = "eu/large/public";
+    const numbers = { quota: { deployments: 1, syncsPerMinute: 1 }, classQuotas: [{ class: LARGE, deployments: 3 }] };
+    const names = ["a", "b", "c", "d"];
+    const kept = async () => (await world.store.intents.listKnown("api", world.signal)).filter(({ deletedAt }) => deletedAt === undefined);
+    const refused = async () =>
+      (await Promise.all(names.map(async (name) => (await world.said(name)).includes("Ready=False/QuotaExceeded")))).filter(Boolean).length;
+    const messagesOf = async (name: string) => ((await world.read(name))?.status?.conditions ?? []).map(({ message }) => message).join();
+    const applyOneAfterTheOther = async () => {
+      for (const name of names) await world.apply(name);
+      await eventually("all but one are refused", async () => (await kept()).length === 1 && (await refused()) === 3);
+    };
+
+    beforeEach(() => world.applyFleet({ workspaces: { selector: {}, everyNamespace: true, ...numbers } }));
+
+    it("is judged again when the class is assigned, and nothing is deleted when that is taken back or shrinks", async () => {
+      world.startController();
+      await applyOneAfterTheOther();
+      await world.assign(LARGE);
+      await eventually("two more are taken", async () => (await kept()).length === 3 && (await refused()) === 1);
+      const inside = (await kept()).map(({ name }) => name);
+      const out = names.find((name) => !inside.includes(name)) ?? "";
+      await eventually("who is refused reads the new number", async () => (await messagesOf(out)).includes("at most 3 deployments"));
+      expect(await messagesOf(out)).not.toMatch(/large|class|standard/);
+      await world.assign("eu/shared/public");
+      await eventually("who is refused reads the old number", async () => (await messagesOf(out)).includes("at most 1 deployments"));
+      expect(await kept()).toHaveLength(3);
+      const [last] = inside.slice(-1);
+      await world.apply(last!, { spec: at("changed") });
+      await eventually(
+        "a change of one that it has is taken",
+        async () => (await world.row(last!))?.application.spec.source.path === "changed",
+      );
+      await world.apply("late");
+      await eventually("a new one is refused", isSaid("late", "Ready=False/QuotaExceeded"));
+      expect(await kept()).toHaveLength(3);
+    });
+
+    it("has no more than the smaller of both while it is on its way, and is judged again when it has arrived", async () => {
+      world.startController();
+      await applyOneAfterTheOther();
+      const first = (await kept())[0]!.name;
+      await world.answer(first);
+      await world.assign(LARGE);
+      const unitId = (await world.row(first))!.application.unitId;
+      const read = async () => (await world.store.placements.readUnit(unitId, world.signal))?.unit;
+      await eventually("it is to have the class", async () => (await read())?.wantedClass === LARGE);
+      await world.apply("marker");
+      await eventually("what is new meanwhile is refused", isSaid("marker", "Ready=False/QuotaExceeded"));
+      expect(await kept()).toHaveLength(1);
+      await world.arrive(first, LARGE);
+      await eventually("two more are taken", async () => (await kept()).length === 3);
+    });
+
+    it("is judged by the class from the start by a process that knows nothing yet", async () => {
+      const controller = world.startController();
+      await applyOneAfterTheOther();
+      await world.assign(LARGE);
+      await eventually("two more are taken", async () => (await kept()).length === 3);
+      await controller.stop();
+      await world.remove((await kept())[0]!.name);
+      world.startController();
+      await eventually("the last is taken for the one that went", async () => (await kept()).length === 3 && (await refused()) === 0);
+    });
+  });
+
   it("in numbers at once is taken up to the quota", async () => {
     await world.applyFleet({ workspaces: { selector: {}, everyNamespace: true, quota: { deployments: 7, syncsPerMinute: 1 } } });
     world.startController();

@@ -13,7 +13,7 @@ import type { Metrics } from "../../telemetry/metrics.ts";
 import { namespaceOf, parseKey, resourceKey } from "../keys.ts";
 import type { ResourceChange, UserResources } from "../port.ts";
 import { createPolicySource } from "../read-policy.ts";
-import { isAboutFleet, type WorkspacePolicy } from "../workspace-policy.ts";
+import { isAboutPolicy, quotaOf, type WorkspacePolicy } from "../workspace-policy.ts";
 import { createAnswerWait } from "./answer-wait.ts";
 import { createApplicationFollower } from "./follow-applications.ts";
 import { createIntentWork, INTENT_BATCH } from "./record-intent.ts";
@@ -57,7 +57,7 @@ const UNPUBLISHED_EVERY_MS = 15_000;
 export function createDeploymentController(deps: DeploymentControllerDeps): ResourceController {
   const { store, resources, apiCluster, partition } = deps;
   const rows = createRowIndex();
-  const policy = createPolicySource(store.fleet);
+  const policy = createPolicySource(store.fleet, { intents: store.intents, apiCluster, namespaceOf: resources.namespace });
   const answers = createAnswerWait(deps.clock);
   /** Applications whose users have not been shown the latest, as the store says. */
   const unpublished = new Set<ApplicationId>();
@@ -99,12 +99,16 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
   });
 
   async function readPolicy(signal: AbortSignal): Promise<void> {
-    if (!(await policy.refresh(signal))) return;
+    const change = await policy.refresh(signal);
+    if (change.of === "namespaces") return change.names.forEach(judgeRefused);
     intents.add(keysOf(resources.deployments()));
     // Some may ask for another class, or other groups, now.
     if (hasRules(policy.current())) sweeps.add("workspaces");
   }
 
+  /** What the quota kept out may be let in, or reads another number. */
+  const judgeRefused = (namespace: string): void =>
+    intents.add(keysOf(resources.deployments(namespace).filter(({ uid }) => !rows.hasRow(uid))));
   const keysOf = (found: readonly ObservedDeployment[]): readonly string[] => found.map((resource) => resourceKey(apiCluster, resource));
   const onResource = (change: ResourceChange): void => {
     if (change.kind === "namespace") {
@@ -119,12 +123,13 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
     intents.add([key]);
     if (resources.deployment(change.at) !== undefined) return;
     // When one goes, one that the quota kept out may be let in.
-    const left = resources.deployments(change.at.namespace);
-    if (left.length >= policy.current().deployments) intents.add(keysOf(left.filter(({ uid }) => !rows.hasRow(uid))));
+    const { namespace } = change.at;
+    const { deployments } = quotaOf(resources.namespace(namespace), policy.current());
+    if (resources.deployments(namespace).length >= deployments) judgeRefused(namespace);
   };
   const onChange = (change: Change): void => {
     const { kind, id } = change;
-    if (isAboutFleet(change)) sweeps.add("policy");
+    if (isAboutPolicy(change)) sweeps.add("policy");
     if (kind === "class") sweeps.add("workspaces");
     if (kind === "status") applications.add(id as ApplicationId, "now");
     // What an application should be, and where it went, can wait for its first status.

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { aNamespace, aPolicy, aResource, aSpec } from "../testing/builders.ts";
 import { type IntentFacts, planIntent } from "./plan-intent.ts";
@@ -48,9 +49,30 @@ describe("what is done about a name", () => {
     expect(plan({ resource: aResource({ isPaused: true, isDeleting: true }) }).deletions).toHaveLength(1);
   });
 
+  it("deletes nothing and refuses no change where the quota shrinks: only what is new is kept out", () => {
+    const count = fc.integer({ min: 1, max: 12 });
+    fc.assert(
+      fc.property(count, count, fc.integer({ min: 0, max: 12 }), fc.boolean(), (had, added, deployments, isByClass) => {
+        const siblings = Array.from({ length: had + added }, (_, index) =>
+          // The newest are those that were let in: neither age nor a smaller number puts one out.
+          aResource({ uid: `uid-${index}`, name: `app-${index}`, generation: 2, createdAt: `20${String(60 - index)}-01-01T00:00:00Z` }),
+        );
+        const shrunk = isByClass
+          ? { classQuotas: [{ class: "eu/shared/public", deployments }] }
+          : { quota: { ...aPolicy().quota, deployments } };
+        const isAdmitted = (uid: string): boolean => Number(uid.slice("uid-".length)) < had;
+        const plans = siblings.map((one) => plan({ resource: one, knownUids: [one.uid], siblings, isAdmitted, policy: aPolicy(shrunk) }));
+        expect(plans.flatMap(({ deletions }) => deletions)).toEqual([]);
+        expect(plans.slice(0, had).every(({ record }) => record?.generation === 2)).toBe(true);
+        const taken = plans.slice(had).filter(({ record }) => record !== undefined);
+        expect(taken).toHaveLength(Math.min(added, Math.max(0, deployments - had)));
+      }),
+    );
+  });
+
   it("keeps one beyond the quota out until another has gone, but not one that has its row", () => {
     const older = aResource({ uid: "uid-0", name: "older", createdAt: "2025-01-01T00:00:00Z" });
-    const policy = aPolicy({ deployments: 1 });
+    const policy = aPolicy({ quota: { ...aPolicy().quota, deployments: 1 } });
     const siblings = [resource, older];
     expect(plan({ policy, siblings }).record).toBeUndefined();
     expect(plan({ policy, siblings, isAdmitted: (uid) => uid === "uid-1" }).record).toBeDefined();

@@ -2,7 +2,7 @@ import type { ObservedDeployment, ObservedNamespace } from "../../domain/user-re
 import type { ApplicationSpec, Workspace } from "../../domain/workspace.ts";
 import { argoName } from "../argo-name.ts";
 import { isWithinQuota } from "../quota.ts";
-import { isWorkspace, newUnitOf, type WorkspacePolicy } from "../workspace-policy.ts";
+import { isWorkspace, newUnitOf, quotaOf, type WorkspacePolicy } from "../workspace-policy.ts";
 import { parseDeployment } from "./parse-deployment.ts";
 import { requestOf } from "./plan-sweep.ts";
 
@@ -80,7 +80,7 @@ function planRecord(
   const parsed = parseDeployment(resource, policy.egress);
   const newUnit = newUnitOf(namespace, policy);
   if (!parsed.ok || newUnit === undefined) return undefined;
-  if (!isWithinQuota(resource, { siblings, limit: policy.deployments, isAdmitted })) return undefined;
+  if (!isWithinQuota(resource, { siblings, limit: quotaOf(namespace, policy).deployments, isAdmitted })) return undefined;
   const { trustClass, groups } = newUnit;
   return {
     workspace: { namespace: namespace.name, namespaceUid: namespace.uid, trustClass, ...(groups === undefined ? {} : { groups }) },

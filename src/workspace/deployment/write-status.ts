@@ -6,7 +6,7 @@ import { describeSpan } from "../../telemetry/tracing.ts";
 import { parseKey } from "../keys.ts";
 import type { UserResources } from "../port.ts";
 import { type ComposedStatus, composeStatus, whyPublish } from "../status/deployment-status.ts";
-import type { WorkspacePolicy } from "../workspace-policy.ts";
+import { quotaOf, type WorkspacePolicy } from "../workspace-policy.ts";
 import type { RowIndex } from "./row-index.ts";
 
 export interface StatusWorkDeps {
@@ -42,10 +42,10 @@ export function createStatusWork(deps: StatusWorkDeps): (key: string, signal: Ab
     if (resource?.uid !== seen.uid) return;
     if (view !== undefined) rows.recorded(key, { uid: resource.uid, applicationId: view.application.id });
     describeSpan({ "argosy.application.uid": resource.uid, "argosy.application.id": view?.application.id });
-    const composed = composeStatus(
-      { resource, siblings: resources.deployments(at.namespace), isAdmitted: rows.isAdmitted, record: view, policy: deps.policy() },
-      clock.now(),
-    );
+    const policy = deps.policy();
+    const { deployments: mayHave } = quotaOf(resources.namespace(at.namespace), policy);
+    const siblings = resources.deployments(at.namespace);
+    const composed = composeStatus({ resource, siblings, isAdmitted: rows.isAdmitted, mayHave, record: view, policy }, clock.now());
     const isListed = view !== undefined && unpublished.has(view.application.id);
     const why = whyPublish({ resource, composed, publishedHash: view?.publishedHash });
     if (why !== undefined) await resources.patchStatus(resource, composed.status, signal);

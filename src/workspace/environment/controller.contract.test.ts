@@ -215,6 +215,25 @@ describe("an environment", () => {
     await eventually("the third is used", async () => (await saidOf("third"))?.endsWith("True/Succeeded") === true);
   });
 
+  it("beyond what its workspace's class may have is used once another class is assigned, and a smaller class takes none that is in use", async () => {
+    const LARGE = "eu/large/public";
+    const quota = { deployments: 9, syncsPerMinute: 9, environments: 1 };
+    const classQuotas = [{ class: LARGE, environments: 2 }];
+    const saidOf = async (name: string) => (await world.saidOfEnvironment("jane", name))[0];
+    await world.applyFleet({ workspaces: { selector: {}, everyNamespace: true, quota, classQuotas } });
+    world.startEnvironmentController();
+    await connected();
+    await world.putEnvironment({}, "jane", "second");
+    await eventually("the second is refused", async () => (await saidOf("second"))?.endsWith("QuotaExceeded") === true);
+    await world.assign(LARGE);
+    await eventually("the second is used", async () => (await saidOf("second"))?.endsWith("True/Succeeded") === true);
+    await world.assign("eu/shared/public");
+    await world.putEnvironment({}, "jane", "third");
+    const said = "This namespace may have at most 1 managed environments: delete another one";
+    await eventually("the third is over the smaller quota", async () => (await world.messagesOfEnvironment("third")).includes(said));
+    expect((await world.rows()).map(({ name, state }) => `${name} ${state}`).sort()).toEqual(["prod connected", "second connected"]);
+  });
+
   describe("that takes more of its instance than it may", () => {
     const measured = (times: Partial<Withholding> = {}): Withholding => ({
       ...{ objects: 31_000, apis: 420, budget: 20_000, times: 1, at: millis(Date.now()) },
@@ -265,8 +284,16 @@ describe("an environment", () => {
       return world.applyFleet({ workspaces: { selector: {}, everyNamespace: true, quota } });
     };
 
+    const allowMoreByClass = async (): Promise<void> => {
+      const quota = { deployments: 9, syncsPerMinute: 9, environmentObjects: 20_000 };
+      const classQuotas = [{ class: "eu/large/public", environmentObjects: 34_360 }];
+      await world.applyFleet({ workspaces: { selector: {}, everyNamespace: true, quota, classQuotas } });
+      await world.assign("eu/large/public");
+    };
+
     it.each([
       ["the administrator allows what was measured", {}, allowMore],
+      ["its workspace is given a class that allows what was measured", {}, allowMoreByClass],
       ["its spec is changed", { changeFrom: millis(0) }, () => world.putEnvironment({ namespaces: ["db"] })],
       ["its Secret is changed", { changeFrom: millis(0) }, changeSecret],
       ["the time is over", { until: millis(0) }, () => world.putEnvironment({}, "jane", "prod", { "example.org/touched": "yes" })],

@@ -13,7 +13,7 @@ import type { Metrics } from "../../telemetry/metrics.ts";
 import { namespaceOf, resourceKey } from "../keys.ts";
 import type { ResourceAt, UserResources, UserSecrets, WatchedResources } from "../port.ts";
 import { createPolicySource } from "../read-policy.ts";
-import { isAboutFleet } from "../workspace-policy.ts";
+import { isAboutPolicy } from "../workspace-policy.ts";
 import { secretNameOf } from "./parse-environment.ts";
 import type { ClusterAccounts, ClusterProbe } from "./port.ts";
 import { createEnvironmentWork } from "./reconcile-environment.ts";
@@ -23,7 +23,7 @@ import { createTeardown, type TeardownDeps } from "./tear-down-environment.ts";
 import { createVisitPace } from "./visit-pace.ts";
 
 export interface EnvironmentControllerDeps {
-  readonly store: Pick<Store, "environments" | "credentials" | "placements" | "shards" | "fleet" | "changes">;
+  readonly store: Pick<Store, "intents" | "environments" | "credentials" | "placements" | "shards" | "fleet" | "changes">;
   readonly resources: WatchedResources;
   /** Watched by somebody else, who starts and stops it; the namespaces too. */
   readonly secrets: UserSecrets;
@@ -56,7 +56,7 @@ export function createEnvironmentController(deps: EnvironmentControllerDeps): Re
   const { store, resources, secrets, namespaces, apiCluster, partition } = deps;
   const { environments, credentials, placements, shards } = store;
   const parts = { ...deps, environments, credentials, placements, shards };
-  const policy = createPolicySource(store.fleet);
+  const policy = createPolicySource(store.fleet, { intents: store.intents, apiCluster, namespaceOf: namespaces.namespace });
   const awaited = createAwaitedOwners();
   const pace = createVisitPace();
   const keyOf = (at: ResourceAt): string => resourceKey(apiCluster, at);
@@ -83,9 +83,12 @@ export function createEnvironmentController(deps: EnvironmentControllerDeps): Re
     },
   });
 
+  const reviewNamespace = (name: string): void => queue.add(resources.list(name).map(keyOf));
   const reviewAll = (): void => queue.add(resources.list().map(keyOf));
   async function readPolicy(signal: AbortSignal): Promise<void> {
-    if (await policy.refresh(signal)) reviewAll();
+    const change = await policy.refresh(signal);
+    if (change.of === "everything") reviewAll();
+    else change.names.forEach(reviewNamespace);
   }
   async function findEnding(signal: AbortSignal): Promise<void> {
     queue.add(await findEndingEnvironments({ ...parts, teardown, awaited }, signal));
@@ -101,7 +104,7 @@ export function createEnvironmentController(deps: EnvironmentControllerDeps): Re
   const namersOf = ({ namespace, name }: ResourceAt) => resources.list(namespace).filter(({ spec }) => secretNameOf(spec) === name);
   const isNamed = (at: ResourceAt): boolean => partition.isMine(at.namespace) && namersOf(at).length > 0;
   const onChanges = (changes: readonly Change[] | "missed"): void => {
-    if (changes === "missed" || changes.some(isAboutFleet)) sweeps.add("policy");
+    if (changes === "missed" || changes.some(isAboutPolicy)) sweeps.add("policy");
     if (changes === "missed" || changes.some(({ kind }) => kind === "unit"))
       for (const sweep of ["owners", "withheld"] as const) sweeps.add(sweep);
   };

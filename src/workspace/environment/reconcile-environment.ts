@@ -10,7 +10,7 @@ import type { EnvironmentStore } from "../../store/environment/port.ts";
 import { parseKey, resourceKey } from "../keys.ts";
 import type { UserKindResources, UserResources, UserSecrets } from "../port.ts";
 import { isWithinQuota } from "../quota.ts";
-import { isWorkspace, newUnitOf, type WorkspacePolicy } from "../workspace-policy.ts";
+import { isWorkspace, newUnitOf, quotaOf, type WorkspacePolicy } from "../workspace-policy.ts";
 import { environmentStatus, pausedEnvironmentStatus } from "./environment-status.ts";
 import { type EnvironmentFinding, NO_ANSWER, overBudget, overQuota, wasVisited } from "./finding.ts";
 import { type AccessDeps, type AccountAsk, createEnvironmentAccess } from "./grant-access.ts";
@@ -114,9 +114,10 @@ export function createEnvironmentWork(deps: EnvironmentWorkDeps): (key: string, 
    * itself (`keepsLast`).
    */
   async function follow(resource: ObservedResource, policy: WorkspacePolicy, namespace: ObservedNamespace, signal: AbortSignal) {
-    const { finding, works } = (await isWithin(resource, policy.environments, signal))
+    const { environments: mayHave } = quotaOf(namespace, policy);
+    const { finding, works } = (await isWithin(resource, mayHave, signal))
       ? await examine(resource, policy.egress, signal)
-      : { finding: overQuota(policy.environments), works: undefined };
+      : { finding: overQuota(mayHave), works: undefined };
     if (wasVisited(finding)) await environments.noteReach(resource.uid, finding.reason !== NO_ANSWER, signal);
     const trustClass = newUnitOf(namespace, policy)?.trustClass;
     if (works === undefined && !finding.keepsLast) await environments.withdraw(resource.uid, signal);
@@ -140,7 +141,11 @@ export function createEnvironmentWork(deps: EnvironmentWorkDeps): (key: string, 
   async function connect(resource: ObservedResource, own: OwnNamespace, works: Works, signal: AbortSignal): Promise<Followed> {
     const known = await environments.read(resource.uid, signal);
     if (known === undefined && (await isBehind(resource, own.namespace, signal))) return { againMs: AGAIN_MS.unseen };
-    const asked = { generation: resource.generation, credential: works.credential, budget: own.policy.environmentObjects };
+    const asked = {
+      generation: resource.generation,
+      credential: works.credential,
+      budget: quotaOf(own.namespace, own.policy).environmentObjects,
+    };
     const withheld = known && (await stillWithheld(known, asked, signal));
     return withheld === undefined ? record(resource, own, works, signal) : { finding: overBudget(withheld) };
   }

@@ -88,7 +88,7 @@ export function createRepositoryCredentialController(deps: RepositoryCredentialC
   });
 
   async function readPolicy(signal: AbortSignal): Promise<void> {
-    if (await policy.refresh(signal)) reviewAll();
+    if ((await policy.refresh(signal)).of === "everything") reviewAll();
   }
 
   async function findRowsWithoutResource(signal: AbortSignal): Promise<void> {

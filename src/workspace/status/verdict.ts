@@ -40,6 +40,8 @@ export interface StatusFacts {
   readonly siblings: readonly ObservedDeployment[];
   /** Whether the resource of a uid was let in before. */
   readonly isAdmitted: (uid: string) => boolean;
+  /** Deployments that the workspace may have. */
+  readonly mayHave: number;
   /** The resource's row, absent until it is recorded. */
   readonly record: DeploymentRecord | undefined;
   readonly policy: WorkspacePolicy;
@@ -74,7 +76,7 @@ export function judgeStatus(facts: StatusFacts, now: Millis): StatusVerdict {
 
 /** What the resource itself says, whatever is deployed. */
 function judgeResource(facts: StatusFacts): Said | undefined {
-  const { resource, record, policy, siblings, isAdmitted } = facts;
+  const { resource, record, policy, siblings, isAdmitted, mayHave } = facts;
   if (resource.isPaused && record?.application.generation !== resource.generation) {
     return {
       kind: "resting",
@@ -92,12 +94,8 @@ function judgeResource(facts: StatusFacts): Said | undefined {
     const error = describeProblems(parsed.problems, record !== undefined);
     return { kind: "stuck", reason: "InvalidSpec", message: error, error };
   }
-  if (
-    record === undefined &&
-    policy.newUnit !== undefined &&
-    !isWithinQuota(resource, { siblings, limit: policy.deployments, isAdmitted })
-  ) {
-    const error = `This namespace may have at most ${policy.deployments} deployments: delete another one, or ask your administrator for more`;
+  if (record === undefined && policy.newUnit !== undefined && !isWithinQuota(resource, { siblings, limit: mayHave, isAdmitted })) {
+    const error = `This namespace may have at most ${mayHave} deployments: delete another one, or ask your administrator for more`;
     return { kind: "stuck", reason: "QuotaExceeded", message: error, error };
   }
   return undefined;

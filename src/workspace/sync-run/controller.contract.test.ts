@@ -208,6 +208,26 @@ describe("the controller for sync runs", () => {
     for (const uid of uids) await eventually("none is lost", () => runs.isKnown(uid));
   });
 
+  it("begins those that wait by the quota of another class once their workspace is given that", async () => {
+    const LARGE = "eu/large/public";
+    const quota = { deployments: 10, syncsPerMinute: 1 };
+    const classQuotas = [{ class: LARGE, syncsPerMinute: 100 }];
+    await world.applyFleet({ workspaces: { selector: {}, everyNamespace: true, quota, classQuotas } });
+    world.startController();
+    await world.apply("guestbook", { spec: manual });
+    await eventually("the deployment is recorded", hasRow("guestbook"));
+    open();
+    const uids: string[] = [];
+    for (const name of ["flood-1", "flood-2", "flood-3"]) uids.push(await runs.apply(name));
+    for (const name of ["flood-2", "flood-3"])
+      await eventually("its user reads that it waits", runs.isSaid(name, "Ready=False/QuotaExceeded"));
+    const messages = ((await runs.read("flood-3"))?.status?.conditions ?? []).map(({ message }) => message).join();
+    expect(messages).toContain("may begin one sync a minute");
+    expect(messages).not.toMatch(/large|class/);
+    await world.assign(LARGE);
+    for (const uid of uids) await eventually("none waits any more", () => runs.isKnown(uid));
+  });
+
   it("leaves namespaces alone that are no workspaces", async () => {
     await world.applyFleet({ workspaces: { selector: { team: "yes" }, quota: { deployments: 10, syncsPerMinute: 10 } } });
     open();

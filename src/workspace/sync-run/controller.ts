@@ -12,7 +12,7 @@ import type { Metrics } from "../../telemetry/metrics.ts";
 import { namespaceOf, resourceKey } from "../keys.ts";
 import type { ResourceAt, ResourceChange, UserResources } from "../port.ts";
 import { createPolicySource } from "../read-policy.ts";
-import { isAboutFleet } from "../workspace-policy.ts";
+import { isAboutPolicy } from "../workspace-policy.ts";
 import { deploymentNameOf } from "./parse-run.ts";
 import type { RunResources } from "./port.ts";
 import { createRunWork } from "./reconcile-run.ts";
@@ -20,7 +20,7 @@ import { createRunIndex } from "./run-index.ts";
 import { sweepRuns } from "./sweep-runs.ts";
 
 export interface SyncRunControllerDeps {
-  readonly store: Pick<Store, "syncRuns" | "fleet" | "changes">;
+  readonly store: Pick<Store, "intents" | "syncRuns" | "fleet" | "changes">;
   readonly runs: RunResources;
   /** Deployments and namespaces of the same cluster; whoever made them starts and stops them. */
   readonly resources: Pick<UserResources, "deployment" | "namespace" | "subscribe" | "synced">;
@@ -42,7 +42,7 @@ export function createSyncRunController(deps: SyncRunControllerDeps): ResourceCo
   const { store, runs, resources, apiCluster, partition } = deps;
   const { syncRuns } = store;
   const index = createRunIndex();
-  const policy = createPolicySource(store.fleet);
+  const policy = createPolicySource(store.fleet, { intents: store.intents, apiCluster, namespaceOf: resources.namespace });
   const keyOf = (at: ResourceAt): string => resourceKey(apiCluster, at);
 
   const queue = createPartitionedQueue({
@@ -55,10 +55,10 @@ export function createSyncRunController(deps: SyncRunControllerDeps): ResourceCo
   });
 
   async function readPolicy(signal: AbortSignal): Promise<void> {
-    const { syncsPerMinute } = policy.current();
-    await policy.refresh(signal);
+    const change = await policy.refresh(signal);
     // Runs that wait for the old quota have no row yet.
-    if (policy.current().syncsPerMinute !== syncsPerMinute) sweeps.add("rows");
+    if (change.of === "everything") sweeps.add("rows");
+    else for (const name of change.names) queue.add(waitingIn(name).map(keyOf));
   }
 
   async function compareRows(signal: AbortSignal): Promise<void> {
@@ -69,18 +69,22 @@ export function createSyncRunController(deps: SyncRunControllerDeps): ResourceCo
     for (const uid of uids) index.saw(keyOf(at), uid);
     queue.add([keyOf(at)]);
   };
+  const waitingIn = (namespace: string) => runs.list(namespace).filter((run) => !index.isFinished(run.uid));
   const onResource = (change: ResourceChange): void => {
-    const namespace = change.kind === "namespace" ? change.name : change.at.namespace;
-    const waiting = runs.list(namespace).filter((run) => !index.isFinished(run.uid));
+    const waiting = waitingIn(change.kind === "namespace" ? change.name : change.at.namespace);
     const concerned = change.kind === "namespace" ? waiting : waiting.filter(({ spec }) => deploymentNameOf(spec) === change.at.name);
     queue.add(concerned.map(keyOf));
   };
   const onChange = (change: Change): void => {
     const { kind, id } = change;
-    if (isAboutFleet(change)) sweeps.add("policy");
+    if (isAboutPolicy(change)) sweeps.add("policy");
     if (kind === "application") queue.add(index.keysOf(id as ApplicationId));
     const key = kind === "sync-run" ? index.keyOf(id) : undefined;
     if (key !== undefined) queue.add([key]);
+  };
+
+  const onMissedChanges = (): void => {
+    for (const sweep of ["policy", "rows"] as const) sweeps.add(sweep);
   };
 
   return createResourceController({
@@ -88,7 +92,7 @@ export function createSyncRunController(deps: SyncRunControllerDeps): ResourceCo
     subscribe: () => [
       runs.subscribe(onRun),
       resources.subscribe(onResource),
-      store.changes.subscribe((changes) => (changes === "missed" ? sweeps.add("rows") : changes.forEach(onChange))),
+      store.changes.subscribe((changes) => (changes === "missed" ? onMissedChanges() : changes.forEach(onChange))),
     ],
     takeOver: () => sweeps.add("rows"),
   });

@@ -6,7 +6,7 @@ import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import type { RunIntent, RunPublication, RunView, SyncRunStore } from "../../store/sync-run/port.ts";
 import { parseKey } from "../keys.ts";
 import type { UserResources } from "../port.ts";
-import type { WorkspacePolicy } from "../workspace-policy.ts";
+import { quotaOf, type WorkspacePolicy } from "../workspace-policy.ts";
 import { parseRun } from "./parse-run.ts";
 import { dueAt, planRun, type RunPlan, whyGiveUp } from "./plan-run.ts";
 import type { RunResources } from "./port.ts";
@@ -43,7 +43,8 @@ export function createRunWork(deps: RunWorkDeps): (key: string, signal: AbortSig
     const plan = planRun({ resource: seen, namespace, knownUids: index.uidsOf(key), policy: deps.policy() });
     await dismiss(key, plan.gone, signal);
     if (seen === undefined || !plan.isOurs) return undefined;
-    const dueInMs = await record(key, seen, plan, signal);
+    const { syncsPerMinute } = quotaOf(namespace, deps.policy());
+    const dueInMs = await record(key, { resource: seen, plan, syncsPerMinute }, signal);
     const view = await rows.readView(seen.uid, signal);
     // Our own last write may have arrived while the row was read.
     const resource = runs.get(at);
@@ -54,7 +55,7 @@ export function createRunWork(deps: RunWorkDeps): (key: string, signal: AbortSig
       await syncRuns.giveUp([{ uid: resource.uid, message: why }], signal);
       return { requeueAfterMs: 0 };
     }
-    await publish(resource, { view, dueInMs }, signal);
+    await publish(resource, { view, dueInMs, syncsPerMinute }, signal);
     if (view === undefined) return dueInMs === 0 ? undefined : { requeueAfterMs: Math.min(dueInMs, LONGEST_WAIT_MS) };
     return goOn(resource, view, signal);
   }
@@ -73,13 +74,13 @@ export function createRunWork(deps: RunWorkDeps): (key: string, signal: AbortSig
   }
 
   /** Records what the resource asks for once the workspace's quota lets it begin. Resolves to how many ms remain until then; 0: it is recorded. */
-  async function record(key: string, resource: ObservedResource, plan: RunPlan, signal: AbortSignal): Promise<number> {
+  async function record(key: string, { resource, plan, syncsPerMinute }: PlannedRun, signal: AbortSignal): Promise<number> {
     if (plan.isCancelled) await syncRuns.cancel([resource.uid], signal);
     if (plan.record === undefined) return 0;
     const { cluster: apiCluster, namespace, name } = parseKey(key);
     const isNew = index.keyOf(resource.uid) === undefined;
     const place = { uid: resource.uid, workspace: namespace };
-    const dueInMs = isNew ? pace.dueInMs(place, deps.policy().syncsPerMinute, clock.monotonicMs()) : 0;
+    const dueInMs = isNew ? pace.dueInMs(place, syncsPerMinute, clock.monotonicMs()) : 0;
     if (dueInMs === 0)
       await rows.record({ ...plan.record, apiCluster, namespace, name, deploymentUid: deploymentOf(resource)?.uid }, signal);
     return dueInMs;
@@ -90,8 +91,8 @@ export function createRunWork(deps: RunWorkDeps): (key: string, signal: AbortSig
     return parsed.ok ? resources.deployment({ namespace: resource.namespace, name: parsed.request.deployment }) : undefined;
   }
 
-  async function publish(resource: ObservedResource, { view, dueInMs }: Standing, signal: AbortSignal): Promise<void> {
-    const { hidden, kinds, syncsPerMinute } = deps.policy();
+  async function publish(resource: ObservedResource, { view, dueInMs, syncsPerMinute }: Standing, signal: AbortSignal): Promise<void> {
+    const { hidden, kinds } = deps.policy();
     const facts = { resource, record: view, hasDeployment: deploymentOf(resource) !== undefined, hidden, kinds };
     const composed = composeRun({ ...facts, quota: dueInMs === 0 ? undefined : syncsPerMinute }, clock.now());
     const isShown = isRunShown(resource, composed) && (view === undefined || view.publishedHash === composed.hash);
@@ -113,8 +114,18 @@ export function createRunWork(deps: RunWorkDeps): (key: string, signal: AbortSig
   return reconcile;
 }
 
+/** A run, what is to be done about it, and how many its workspace may begin in a minute. */
+interface PlannedRun {
+  readonly resource: ObservedResource;
+  readonly plan: RunPlan;
+  readonly syncsPerMinute: number;
+}
+
 /** What is known of a run, and in how many ms the quota lets it begin. */
-type Standing = { readonly view: RunView | undefined; readonly dueInMs: number };
+interface Standing extends Pick<PlannedRun, "syncsPerMinute"> {
+  readonly view: RunView | undefined;
+  readonly dueInMs: number;
+}
 
 function rowOf({ run }: RunView): Parameters<RunIndex["recorded"]>[1] {
   return { uid: run.uid, applicationId: run.applicationId, isFinished: isFinished(run.progress.phase) };

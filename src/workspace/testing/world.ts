@@ -3,9 +3,10 @@ import { type Clock, millis } from "../../domain/clock.ts";
 import type { Decision } from "../../domain/decision.ts";
 import type { FleetSpec } from "../../domain/fleet.ts";
 import { contentHash } from "../../domain/hash.ts";
-import type { InstanceId } from "../../domain/ids.ts";
+import type { InstanceId, MoveId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { asLoadVector } from "../../domain/load.ts";
+import type { MovePhase } from "../../domain/move.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { EngineStatus } from "../../domain/status.ts";
 import { systemClock } from "../../runtime/clock.ts";
@@ -82,6 +83,7 @@ const INSTANCE: Instance = {
   entries: "shared",
   revision: 1,
 };
+const UNTIL_COMMIT: readonly MovePhase[] = ["PREPARE", "FENCE", "QUIESCE", "REVOKE", "COMMIT"];
 const aDecision = (subject: string): Decision => ({
   at: millis(0),
   subject,
@@ -126,6 +128,10 @@ export interface World {
   rowOf(uid: string): Promise<UserView | undefined>;
   /** Places the row's unit, if it is not placed, and lets its instance say something. */
   answer(name: string, status?: Partial<EngineStatus>, namespace?: string): Promise<void>;
+  /** Somebody assigns the one workspace there is this class. */
+  assign(className: string): Promise<void>;
+  /** A live move has brought the row's unit, which is placed, to an instance of another class. */
+  arrive(name: string, className: string): Promise<void>;
   /** The engine has deleted everything of this row. */
   finishDeletion(uid: string): Promise<void>;
   statusWrites(name?: string): number;
@@ -226,6 +232,38 @@ export async function startWorld(): Promise<World> {
         [{ applicationId: id, instanceId: INSTANCE.id, epoch, status: said, reconciledAt: undefined, hash: contentHash(said) }],
         signal,
       );
+    },
+    async assign(className) {
+      const [workspace] = await store.intents.listKnownWorkspaces(CLUSTER, signal);
+      if (workspace === undefined) throw new Error("there is no workspace");
+      const { workspaceId } = workspace;
+      const assigned = { class: className, actor: "ada", reason: "asked for", at: millis(0) };
+      const decision = { ...aDecision(workspaceId), kind: "directive", verdict: "ASSIGNED", rule: "COMMAND" } as const;
+      await store.directives.direct({ workspaceId, change: { assigned }, decision }, signal);
+    },
+    async arrive(name, className) {
+      const unitId = (await world.row(name))?.application.unitId;
+      const unit = unitId && (await store.placements.readUnit(unitId, signal))?.unit;
+      if (!unit) throw new Error(`no unit of ${name}`);
+      const target = { ...INSTANCE, id: `instance of ${className}` as InstanceId, name: "standard-2", class: className };
+      await store.fleet.insertInstance({ ...target, namespace: "argosy-standard-2" }, aDecision(target.id), signal);
+      const id = `move of ${unit.id}` as MoveId;
+      const asked = {
+        kind: "voluntary",
+        reason: "FORCED",
+        plan: undefined,
+        reverses: undefined,
+        isFailOver: false,
+        actor: "scheduler",
+      } as const;
+      const request = { ...asked, id, unitId: unit.id, to: target.id, epoch: unit.epoch, ceiling: POOL.capacity };
+      await store.moves.request({ ...request, decision: aDecision(unit.id) }, signal);
+      await store.moves.begin(id, signal);
+      for (const [index, from] of UNTIL_COMMIT.entries()) {
+        const to = UNTIL_COMMIT[index + 1];
+        if (to !== undefined) await store.moves.advance(id, { from, to, message: "" }, signal);
+      }
+      if (!(await store.moves.commit(id, aDecision(unit.id), signal))) throw new Error(`${name} was not handed over`);
     },
     async finishDeletion(uid) {
       const row = await rowOf(uid);

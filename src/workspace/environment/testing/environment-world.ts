@@ -24,7 +24,7 @@ export const SERVER = "https://prod.example:6443";
 
 /** Ports of a controller, for tests that come between. */
 export interface ControllerPorts {
-  readonly store: Pick<Store, "environments" | "credentials" | "placements" | "shards" | "fleet" | "changes">;
+  readonly store: Pick<Store, "intents" | "environments" | "credentials" | "placements" | "shards" | "fleet" | "changes">;
   readonly resources: WatchedResources;
   readonly secrets: UserSecrets;
   readonly probe: ClusterProbe;

@@ -18,7 +18,7 @@ const said =
   (over: Partial<StatusFacts> = {}) =>
   (): readonly Condition[] => {
     const resource = over.resource ?? aResource();
-    const rest = { siblings: [resource], isAdmitted: () => false, record: aRecord(anEngineStatus()), policy: aPolicy() };
+    const rest = { siblings: [resource], isAdmitted: () => false, mayHave: 100, record: aRecord(anEngineStatus()), policy: aPolicy() };
     return composeStatus({ resource, ...rest, ...over }, NOW).status.conditions;
   };
 const asked = (spec: Readonly<Record<string, unknown>>, over: Partial<StatusFacts> = {}) =>
@@ -166,7 +166,7 @@ const rows: readonly Row[] = [
     "This namespace may have at most 0 deployments: delete another one, or ask your administrator for more",
     "new",
     "",
-    asked({}, { policy: aPolicy({ deployments: 0 }) }),
+    asked({}, { mayHave: 0 }),
   ],
   [
     "Stalled=True/QuotaExceeded",
