@@ -206,10 +206,33 @@ export const tokenViewSchema = z
   })
   .meta({ id: "Token" });
 
+export const quotaView = z
+  .object({
+    classes: z
+      .array(z.string())
+      .describe(
+        "the classes it goes by; of several the smaller of each number holds; none: it has no unit, and its labels may say another class",
+      ),
+    deployments: z.number().int(),
+    syncsPerMinute: z.number().int(),
+    environments: z.number().int(),
+    environmentObjects: z
+      .number()
+      .int()
+      .nullable()
+      .describe("objects that an instance may cache of one environment, each API counted as 8; null: nothing bounds them"),
+    cpuShare: z
+      .number()
+      .nullable()
+      .describe("share of its instance's `capacity.milliCpu` beyond which it is reported, 0 to 1; null: it never is"),
+  })
+  .meta({ id: "Quota" });
+
 export const explanationView = z
   .object({
     workspace: workspaceViewSchema,
     directive: directiveViewSchema,
+    quota: quotaView.nullable().describe("what it may have; null while no fleet is declared"),
     /** The same facts as sentences, one per line. */
     text: z.array(z.string()),
     decisions: z.array(decisionViewSchema),

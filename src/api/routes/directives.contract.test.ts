@@ -64,6 +64,8 @@ describe("orders about workspaces and instances", () => {
     });
     const { body } = await served.call("GET", "/v1/explain/shop");
     expect(body).toMatchObject({ directive: { assigned: { class: "eu/gold/public", reason } }, decisions: [{ verdict: "ASSIGNED" }] });
+    expect(body).toMatchObject({ quota: { classes: ["eu/shared/public"], deployments: 10 } });
+    expect(body["text"]).toContainEqual(expect.stringContaining("may have 10 deployments"));
     expect((await served.call("PUT", "/v1/workspaces/shop/class", { body: { class: null, reason } })).body).toMatchObject({
       assigned: null,
     });

@@ -10,6 +10,7 @@ import type { StoredPlan } from "../../domain/plan.ts";
 import { freezeOfRollout, type Rollout } from "../../domain/rollout.ts";
 import type { PlacementUnit, Workspace } from "../../domain/workspace.ts";
 import type { Store } from "../../store/port.ts";
+import { explainQuota, quotaText } from "../explain-quota.ts";
 import { failingSyncs } from "../failing-syncs.ts";
 import { findInstance, findWorkspace } from "../find.ts";
 import type { ApiDeps } from "../port.ts";
@@ -81,10 +82,17 @@ async function explain(deps: ApiDeps, namespace: string): Promise<z.infer<typeof
     summary.units.map((unit, index) => explainUnit(deps, unit, { ...facts, orders: index === 0 ? orders : [] })),
   );
   const failing = await failingSyncs(deps.store, { workspaceId: workspace.id }, known);
+  const declared = (await deps.store.fleet.readFleet(deadline()))?.spec.workspaces;
+  const quota = declared && explainQuota(declared, { units: summary.units, directive });
   return {
     workspace: views.workspaceView(summary, known),
     directive: views.directiveView(directive, known),
-    text: [...perUnit.flatMap((entry) => entry.text), ...failing.map(({ application, text }) => `  application ${application} ${text}`)],
+    quota: quota ?? null,
+    text: [
+      ...perUnit.flatMap((entry) => entry.text),
+      ...(quota === undefined ? [] : [`  ${quotaText(quota)}`]),
+      ...failing.map(({ application, text }) => `  application ${application} ${text}`),
+    ],
     decisions: [...perUnit.flatMap((entry) => entry.decisions), ...orders].map((decision) => views.decisionView(decision, known)),
   };
 }
