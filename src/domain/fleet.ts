@@ -76,6 +76,12 @@ export interface ComponentResources {
   readonly memory: string;
 }
 
+/** Up to where amounts of a pool's instances are raised by themselves, as quantities. What is absent is not raised. */
+export interface ResourceMaximum {
+  readonly controller?: { readonly cpu?: string; readonly memory?: string };
+  readonly repoServer?: { readonly memory?: string; readonly disk?: string };
+}
+
 /** Who may live on a pool's instances: units and instances meet only where all of it is equal. */
 export interface PoolClass {
   readonly region: string;
@@ -100,6 +106,8 @@ export interface PoolSpec {
     /** `disk`: how much checkouts of repositories may take; absent: {@link USUAL_DISK}. */
     readonly repoServer: ComponentResources & { readonly replicas: number; readonly disk?: string };
     readonly redis: ComponentResources;
+    /** Absent: nothing is raised. None is less than what is declared beside it. */
+    readonly max?: ResourceMaximum;
   };
   /** Settings of the engine that differ from the generator's defaults. */
   readonly engine: EngineSettings;
@@ -251,6 +259,11 @@ export function isScaled({ instances }: Pick<PoolSpec, "instances">): boolean {
 /** The pools of a class whose size is decided by load, in the order of the declaration. */
 export function scaledPools(pools: readonly PoolSpec[] | undefined, className: string): readonly PoolSpec[] {
   return (pools ?? []).filter((pool) => isScaled(pool) && classOf(pool) === className);
+}
+
+/** The pools of a class that let resources of their instances be raised, in the order of the declaration. */
+export function raisablePools(pools: readonly PoolSpec[] | undefined, className: string): readonly PoolSpec[] {
+  return (pools ?? []).filter((pool) => pool.resources.max !== undefined && classOf(pool) === className);
 }
 
 /** Whether all of the wanted labels are there, with the same values. */

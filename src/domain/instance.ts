@@ -39,6 +39,24 @@ export function loadOn({ entries }: { readonly entries?: Entries }, load: LoadVe
   return loadVector((dimension) => load[dimension] + (dimension === "clusterEntries" ? units : 0));
 }
 
+/** Amounts of an instance that are raised by themselves where its pool says up to where, as `resources` of fleet.yaml names them. */
+export const RAISABLE_AMOUNTS = ["controller.cpu", "controller.memory", "repoServer.memory", "repoServer.disk"] as const;
+export type RaisableAmount = (typeof RAISABLE_AMOUNTS)[number];
+
+/** Quantities, by amount. */
+export type RaisedAmounts = Readonly<Partial<Record<RaisableAmount, string>>>;
+
+/** What one instance was given beyond the declaration of its pool. */
+export interface RaisedResources {
+  readonly amounts: RaisedAmounts;
+  /** When they were changed last. */
+  readonly at: Millis;
+  /** A change that is under way: to what it goes back if pods do not get ready with it. Absent: all were seen to run. */
+  readonly before?: RaisedAmounts;
+  /** The amount that was taken back last because pods did not get ready with it, and when. */
+  readonly refused?: { readonly amount: RaisableAmount; readonly at: Millis };
+}
+
 /** One Argo CD installation in a namespace of an engine cluster. */
 export interface Instance {
   readonly id: InstanceId;
@@ -64,6 +82,8 @@ export interface Instance {
   /** Attempts in the present state; a failed creation is retried with its reason and given up visibly. */
   readonly attempt: number;
   readonly capacity: LoadVector;
+  /** Resources that it was given beyond its pool's declaration; absent: none. */
+  readonly raised?: RaisedResources | undefined;
   /** Smallest ring weight unit: capacity relative to the smallest instance of the class, at least 1. */
   readonly weight: number;
   /** Content hash of the parameters the manifests were last rendered from. */

@@ -1,7 +1,7 @@
 import type { Millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
 import { DefectError, InputError } from "../domain/errors.ts";
-import type { Halt, Instance, InstanceCause, InstanceState } from "../domain/instance.ts";
+import type { Halt, Instance, InstanceCause, InstanceState, RaisedResources } from "../domain/instance.ts";
 import type { LoadVector } from "../domain/load.ts";
 import type { InstanceEvent } from "./life-cycle.ts";
 import { nextState } from "./life-cycle.ts";
@@ -18,6 +18,7 @@ export interface RowChange {
   readonly appliedHash?: string;
   readonly capacity?: LoadVector;
   readonly weight?: number;
+  readonly raised?: RaisedResources;
   readonly halt?: Halt;
   readonly decision: Decision;
 }
@@ -71,13 +72,31 @@ export interface Note {
   readonly halt?: Halt;
 }
 
+/** The journal's entry for a change of resources that was seen to run, or was taken back, and why, for people. */
+export function raiseChangeOf(
+  instance: Instance,
+  {
+    raised,
+    isTakenBack,
+    reason,
+    now,
+  }: { readonly raised: RaisedResources; readonly isTakenBack: boolean; readonly reason: string; readonly now: Millis },
+): RowChange {
+  const { id, revision, state, cause, attempt } = instance;
+  const [verdict, rule] = isTakenBack ? ["LOWERED", "NOT_READY"] : ["RUNNING", "READY"];
+  return {
+    ...{ id, revision, state, reason: instance.reason, cause, attempt, raised },
+    decision: decisionOf(instance, { now, verdict, rule, reason, details: { amounts: raised.amounts } }),
+  };
+}
+
 /** A change of the row that keeps its state. `undefined`: it would change nothing. */
 export function noteOf(instance: Instance, { now, ...note }: Note & { readonly now: Millis }): RowChange | undefined {
   const isChange = Object.entries(note).some(([key, value]) => JSON.stringify(value) !== JSON.stringify(instance[key as keyof Note]));
   if (!isChange) return undefined;
   const { id, revision, state, reason, attempt } = instance;
   const { cause, ...said } = note;
-  const what = note.reason === undefined ? { rule: "DECLARATION", reason: "fleet.yaml" } : { rule: "OBSERVED", reason: note.reason };
+  const what = note.reason === undefined ? declared(instance) : { rule: "OBSERVED", reason: note.reason };
   return {
     id,
     revision,
@@ -88,6 +107,10 @@ export function noteOf(instance: Instance, { now, ...note }: Note & { readonly n
     cause: note.reason === undefined ? instance.cause : cause,
     decision: decisionOf(instance, { now, verdict: verdictOf(note), ...what, details: said }),
   };
+}
+
+function declared({ raised }: Instance): { readonly rule: string; readonly reason: string } {
+  return { rule: "DECLARATION", reason: raised === undefined ? "fleet.yaml" : "fleet.yaml, and what it was raised to" };
 }
 
 function verdictOf({ reason, version, capacity, halt }: Note): string {

@@ -10,6 +10,7 @@ import {
   instanceTypeOf,
   PODS,
   QUOTAS,
+  STATEFUL_SETS,
 } from "./adapters/kubernetes/types.ts";
 import { LEAVING } from "./pool-plan.ts";
 import { aFleet, aPool, CAPACITY } from "./testing/instances.ts";
@@ -17,6 +18,12 @@ import { placeUnit } from "./testing/place-unit.ts";
 import { startWorld, type World } from "./testing/world.ts";
 
 type Quota = KubeObject & { readonly spec: { readonly hard: Readonly<Record<string, string>> } };
+interface StatefulSet extends KubeObject {
+  readonly spec: { readonly template: { readonly spec: { readonly containers: readonly Container[] } } };
+}
+interface Container {
+  readonly resources: { readonly limits: Readonly<Record<string, string>> };
+}
 const SECRETS = instanceTypeOf("Secret");
 const CONFIG_MAPS = instanceTypeOf("ConfigMap");
 const redisSecret = { namespace: "argosy-standard-1", name: "argocd-redis" };
@@ -221,6 +228,43 @@ describe("a declared pool", () => {
     expect(await allowed()).toBe("10752Mi");
     await use("4864Mi");
     await world.until("the quota follows", async () => (await allowed()) === "9728Mi");
+  });
+});
+
+describe("an instance that is given more than its pool declares", () => {
+  const workload = { namespace: "argosy-standard-1", name: "argocd-application-controller" };
+  const memory = async () => {
+    const found = await world.hands.get<StatefulSet>(STATEFUL_SETS, workload, world.signal);
+    return found?.spec.template.spec.containers[0]?.resources.limits["memory"];
+  };
+  const give = async () => {
+    const { id, revision, state, reason, cause, attempt } = await first();
+    const raised = { amounts: { "controller.memory": "6Gi" }, at: world.clock.now(), before: {} };
+    await world.store.fleet.changeInstance({ id, revision, state, reason, cause, attempt, raised, decision: undefined }, world.signal);
+  };
+  beforeEach(async () => {
+    await world.startProvisioner();
+    const resources = { ...aPool().resources, max: { controller: { memory: "8Gi" } } };
+    await world.declare(aFleet({ pools: [aPool({ instances: { min: 1, max: 1 }, resources })] }));
+    await world.untilStates("ACTIVE");
+  });
+
+  it("has its workload written anew, and keeps that once its pods are ready", async () => {
+    expect(await memory()).toBe("4Gi");
+    await give();
+    await world.until("it is seen to run", async () => (await first()).raised?.before === undefined);
+    expect(await memory()).toBe("6Gi");
+    expect((await first()).raised).toMatchObject({ amounts: { "controller.memory": "6Gi" } });
+    expect((await journalOf(await first())).at(-1)).toBe("RUNNING");
+  });
+
+  it("has what it had again where its pods do not get ready", async () => {
+    world.letPodsStart(false);
+    await give();
+    await world.until("it is written", async () => (await memory()) === "6Gi");
+    await world.until("it is taken back", async () => (await memory()) === "4Gi", 5_000);
+    expect((await first()).raised).toMatchObject({ amounts: {}, refused: { amount: "controller.memory" } });
+    expect(await journalOf(await first())).toContain("LOWERED");
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { millis } from "../domain/clock.ts";
 import { declarationOf } from "./declaration.ts";
 import { aFleet, anInstance, aPool } from "./testing/instances.ts";
 
@@ -29,6 +30,22 @@ describe("what an instance is rendered from", () => {
       hashOf(aFleet({ engineClusters: [{ name: "eu-1", region: "eu", access: { kind: "secret", secret: "argosy/eu-1" } }] })),
     ];
     expect(new Set([before, ...others]).size).toBe(6);
+  });
+
+  it("has what it was given beyond its pool, as far as that allows it", () => {
+    const fleet = aFleet({ pools: [aPool({ resources: { ...aPool().resources, max: { controller: { memory: "6Gi" } } } })] });
+    const given = (memory: string) => anInstance({ raised: { amounts: { "controller.memory": memory }, at: millis(0) } });
+    const of = (instance = anInstance(), declared = fleet) => {
+      const declaration = declarationOf(instance, declared, "argosy-system");
+      if (declaration.kind === "impossible") throw new Error(declaration.reason);
+      return { hash: declaration.hash, resources: declaration.parameters.resources };
+    };
+    // A maximum alone changes nothing that is written.
+    expect(of()).toEqual(of(anInstance(), aFleet()));
+    expect(of(given("5Gi")).resources).toEqual({ ...aPool().resources, controller: { cpu: "2", memory: "5Gi" } });
+    expect(of(given("8Gi")).resources.controller.memory).toBe("6Gi");
+    expect(of(given("5Gi"), aFleet())).toEqual(of());
+    expect(of(given("5Gi")).hash).not.toBe(of().hash);
   });
 
   it.each([

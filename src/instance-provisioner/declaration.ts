@@ -1,6 +1,7 @@
 import type { FleetSpec } from "../domain/fleet.ts";
 import { contentHash } from "../domain/hash.ts";
 import type { Instance } from "../domain/instance.ts";
+import { resourcesFor } from "../domain/raised-resources.ts";
 import type { ManifestParameters } from "./manifests/parameters.ts";
 import { manifestHash } from "./manifests/render.ts";
 import type { WantedInstance } from "./next-step.ts";
@@ -10,7 +11,7 @@ export type Declaration =
   | (WantedInstance & { readonly kind: "renderable"; readonly parameters: Omit<ManifestParameters, "secrets">; readonly crds: string })
   | (WantedInstance & { readonly kind: "impossible" });
 
-/** Finds the pool and the release of an instance in the declared fleet. */
+/** Finds the pool and the release of an instance in the declared fleet, and adds what the instance was given beyond it. */
 export function declarationOf(instance: Instance, fleet: FleetSpec | undefined, systemNamespace: string): Declaration {
   const pool = fleet?.pools.find((one) => one.name === instance.pool);
   if (fleet === undefined || pool === undefined) return { kind: "impossible", reason: `pool ${instance.pool} is not declared any more` };
@@ -20,7 +21,7 @@ export function declarationOf(instance: Instance, fleet: FleetSpec | undefined, 
   const parameters = {
     instance: identityOf(instance),
     release,
-    resources: pool.resources,
+    resources: resourcesFor(pool, instance.raised?.amounts),
     engine: pool.engine,
     egressAllow: fleet.egress.allow,
     apiServers: fleet.egress.apiServers ?? [],

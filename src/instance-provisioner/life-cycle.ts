@@ -72,6 +72,12 @@ export const DEADLINES_MS: Readonly<Record<InstanceState, number | undefined>> =
  */
 export const TROUBLED_MS = 2 * MINUTE;
 
+/**
+ * For how long pods may take to get ready with resources that their instance was given beyond its pool's, in ms. Its controller may not run meanwhile: no
+ * longer than somebody takes who adds a node.
+ */
+export const RAISE_MS = 5 * MINUTE;
+
 /** Failed attempts after which a creation is given up and the instance is FAILED. */
 export const MAX_ATTEMPTS = 5;
 

@@ -173,6 +173,47 @@ describe.each(["ACTIVE", "CORDONED"] as const)("an instance that is %s", (state)
   });
 });
 
+describe("an instance that was given more than its pool declares", () => {
+  const raised = {
+    amounts: { "controller.cpu": "3", "controller.memory": "6Gi" },
+    at: millis(0),
+    before: { "controller.cpu": "3" },
+    refused: { amount: "repoServer.disk", at: millis(-1) },
+  } as const;
+  const { before, ...settled } = raised;
+  const given = { state: "ACTIVE", appliedHash: "new", raised } as const;
+  const at = (now: number) => ({ now: millis(now) });
+  const LATE = at(5 * MINUTE);
+
+  it("has it for good once that is written and all its pods are ready", () => {
+    expect(nextProvisionStep(facts(given, ready, LATE))).toMatchObject({ kind: "raised", raised: settled, isTakenBack: false });
+    expect(nextProvisionStep(facts({ ...given, raised: settled }, ready, LATE))).toMatchObject({ kind: "apply", againAfterMs: undefined });
+  });
+  it("is written, and observed again soon, until then", () => {
+    const soon = { kind: "apply", againAfterMs: 5_000 };
+    expect(nextProvisionStep(facts({ ...given, appliedHash: "old" }, ready, at(0)))).toMatchObject(soon);
+    expect(nextProvisionStep(facts(given, starting, at(5 * MINUTE - 1)))).toMatchObject(soon);
+  });
+  it("goes back to what it had where its pods do not get ready in time, and says with what they did not", () => {
+    const taken = nextProvisionStep(facts(given, starting, LATE));
+    expect(taken).toEqual({
+      ...{ kind: "raised", isTakenBack: true },
+      raised: { amounts: before, at: 5 * MINUTE, refused: { amount: "controller.memory", at: 5 * MINUTE } },
+      reason:
+        "its pods did not get ready with controller.memory 6Gi: argocd-repo-server: 0 of 1 pods are ready; argocd-application-controller: is not there",
+    });
+    expect(nextProvisionStep(facts({ ...given, appliedHash: "old" }, ready, LATE))).toMatchObject({
+      isTakenBack: true,
+      reason: "its pods did not get ready with controller.memory 6Gi: it could not be written",
+    });
+  });
+  it("keeps it while nobody can see how its pods are, or it is being upgraded", () => {
+    expect(nextProvisionStep(facts(given, away, LATE))).toMatchObject({ kind: "wait" });
+    expect(nextProvisionStep(facts(given, absent, LATE))).toMatchObject({ kind: "apply" });
+    expect(nextProvisionStep(facts({ ...given, desiredVersion: "3.6.0" }, starting, LATE))).toMatchObject({ kind: "apply" });
+  });
+});
+
 describe("an instance that is DRAINING", () => {
   const state = "DRAINING";
   it("serves as before while it holds a unit, and is checked again soon", () => {

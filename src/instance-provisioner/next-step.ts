@@ -1,8 +1,9 @@
 import type { Millis } from "../domain/clock.ts";
 import type { ObservedComponent, ObservedInstance } from "../domain/engine.ts";
-import type { Instance, InstanceCause } from "../domain/instance.ts";
+import { type Instance, type InstanceCause, RAISABLE_AMOUNTS, type RaisableAmount, type RaisedResources } from "../domain/instance.ts";
+import { isRaiseUnderWay } from "../domain/raised-resources.ts";
 import type { InstanceEvent } from "./life-cycle.ts";
-import { attemptOffsetMs, DEADLINES_MS, MAX_ATTEMPTS, TROUBLED_MS } from "./life-cycle.ts";
+import { attemptOffsetMs, DEADLINES_MS, MAX_ATTEMPTS, RAISE_MS, TROUBLED_MS } from "./life-cycle.ts";
 import { COMPONENT_NAMES } from "./manifests/names.ts";
 
 /** Whether the instance's manifests can be rendered, and the hash of what they should be. */
@@ -34,6 +35,8 @@ export type ProvisionStep =
   | { readonly kind: "apply"; readonly then: ProvisionChange | undefined; readonly againAfterMs: number | undefined }
   /** All pods run the requested release: record it. */
   | { readonly kind: "upgraded"; readonly version: string }
+  /** Resources that it was given run, or are taken back because its pods do not get ready with them: record it. */
+  | { readonly kind: "raised"; readonly raised: RaisedResources; readonly isTakenBack: boolean; readonly reason: string }
   /** The controller was to be stopped, and its pod is gone: record it. */
   | { readonly kind: "halted" }
   /** Nothing but to record what the instance waits for. */
@@ -120,7 +123,7 @@ function stepOfWarming(facts: InstanceFacts): ProvisionStep {
 }
 
 /** Keeps an instance that serves units as declared. A deleted namespace is created again. */
-function maintain({ instance, observed, wanted }: InstanceFacts): ProvisionStep {
+function maintain({ instance, observed, wanted, now }: InstanceFacts): ProvisionStep {
   if (observed.namespace === "unknown") return { kind: "wait", afterMs: AWAY_MS, reason: observed.reason };
   if (observed.namespace === "foreign") return { kind: "wait", afterMs: AWAY_MS, reason: foreignReason(instance, observed.owner) };
   if (observed.namespace === "terminating")
@@ -130,8 +133,33 @@ function maintain({ instance, observed, wanted }: InstanceFacts): ProvisionStep 
   const isChanging = instance.version !== instance.desiredVersion;
   const runsWhatIsWritten = observed.namespace === "ours" && instance.appliedHash === wanted.hash && areReady(observed.components);
   if (isChanging && runsWhatIsWritten) return { kind: "upgraded", version: instance.desiredVersion };
-  const againAfterMs = instance.halt === "wanted" ? SOON_MS : isChanging ? WARMING_MS : undefined;
+  const raised = isChanging ? undefined : nextRaised({ instance, observed, now }, runsWhatIsWritten);
+  if (raised !== undefined) return raised;
+  const againAfterMs = instance.halt === "wanted" ? SOON_MS : isChanging || isRaiseUnderWay(instance) ? WARMING_MS : undefined;
   return { kind: "apply", then: undefined, againAfterMs };
+}
+
+/**
+ * What has become of resources that it was given beyond its pool's: they run, or its pods have not got ready with them in time, because no node has room
+ * for instance, and it goes back to what it had. `undefined`: nothing is under way, or nobody knows yet.
+ */
+function nextRaised(
+  { instance: { raised }, observed, now }: Pick<InstanceFacts, "instance" | "observed" | "now">,
+  runsWhatIsWritten: boolean,
+): ProvisionStep | undefined {
+  if (raised?.before === undefined) return undefined;
+  const { before, ...settled } = raised;
+  if (runsWhatIsWritten)
+    return { kind: "raised", raised: settled, isTakenBack: false, reason: "all its pods are ready with what it was given" };
+  if (now - raised.at < RAISE_MS || observed.namespace !== "ours") return undefined;
+  const amount = RAISABLE_AMOUNTS.find((each) => raised.amounts[each] !== before[each]);
+  const reason = `its pods did not get ready with ${amountText(amount, raised)}: ${whyNotReady(observed.components) || "it could not be written"}`;
+  const refused = amount === undefined ? {} : { refused: { amount, at: now } };
+  return { kind: "raised", raised: { amounts: before, at: now, ...refused }, isTakenBack: true, reason };
+}
+
+function amountText(amount: RaisableAmount | undefined, { amounts }: RaisedResources): string {
+  return amount === undefined ? "what it was given" : `${amount} ${amounts[amount]}`;
 }
 
 /**

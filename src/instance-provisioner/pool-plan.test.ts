@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { millis } from "../domain/clock.ts";
 import { classOf } from "../domain/fleet.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import { type Entries, INSTANCE_STATES, type Instance, type InstanceCause, type InstanceState } from "../domain/instance.ts";
@@ -172,6 +173,17 @@ describe("a pool", () => {
   it("gives its instances a new capacity", () => {
     const small = standard(1, "ACTIVE", { capacity: { ...CAPACITY, milliCpu: 1 } });
     expect(plan([small, standard(2)]).resize).toEqual([{ instance: small, capacity: CAPACITY, weight: 1 }]);
+  });
+
+  it("gives one whose controller was given more CPU as much more of that capacity", () => {
+    const resources = { ...aPool().resources, max: { controller: { cpu: "4" } } };
+    const pool = aPool({ resources });
+    const raised = { amounts: { "controller.cpu": "3" }, at: millis(0) };
+    const resized = (instances: readonly Instance[]) =>
+      planPool({ pool, fleet: aFleet({ pools: [pool] }), instances, units: new Map() }).resize.map(({ capacity }) => capacity);
+    const capacity = { ...CAPACITY, milliCpu: 3_000 };
+    expect(resized([standard(1, "ACTIVE", { raised }), standard(2)])).toEqual([capacity]);
+    expect(resized([standard(1, "ACTIVE", { raised, capacity })])).toEqual([]);
   });
 
   it("has a weight relative to the smallest pool of its class", () => {

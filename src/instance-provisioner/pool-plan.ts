@@ -3,6 +3,7 @@ import { classOf, entriesOf, releaseFor } from "../domain/fleet.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance, InstanceCause, InstanceState } from "../domain/instance.ts";
 import { LOAD_DIMENSIONS, type LoadDimension, type LoadVector } from "../domain/load.ts";
+import { capacityFor } from "../domain/raised-resources.ts";
 
 export interface PoolFacts {
   readonly pool: PoolSpec;
@@ -76,9 +77,10 @@ export function planPool(facts: PoolFacts): PoolPlan {
       },
       { surplus, ...LEAVING.surplus },
     ]),
-    resize: current.flatMap((instance) =>
-      isSameSize(instance, pool.capacity, weight) ? [] : [{ instance, capacity: pool.capacity, weight }],
-    ),
+    resize: current.flatMap((instance) => {
+      const capacity = capacityFor(pool, instance.raised?.amounts);
+      return isSameSize(instance, capacity, weight) ? [] : [{ instance, capacity, weight }];
+    }),
   };
 }
 

@@ -3,7 +3,7 @@ import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { WorkResult } from "../runtime/keyed-queue.ts";
 import type { Log } from "../telemetry/log.ts";
-import { changeReasonOf, instanceChangeOf, noteOf } from "./change.ts";
+import { changeReasonOf, instanceChangeOf, noteOf, raiseChangeOf } from "./change.ts";
 import type { SecretKeeper } from "./keep-secrets.ts";
 import type { ProvisionChange, ProvisionStep } from "./next-step.ts";
 import { afterRefusal, heldReason, nextProvisionStep, upgradedComponents } from "./next-step.ts";
@@ -43,6 +43,14 @@ export function createReconcileInstance(deps: InstanceDeps): ReconcileInstance {
   const note = async (instance: Instance, what: Parameters<typeof noteOf>[1], signal: AbortSignal): Promise<void> => {
     const row = noteOf(instance, what);
     if (row !== undefined) await fleet.changeInstance(row, signal);
+  };
+
+  const settleRaise = async (instance: Instance, what: Parameters<typeof raiseChangeOf>[1], signal: AbortSignal): Promise<WorkResult> => {
+    const { isTakenBack, reason } = what;
+    if (isTakenBack) log.warn({ instance: instance.name, reason }, "Taking back resources of an instance");
+    else log.info({ instance: instance.name }, "An instance runs with the resources that it was given");
+    await fleet.changeInstance(raiseChangeOf(instance, what), signal);
+    return AT_ONCE;
   };
 
   /**
@@ -94,6 +102,8 @@ export function createReconcileInstance(deps: InstanceDeps): ReconcileInstance {
         return apply(scene, step, signal);
       case "upgraded":
         return note(instance, { now, version: step.version }, signal);
+      case "raised":
+        return settleRaise(instance, { ...step, now }, signal);
       case "halted":
         return note(instance, { now, halt: "seen" }, signal);
       case "say":

@@ -126,6 +126,47 @@ describe("a Fleet document", () => {
     });
   });
 
+  it("may say up to where resources are raised, which is nothing where it does not", () => {
+    const specOf = (resources: Json) => {
+      const parsed = parseFleetDocument(aDocument({ pools: [aPool({ resources })] }));
+      return parsed.ok ? parsed.spec.pools[0]?.resources : parsed.complaints;
+    };
+    const max = { controller: { cpu: 4, memory: "8Gi" }, repoServer: { disk: "20Gi" } };
+    expect(specOf({ max })).toMatchObject({ max: { controller: { cpu: "4", memory: "8Gi" }, repoServer: { disk: "20Gi" } } });
+    expect(specOf({})).not.toHaveProperty("max");
+    // What is given in one component alone is nothing in the other, and as much as is declared is nothing to raise.
+    expect(specOf({ repoServer: { memory: "2Gi" }, max: { repoServer: { memory: "2Gi" } } })).toMatchObject({
+      max: { repoServer: { memory: "2Gi" } },
+    });
+  });
+
+  it("never says less for a maximum than for what is declared", () => {
+    const said = (resources: Json) => complaintsOf(aDocument({ pools: [aPool({ resources })] }));
+    const remedy = "Give as much or more, or leave it out";
+    const max = { controller: { cpu: "1500m", memory: "3Gi" }, repoServer: { memory: "512Mi", disk: "10Gi" } };
+    expect(said({ max })).toEqual([
+      { path: "pools[0].resources.max.controller.cpu", message: "is less than pools[0].resources.controller.cpu, 2", remedy },
+      { path: "pools[0].resources.max.controller.memory", message: "is less than pools[0].resources.controller.memory, 4Gi", remedy },
+      { path: "pools[0].resources.max.repoServer.memory", message: "is less than pools[0].resources.repoServer.memory, 1Gi", remedy },
+      { path: "pools[0].resources.max.repoServer.disk", message: "is less than pools[0].resources.repoServer.disk, 20Gi", remedy },
+    ]);
+    expect(said({ controller: { cpu: 1, memory: "4Gi" }, repoServer: { memory: "256Mi", disk: "5Gi" }, max })).toMatchObject([
+      { path: "pools[0].resources.max.controller.memory" },
+    ]);
+    expect(said({ max: {} })).toEqual([
+      {
+        path: "pools[0].resources.max",
+        message: "names no amount",
+        remedy: "Name one, such as controller: { memory: 8Gi }, or remove it",
+      },
+    ]);
+    expect(said({ max: { controller: { memory: "much", disk: "1Gi" }, redis: { memory: "1Gi" } } }).map(({ path }) => path)).toEqual([
+      "pools[0].resources.max.controller.memory",
+      "pools[0].resources.max.controller.disk",
+      "pools[0].resources.max.redis",
+    ]);
+  });
+
   it("gets all complaints about its form at once, with path and remedy", () => {
     const pool = aPool({ capcity: {}, instances: { min: -1, max: "many" }, resources: { controller: { memory: "much" } } });
     expect(complaintsOf(aDocument({ kind: "Flee", pools: [pool], egres: {}, wholly: 1 }))).toEqual([

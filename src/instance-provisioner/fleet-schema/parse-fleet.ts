@@ -7,6 +7,7 @@ import {
   type FleetSpec,
   type PoolClass,
   type PoolSpec,
+  type ResourceMaximum,
   type VersionsSpec,
 } from "../../domain/fleet.ts";
 import { asDocumentLoad, fromDocumentLoad } from "../../domain/load.ts";
@@ -144,10 +145,24 @@ function classOfDocument({ class: { channel, ...shared } }: FleetDocument["pools
   return { ...shared, ...(channel === undefined ? {} : { channel }) };
 }
 
+function maximumOf({ controller, repoServer }: NonNullable<FleetDocument["pools"][number]["resources"]["max"]>): ResourceMaximum {
+  const { cpu, memory } = controller ?? {};
+  const { memory: repoMemory, disk } = repoServer ?? {};
+  return {
+    ...(controller === undefined
+      ? {}
+      : { controller: { ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { memory }) } }),
+    ...(repoServer === undefined
+      ? {}
+      : { repoServer: { ...(repoMemory === undefined ? {} : { memory: repoMemory }), ...(disk === undefined ? {} : { disk }) } }),
+  };
+}
+
 function poolOf(pool: FleetDocument["pools"][number]): PoolSpec {
   const { entries, instances, ...fields } = pool;
   const { scaling, peaks, ...size } = instances;
   const { disk, ...repoServer } = pool.resources.repoServer;
+  const { max, ...resources } = pool.resources;
   return {
     ...fields,
     instances: {
@@ -157,7 +172,11 @@ function poolOf(pool: FleetDocument["pools"][number]): PoolSpec {
     },
     ...(entries === "per-workspace" ? { entries } : {}),
     class: classOfDocument(pool),
-    resources: { ...pool.resources, repoServer: { ...repoServer, ...(disk === undefined ? {} : { disk }) } },
+    resources: {
+      ...resources,
+      repoServer: { ...repoServer, ...(disk === undefined ? {} : { disk }) },
+      ...(max === undefined ? {} : { max: maximumOf(max) }),
+    },
     version: pool.version,
     capacity: fromDocumentLoad(asDocumentLoad(pool.capacity)),
   };

@@ -127,6 +127,7 @@ function poolFields(pool: PoolSpec): Readonly<Record<string, unknown>> {
         ...(repoServer.disk === undefined ? {} : { disk: repoServer.disk }),
       },
       redis: { cpu: redis.cpu, memory: redis.memory },
+      ...(resources.max === undefined ? {} : { max: resources.max }),
     },
     engine,
   };

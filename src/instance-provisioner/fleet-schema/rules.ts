@@ -1,7 +1,7 @@
 import { CONTROLLER_COST_MIB, controllerNeed, mostEnvironmentObjects, mostEnvironments } from "../../domain/controller-memory.ts";
 import { isEverMet, parseSchedule } from "../../domain/cron.ts";
 import { isForbidden, isRefused, readGroupEntry } from "../../domain/deployable-kinds.ts";
-import { classOf, EVERY_GROUP, hasLabels, REFUSED_GROUPS } from "../../domain/fleet.ts";
+import { classOf, EVERY_GROUP, hasLabels, REFUSED_GROUPS, USUAL_DISK } from "../../domain/fleet.ts";
 import { CLASS_LABELS, SYSTEM_NAMESPACE } from "../../domain/names.ts";
 import { nearest } from "../../domain/nearest.ts";
 import { isTimeZone, LONGEST_PEAK_MS, peakMs } from "../../domain/peaks.ts";
@@ -10,7 +10,7 @@ import { FLOOR_SEPARATOR, isBelowFloor } from "../../domain/version.ts";
 import { isAddressRange } from "./address-range.ts";
 import type { Complaint } from "./complaint.ts";
 import { fleetPathText } from "./complaint.ts";
-import { DEFAULT_CONTROLLER_MEMORY, DEFAULT_FLOOR } from "./schema.ts";
+import { DEFAULT_FLOOR, USUAL_RESOURCES } from "./schema.ts";
 import type { SoundFleet } from "./sound-part.ts";
 
 type Path = readonly (string | number)[];
@@ -154,17 +154,53 @@ function soundLabels(rule: ClassRule | undefined): Readonly<Record<string, strin
 
 /** The memory of a pool's controllers in MiB; `undefined` where what was written is none. */
 function controllerMiB(pool: Pool): number | undefined {
-  const memory = givenMemory(pool);
-  const bytes = memory === undefined ? undefined : parseQuantity(String(memory));
+  const bytes = sizeOfGiven(givenAmount(pool, { component: "controller", amount: "memory", usual: USUAL_RESOURCES.controller.memory }));
   return bytes === undefined ? undefined : bytes / MIB;
 }
 
-function givenMemory(pool: Pool): string | number | undefined {
-  if (!("resources" in pool)) return DEFAULT_CONTROLLER_MEMORY;
+interface Amount {
+  readonly component: "controller" | "repoServer";
+  readonly amount: "cpu" | "memory" | "disk";
+  /** Where nothing is declared. */
+  readonly usual: string;
+}
+
+/** What a pool gives a component; `undefined` where what was written is malformed. */
+function givenAmount(pool: Pool, { component, amount, usual }: Amount): string | number | undefined {
+  if (!("resources" in pool)) return usual;
   const { resources } = pool;
-  if (resources === undefined || !("controller" in resources)) return resources && DEFAULT_CONTROLLER_MEMORY;
-  const { controller } = resources;
-  return controller === undefined || "memory" in controller ? controller?.memory : DEFAULT_CONTROLLER_MEMORY;
+  if (resources === undefined || !(component in resources)) return resources && usual;
+  const given: Readonly<Partial<Record<Amount["amount"], string | number | undefined>>> | undefined = resources[component];
+  return given === undefined || amount in given ? given?.[amount] : usual;
+}
+
+function sizeOfGiven(quantity: string | number | undefined): number | undefined {
+  return quantity === undefined ? undefined : parseQuantity(String(quantity));
+}
+
+const RAISABLE: readonly Amount[] = [
+  { component: "controller", amount: "cpu", usual: USUAL_RESOURCES.controller.cpu },
+  { component: "controller", amount: "memory", usual: USUAL_RESOURCES.controller.memory },
+  { component: "repoServer", amount: "memory", usual: USUAL_RESOURCES.repoServer.memory },
+  { component: "repoServer", amount: "disk", usual: USUAL_DISK },
+];
+
+/** A maximum below what is declared would lower it, and one that names nothing raises nothing. */
+function maximumBreaches(pool: Pool, at: Path): readonly Complaint[] {
+  const max = pool.resources?.max;
+  if (max === undefined) return [];
+  if (Object.keys(max).length === 0) {
+    return [complain([...at, "resources", "max"], "names no amount", "Name one, such as controller: { memory: 8Gi }, or remove it")];
+  }
+  return RAISABLE.flatMap((each) => {
+    const { component, amount } = each;
+    const most: Readonly<Partial<Record<Amount["amount"], string | number | undefined>>> = max[component] ?? {};
+    const [given, bound] = [sizeOfGiven(givenAmount(pool, each)), sizeOfGiven(most[amount])];
+    if (given === undefined || bound === undefined || given <= bound) return [];
+    const declared = fleetPathText([...at, "resources", component, amount]);
+    const message = `is less than ${declared}, ${givenAmount(pool, each)}`;
+    return [complain([...at, "resources", "max", component, amount], message, "Give as much or more, or leave it out")];
+  });
 }
 
 const MIB = 2 ** 20;
@@ -424,6 +460,7 @@ function poolBreaches(pool: Pool, at: Path, clusters: readonly (EngineCluster | 
     ...size,
     ...peakBreaches(pool, [...at, "instances"]),
     ...memoryBreaches(pool, at),
+    ...maximumBreaches(pool, at),
     ...entryBreaches(pool, at),
   ];
 }

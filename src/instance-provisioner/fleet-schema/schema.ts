@@ -28,7 +28,12 @@ const floor = z
   .transform((one) => (typeof one === "string" ? one : one.join(FLOOR_SEPARATOR)))
   .meta({ title: "a release number like 3.5.1, or a list with one for each minor" });
 export const DEFAULT_FLOOR = "3.5.1";
-export const DEFAULT_CONTROLLER_MEMORY = "4Gi";
+/** Resources of a pool's instances where it does not say. */
+export const USUAL_RESOURCES = {
+  controller: { cpu: "2", memory: "4Gi" },
+  repoServer: { cpu: "1", memory: "1Gi" },
+  redis: { cpu: "250m", memory: "256Mi" },
+} as const;
 const origin = z
   .string()
   .regex(/^\d{1,4}\.\d{1,4}(\.\d{1,4}(-[1-9]\d{0,3})?)?$/)
@@ -115,6 +120,14 @@ const environmentObjects = z.int().min(1_000).max(100_000).optional();
 const components = (what: string, defaults: { readonly cpu: string; readonly memory: string }) => ({
   cpu: quantity.prefault(defaults.cpu).describe(`CPU limit of ${what}. A quarter of it is requested.`),
   memory: quantity.prefault(defaults.memory).describe(`Memory request and limit of ${what}.`),
+});
+
+const raised = (what: string) => quantity.optional().describe(`${what} is raised up to here. Absent: it is not.`);
+const raisable = z.strictObject({
+  controller: z
+    .strictObject({ cpu: raised("CPU of the application controller"), memory: raised("Memory of the application controller") })
+    .optional(),
+  repoServer: z.strictObject({ memory: raised("Memory of each repo-server"), disk: raised("Disk of each repo-server") }).optional(),
 });
 
 const engineCluster = z.strictObject({
@@ -254,10 +267,10 @@ const pool = z.strictObject({
   capacity,
   resources: z
     .strictObject({
-      controller: z.strictObject(components("the application controller", { cpu: "2", memory: DEFAULT_CONTROLLER_MEMORY })).prefault({}),
+      controller: z.strictObject(components("the application controller", USUAL_RESOURCES.controller)).prefault({}),
       repoServer: z
         .strictObject({
-          ...components("each repo-server", { cpu: "1", memory: "1Gi" }),
+          ...components("each repo-server", USUAL_RESOURCES.repoServer),
           replicas: z.int().min(1).max(20).default(1).describe("Repo-servers of one instance."),
           disk: quantity
             .optional()
@@ -266,7 +279,12 @@ const pool = z.strictObject({
             ),
         })
         .prefault({}),
-      redis: z.strictObject(components("redis", { cpu: "250m", memory: "256Mi" })).prefault({}),
+      redis: z.strictObject(components("redis", USUAL_RESOURCES.redis)).prefault({}),
+      max: raisable
+        .optional()
+        .describe(
+          "Up to where resources of an instance are raised by themselves, one instance of a class at a time, where it runs out of them. An amount that is not named is not raised. Nothing lowers them again but a lower maximum. Absent: nothing is raised. docs/capacity.md tells more.",
+        ),
     })
     .prefault({}),
   engine: engine.prefault({}),

@@ -17,7 +17,7 @@ export interface InstanceSecrets {
 export interface ManifestParameters {
   readonly instance: ManifestIdentity;
   readonly release: Pick<CatalogueEntry, "version" | "image" | "redisImage">;
-  readonly resources: PoolSpec["resources"];
+  readonly resources: Omit<PoolSpec["resources"], "max">;
   readonly engine: EngineSettings;
   /** Private address ranges (CIDR) that may be reached all the same: repositories and users' clusters. */
   readonly egressAllow: readonly string[];

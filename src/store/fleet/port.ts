@@ -2,7 +2,7 @@ import type { Decision } from "../../domain/decision.ts";
 import type { FleetSpec } from "../../domain/fleet.ts";
 import type { FleetProposal, ProposalEnd } from "../../domain/fleet-approval.ts";
 import type { InstanceId, ProposalId } from "../../domain/ids.ts";
-import type { Halt, Instance, InstanceCause, InstanceState } from "../../domain/instance.ts";
+import type { Halt, Instance, InstanceCause, InstanceState, RaisedResources } from "../../domain/instance.ts";
 import type { LoadVector } from "../../domain/load.ts";
 import type { ReleasePart } from "../../domain/release.ts";
 
@@ -29,6 +29,7 @@ export interface InstanceChange {
   readonly appliedHash?: string;
   readonly capacity?: LoadVector;
   readonly weight?: number;
+  readonly raised?: RaisedResources;
   readonly halt?: Halt;
   readonly failsOver?: boolean;
   /** Only while it holds no unit and no live move is to it or from it, whoever may be placing one at this moment. */

@@ -2,6 +2,7 @@ import type { DemandHistory, PoolSizes, Sizing } from "../../domain/capacity.ts"
 import type { Millis } from "../../domain/clock.ts";
 import type { EnvironmentId, InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { LoadVector } from "../../domain/load.ts";
+import type { ResourceLimits } from "../../domain/raised-resources.ts";
 import type { MeanLoads, MeasuredPromise, ReliefPromise } from "../../domain/rebalancing.ts";
 
 /** What is known of a unit's load, with fractions. */
@@ -88,6 +89,8 @@ export interface ClassLoadState {
   readonly doubted?: DemandHistory | undefined;
   readonly sizes?: PoolSizes | undefined;
   readonly sizing?: Sizing | undefined;
+  /** Where resources may be raised: which instances ran out of what they cannot be given. */
+  readonly limits?: ResourceLimits | undefined;
 }
 
 /** A unit with its load, for people. */

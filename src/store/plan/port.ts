@@ -48,6 +48,8 @@ export interface PlanFacts {
   readonly rebalancing: RebalancingSpec | undefined;
   /** Its pools whose size is decided by load, in the order of the declaration. */
   readonly scaled: readonly PoolSpec[];
+  /** Its pools that let resources of their instances be raised, in the same order. */
+  readonly raisable: readonly PoolSpec[];
   /** Those that are not retired, sorted by id. */
   readonly instances: readonly Instance[];
   /** Sorted by id. */

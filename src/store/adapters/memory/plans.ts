@@ -1,6 +1,6 @@
 import type { Millis } from "../../../domain/clock.ts";
 import { NO_DIRECTIVE } from "../../../domain/directive.ts";
-import { scaledPools } from "../../../domain/fleet.ts";
+import { raisablePools, scaledPools } from "../../../domain/fleet.ts";
 import type { UnitId } from "../../../domain/ids.ts";
 import { LOAD_DIMENSIONS } from "../../../domain/load.ts";
 import type { Move } from "../../../domain/move.ts";
@@ -65,6 +65,7 @@ function readFacts(tables: Tables, className: string, movesSince: number): PlanF
     class: className,
     floor: tables.fleet?.spec.versions.floor,
     scaled: scaledPools(tables.fleet?.spec.pools, className),
+    raisable: raisablePools(tables.fleet?.spec.pools, className),
     rebalancing: tables.fleet?.spec.rebalancing?.find((each) => each.class === className),
     instances,
     units: units.toSorted((a, b) => (a.unit.id < b.unit.id ? -1 : 1)).map((row) => unitFacts(tables, row, moves)),

@@ -272,6 +272,24 @@ export function describeFleet(world: () => World): void {
       expect(await store.decisions.list({ subject: instance.id }, 1, soon())).toEqual([decision]);
     });
 
+    it("keep what they were given beyond their pool, from their first day and with each change", async () => {
+      const { store, addInstance, notificationsOf } = world();
+      const first = { amounts: { "controller.memory": "6Gi" }, at: millis(AT), before: {} } as const;
+      const given = await addInstance({ raised: first });
+      const plain = await addInstance();
+      const read = async (id: InstanceId) => (await store.fleet.readInstance(id, soon()))?.raised;
+      expect([await read(given.id), await read(plain.id)]).toEqual([first, undefined]);
+      const change = { state: "ACTIVE", reason: "", cause: undefined, attempt: 0, decision: undefined } as const;
+      const refused = { amount: "repoServer.disk", at: millis(AT + 1) } as const;
+      const next = { amounts: { "controller.memory": "8Gi", "repoServer.disk": "30Gi" }, at: millis(AT + 2), refused } as const;
+      const asked = () => store.fleet.changeInstance({ ...change, id: plain.id, revision: 1, raised: next }, soon());
+      expect(await notificationsOf(asked)).toEqual([`instance:${plain.id}`]);
+      expect(await read(plain.id)).toEqual(next);
+      expect((await store.fleet.changeInstance({ ...change, id: plain.id, revision: 2 }, soon())).raised).toEqual(next);
+      const listed = new Map((await store.fleet.listInstances(soon())).map(({ id, raised }) => [id, raised]));
+      expect([listed.get(given.id), listed.get(plain.id)]).toEqual([first, next]);
+    });
+
     it("keep what is decided by their reason, from their first day and with each change, and lose it with a reason that has none", async () => {
       const { store, addInstance } = world();
       const { id } = await addInstance({ state: "CORDONED", ...cordonedBy("otto", "odd disk") });

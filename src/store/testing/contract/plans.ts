@@ -173,6 +173,13 @@ export function describePlans(world: () => World): void {
       const elsewhere = { ...scaled, name: "elsewhere", class: { ...scaled.class, region: "us" } };
       await store.fleet.applyFleet(aFleet({ pools: [pool, elsewhere, scaled] }), "otto", soon());
       expect((await store.plans.readFacts(CLASS, millis(0), soon())).scaled).toEqual([scaled]);
+      const raisable = { ...pool, name: "raisable", resources: { ...pool.resources, max: { controller: { memory: "8Gi" } } } };
+      await store.fleet.applyFleet(
+        aFleet({ pools: [pool, { ...raisable, name: "us", class: elsewhere.class }, raisable] }),
+        "otto",
+        soon(),
+      );
+      expect((await store.plans.readFacts(CLASS, millis(0), soon())).raisable).toEqual([raisable]);
     });
 
     it("tells a unit of which something stands, or may, from one of which nothing does", async () => {

@@ -1,11 +1,11 @@
 import type { Millis } from "../../../../domain/clock.ts";
 import type { InstanceId } from "../../../../domain/ids.ts";
-import type { Entries, Halt, Instance, InstanceCause, InstanceState } from "../../../../domain/instance.ts";
+import type { Entries, Halt, Instance, InstanceCause, InstanceState, RaisedResources } from "../../../../domain/instance.ts";
 import { loadOfRow } from "../rows.ts";
 
 /** Columns of an instance `i`, as {@link instanceOf} reads them. */
 export const INSTANCE = `i.id, i.name, i.engine_cluster, i.namespace, i.pool, i.class, i.entries, i.version, i.desired_version, i.state, i.state_since, i.reason, i.cause,
-       i.attempt, i.capacity, i.weight, i.applied_hash, i.halt, i.fails_over, i.revision`;
+       i.attempt, i.capacity, i.weight, i.applied_hash, i.halt, i.fails_over, i.raised, i.revision`;
 
 export interface InstanceRow {
   readonly id: InstanceId;
@@ -27,6 +27,7 @@ export interface InstanceRow {
   readonly applied_hash: string;
   readonly halt: Halt;
   readonly fails_over: boolean;
+  readonly raised: RaisedResources | null;
   readonly revision: number;
 }
 
@@ -50,6 +51,7 @@ export function instanceOf(row: InstanceRow): Instance {
     cause: row.cause ?? undefined,
     attempt,
     capacity: loadOfRow(row.capacity),
+    ...(row.raised === null ? {} : { raised: row.raised }),
     weight,
     appliedHash: row.applied_hash,
     revision,

@@ -2,7 +2,7 @@ import type { Clock } from "../../../../domain/clock.ts";
 import type { Decision } from "../../../../domain/decision.ts";
 import { GoneError, RefusedError, StaleError } from "../../../../domain/errors.ts";
 import type { InstanceId } from "../../../../domain/ids.ts";
-import type { Instance, InstanceCause } from "../../../../domain/instance.ts";
+import type { Instance, InstanceCause, RaisedResources } from "../../../../domain/instance.ts";
 import type { FleetStore, InstanceChange } from "../../../fleet/port.ts";
 import type { Database, Run, Statement } from "../database.ts";
 import { DECISION_COLUMNS, type DecisionIds, decisionValues } from "../decisions.ts";
@@ -20,8 +20,8 @@ const INSERT: Statement = {
   name: "insert_instance",
   text: `
 with inserted as (
-  insert into instance (id, name, engine_cluster, namespace, pool, class, version, desired_version, state, state_since, reason, attempt, capacity, weight, applied_hash, revision, halt, fails_over, cause, entries)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::bigint[], $14, $15, $16, $24, $25, $26::json, $27)
+  insert into instance (id, name, engine_cluster, namespace, pool, class, version, desired_version, state, state_since, reason, attempt, capacity, weight, applied_hash, revision, halt, fails_over, cause, entries, raised)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::bigint[], $14, $15, $16, $24, $25, $26::json, $27, $28::json)
   on conflict do nothing
   returning id
 ), journal as (
@@ -38,7 +38,8 @@ with changed as (
      set state = $3, state_since = case when i.state = $3 then i.state_since else $4 end, reason = $5, cause = $21::json, attempt = $6,
          version = coalesce($7, i.version), applied_hash = coalesce($8, i.applied_hash),
          capacity = coalesce($16::bigint[], i.capacity), weight = coalesce($17::integer, i.weight), halt = coalesce($18, i.halt),
-         fails_over = coalesce($19, i.fails_over), desired_version = coalesce($20, i.desired_version), revision = i.revision + 1
+         fails_over = coalesce($19, i.fails_over), desired_version = coalesce($20, i.desired_version),
+         raised = coalesce($22::json, i.raised), revision = i.revision + 1
    where i.id = $1 and i.revision = $2
   returning ${INSTANCE}
 ), journal as (
@@ -146,14 +147,30 @@ function insertValues(instance: Instance, ids: DecisionIds, decision: Decision):
     ...decisionValues(ids, decision),
     instance.halt,
     instance.failsOver,
-    causeValue(instance.cause),
+    jsonValue(instance.cause),
     instance.entries,
+    jsonValue(instance.raised),
   ];
 }
 
 function changeValues(change: InstanceChange, clock: Clock, ids: DecisionIds): readonly unknown[] {
-  const { id, revision, state, reason, cause, attempt, version, appliedHash, capacity, weight, halt, failsOver, desiredVersion, decision } =
-    change;
+  const {
+    id,
+    revision,
+    state,
+    reason,
+    cause,
+    attempt,
+    version,
+    appliedHash,
+    capacity,
+    weight,
+    halt,
+    failsOver,
+    desiredVersion,
+    raised,
+    decision,
+  } = change;
   const journal = decision === undefined ? NO_DECISION : decisionValues(ids, decision);
   const size = [capacity === undefined ? null : numbers(loadValues(capacity)), weight ?? null];
   const more = [halt ?? null, failsOver ?? null, desiredVersion ?? null];
@@ -169,12 +186,13 @@ function changeValues(change: InstanceChange, clock: Clock, ids: DecisionIds): r
     ...journal,
     ...size,
     ...more,
-    causeValue(cause),
+    jsonValue(cause),
+    jsonValue(raised),
   ];
 }
 
-function causeValue(cause: InstanceCause | undefined): string | null {
-  return cause === undefined ? null : sqlText(JSON.stringify(cause));
+function jsonValue(value: InstanceCause | RaisedResources | undefined): string | null {
+  return value === undefined ? null : sqlText(JSON.stringify(value));
 }
 
 async function changeInstance(database: Database, values: readonly unknown[], signal: AbortSignal): Promise<Instance> {

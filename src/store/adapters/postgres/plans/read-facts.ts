@@ -1,5 +1,5 @@
 import type { Millis } from "../../../../domain/clock.ts";
-import { type PoolSpec, type RebalancingSpec, scaledPools } from "../../../../domain/fleet.ts";
+import { type PoolSpec, type RebalancingSpec, raisablePools, scaledPools } from "../../../../domain/fleet.ts";
 import type { InstanceId, UnitId } from "../../../../domain/ids.ts";
 import type { MoveReason } from "../../../../domain/plan.ts";
 import { freezeOfRollout } from "../../../../domain/rollout.ts";
@@ -129,7 +129,22 @@ export function readFacts(database: Database, className: string, movesSince: Mil
       const floor = declared?.floor ?? undefined;
       const rebalancing = declared?.rebalancing?.find((each) => each.class === className);
       const scaled = scaledPools(declared?.pools ?? [], className);
-      return { class: className, floor, rebalancing, scaled, instances, units, instanceLoads, freezes, state, moves, failures, verdicts };
+      const raisable = raisablePools(declared?.pools ?? [], className);
+      return {
+        class: className,
+        floor,
+        rebalancing,
+        scaled,
+        raisable,
+        instances,
+        units,
+        instanceLoads,
+        freezes,
+        state,
+        moves,
+        failures,
+        verdicts,
+      };
     },
     signal,
   );
