@@ -19,13 +19,14 @@ import type { RingSource } from "../ring-memo.ts";
 import { type SplittingDeps, splitLarge } from "../split/record-splits.ts";
 import type { PlanningDeps, PlanRequests } from "./carry-out-plan.ts";
 import type { DrainRequests } from "./empty-instance.ts";
+import { refreshResources } from "./refresh-resources.ts";
 import { refreshSizes, type SizedPools, type SizingDeps } from "./refresh-sizes.ts";
 
 export interface ClassPlanDeps
   extends Pick<PlanningDeps, "approval">,
     Pick<SizingDeps, "scaling">,
     Pick<SplittingDeps, "splitting" | "moving"> {
-  readonly store: Pick<Store, "plans" | "loads" | "splits" | "health" | "decisions" | "placements">;
+  readonly store: Pick<Store, "plans" | "loads" | "splits" | "health" | "decisions" | "placements" | "fleet">;
   readonly planning: Pick<PlanRequests, "apply" | "followUp">;
   readonly draining: Pick<DrainRequests, "carryOn" | "begin">;
   /** Whether moves away from an instance with the verdict overloaded are carried out without a person. */
@@ -55,9 +56,10 @@ const PLANS_READ = 20;
  * 2. Measures what earlier automatic moves were to do.
  * 3. Records since when instances have been too full or overloaded, and how many of them its pools are to have. Begins to empty the one that is not
  *    needed any more.
- * 4. Splits workspaces that are too large; what is deployed in mode `auto` alone, one step of it in each cycle.
- * 5. Plans what should move, and records the plan as a proposal; not in mode `off`.
- * 6. Carries out the plan's moves away from overloaded instances, where `relieves` is set, and in mode `auto` the others too. All other
+ * 4. Gives one instance that has run out of CPU, memory or disk more of it, where its pool allows that.
+ * 5. Splits workspaces that are too large; what is deployed in mode `auto` alone, one step of it in each cycle.
+ * 6. Plans what should move, and records the plan as a proposal; not in mode `off`.
+ * 7. Carries out the plan's moves away from overloaded instances, where `relieves` is set, and in mode `auto` the others too. All other
  *    moves of the plan wait for a person.
  */
 export async function refreshPlan(deps: ClassPlanDeps, name: string, ringOf: RingSource, signal: AbortSignal): Promise<WorkResult> {
@@ -66,18 +68,28 @@ export async function refreshPlan(deps: ClassPlanDeps, name: string, ringOf: Rin
   const at = clock.now();
   const facts = await carryOnDraining(deps, () => store.plans.readFacts(name, millis(at - DAY_MS), signal), signal);
   // Verdicts on instances that are being relieved already are left out.
-  const verdicts = unrelieved(await store.health.listVerdicts(signal), facts, at);
+  const known = await store.health.listVerdicts(signal);
+  const verdicts = unrelieved(known, facts, at);
   const snapshot = assembleSnapshot(facts, at);
   const next = nextClassState(facts, snapshot);
   const judged = { ...next, overloadedSince: withVerdicts(next.overloadedSince, verdicts) };
   const measured = await measurePromises(deps, judged, { facts, at }, signal);
-  const { state, emptied } = await refreshSizes(deps, measured, { facts, at, metrics: snapshot.metrics }, signal);
+  const sized = await refreshSizes(deps, measured, { facts, at, metrics: snapshot.metrics }, signal);
+  const state = await refreshResources(deps, sized.state, { facts, verdicts: raisingVerdicts(known, verdicts), at }, signal);
   await store.loads.recordState(name, state as Facts["state"], signal);
-  if (emptied !== undefined) await empty(deps, emptied, facts, signal);
+  if (sized.emptied !== undefined) await empty(deps, sized.emptied, facts, signal);
   const mode = modeInForce(facts.rebalancing, state.measured ?? [], at);
   const isSplitting = await splitLarge({ ...deps, ringsOf: () => ringOf }, { facts, at, isAutomatic: mode === "auto" }, signal);
   if (mode !== "off") await evenOut(deps, { facts, state, verdicts, mode, at }, ringOf, signal);
   return isSplitting ? { requeueAfterMs: PARTS_MS } : {};
+}
+
+/** Memory and disk run out whoever is leaving; whether more CPU is needed shows when nobody is. */
+function raisingVerdicts<Verdict extends Parameters<typeof relievedBy>[1][number]>(
+  known: readonly Verdict[],
+  unrelieved: readonly Verdict[],
+): readonly Verdict[] {
+  return known.filter((verdict) => verdict.state !== "overloaded" || unrelieved.includes(verdict));
 }
 
 interface Judged {

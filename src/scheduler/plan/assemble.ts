@@ -8,6 +8,7 @@ import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
 import { addLoad, type LoadVector, ZERO_LOAD } from "../../domain/load.ts";
 import type { MoveReason } from "../../domain/plan.ts";
+import type { ResourceLimits } from "../../domain/raised-resources.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
 import { usualLoads } from "../capacity/demand.ts";
 import { instanceTraits } from "../instance-traits.ts";
@@ -33,6 +34,7 @@ export interface ClassState extends PromiseState {
   readonly doubted?: DemandHistory | undefined;
   readonly sizes?: PoolSizes | undefined;
   readonly sizing?: Sizing | undefined;
+  readonly limits?: ResourceLimits | undefined;
 }
 
 export interface PlanningUnit {
@@ -59,6 +61,8 @@ export interface PlanningFacts {
   readonly rebalancing?: RebalancingSpec | undefined;
   /** Its pools whose size is decided by load, in the order of the declaration; absent: none. */
   readonly scaled?: readonly PoolSpec[];
+  /** Its pools that let resources of their instances be raised; absent: none. */
+  readonly raisable?: readonly PoolSpec[];
   readonly instances: readonly Instance[];
   readonly units: readonly PlanningUnit[];
   readonly instanceLoads: readonly {

@@ -28,7 +28,7 @@ export function nextClassState(facts: PlanningFacts, snapshot: PlanSnapshot): Cl
     ...(reference === undefined ? {} : { reference }),
     ...(isDue ? refit(state, instanceLoads, at) : keptFit(state)),
     aboveSince: isTrusted ? Object.fromEntries(nextAbove(snapshot)) : state.aboveSince,
-    ...{ promises: state.promises, measured: state.measured, sizes: state.sizes, sizing: state.sizing },
+    ...{ promises: state.promises, measured: state.measured, sizes: state.sizes, sizing: state.sizing, limits: state.limits },
     meanLoads,
     ...((facts.scaled ?? []).length === 0 ? {} : learnDemand(facts, snapshot, { ...state, reference, meanLoads })),
     overloadedSince: isPresent ? nextOverloaded(presentLoads(facts), at) : {},
