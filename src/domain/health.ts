@@ -55,7 +55,7 @@ export const SIGNALS = {
   controllerAnswers: "1: its metrics were read, 0: it said nothing for seconds",
   repoServerAnswers: "share of repo-servers that answered",
   uptimeS: "s since the controller began",
-  isChanging: "1: it is being changed to another version",
+  isChanging: "1: it is being changed to another version, or to more resources",
   queueWaitS: "s a comparison waited for its turn, mean",
   waitingOver10: "share of comparisons that waited longer than 10 s",
   queueDepth: "comparisons that wait",

@@ -3,6 +3,7 @@ import { millis } from "../domain/clock.ts";
 import type { InstanceVerdict } from "../domain/health.ts";
 import { createVirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { createMemoryStore } from "../store/adapters/memory/memory-store.ts";
+import { aPool } from "../store/testing/builders.ts";
 import { createWorld } from "../store/testing/world.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { noMetrics } from "../telemetry/metrics.ts";
@@ -10,6 +11,33 @@ import { createRemedies } from "./carry-out-remedy.ts";
 
 const never = new AbortController().signal;
 const MINUTE_MS = 60_000;
+
+it("leaves advice to the scheduler where that gives more of what ran out, and everything while it is just given", async () => {
+  const clock = createVirtualClock();
+  const store = createMemoryStore({ clock });
+  const world = createWorld(store);
+  const instance = await world.addInstance();
+  const remedies = createRemedies({
+    ...{ store, clock, log: silentLog, metrics: noMetrics, quarantines: undefined },
+    ...{ emptyAfter: 2, restartApartMs: 5 * MINUTE_MS, empty: async () => undefined, openNamespace: async () => undefined },
+  });
+  const help = async (over: object, given: object = {}): Promise<readonly string[]> => {
+    const { resources } = aPool("standard");
+    const pool = aPool("standard", { resources: { ...resources, max: { controller: { memory: "8Gi" } } } });
+    const verdict: InstanceVerdict = {
+      ...{ instanceId: instance.id, state: "degraded", cause: "memory", component: "controller", at: clock.now(), since: clock.now() },
+      ...{ text: "", evidence: [], baseline: undefined, ...over },
+    };
+    const repositories = { disk: new Map(), memory: new Map() };
+    await remedies.help({ instance: { ...instance, ...given }, verdict, serving: [instance], repositories, pool }, never);
+    return (await store.decisions.list({ kind: "health" }, 100, never)).map(({ verdict: step }) => step);
+  };
+  expect(await help({})).toEqual([]);
+  const raised = { amounts: { "controller.memory": "6Gi" }, at: clock.now(), before: {} };
+  expect(await help({ state: "stalled", cause: "redis", component: "redis" }, { raised })).toEqual([]);
+  expect(await help({ component: "redis" })).toEqual(["RAISE"]);
+  expect(await help({ since: millis(clock.now() - 60 * MINUTE_MS) })).toEqual(["DRAIN", "RAISE"]);
+});
 
 it("keeps to the limit of restarts where all instances get stuck at the same moment", async () => {
   const clock = createVirtualClock();

@@ -1,7 +1,9 @@
 import { type Clock, millis } from "../domain/clock.ts";
+import type { PoolSpec } from "../domain/fleet.ts";
 import type { InstanceVerdict } from "../domain/health.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
+import { amountRunOut, isRaiseUnderWay, maximumOf } from "../domain/raised-resources.ts";
 import type { HeavyUnit } from "../store/load/port.ts";
 import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -37,6 +39,8 @@ export interface Judged {
   readonly verdict: InstanceVerdict;
   readonly serving: readonly Instance[];
   readonly repositories: Taken;
+  /** What the instance is made from; absent: its pool is not declared any more. */
+  readonly pool?: Pick<PoolSpec, "resources"> | undefined;
 }
 
 export interface Remedies {
@@ -65,7 +69,7 @@ export function createRemedies(deps: RemedyDeps): Remedies {
   };
 
   /** Decides the step that is due and writes it into the journal. */
-  async function decide({ instance, verdict, serving, repositories }: Judged, signal: AbortSignal): Promise<Remedy | undefined> {
+  async function decide({ instance, verdict, serving, repositories, pool }: Judged, signal: AbortSignal): Promise<Remedy | undefined> {
     const now = clock.now();
     const lately = { subject: instance.id, kind: "health", since: millis(now - DAY_MS) } as const;
     const taken = stepsTaken(await store.decisions.list(lately, MANY, signal));
@@ -85,6 +89,7 @@ export function createRemedies(deps: RemedyDeps): Remedies {
       fleet: { restarts, emptied, instances: serving.length },
       noisiest: noisiest?.namespace,
       filler,
+      isRaised: isRaisedByScheduler(verdict, pool),
     });
     if (due === undefined) return undefined;
     const heaviest = noisiest && { unitId: noisiest.unitId, isMeasured: noisiest.known !== undefined };
@@ -143,8 +148,14 @@ export function createRemedies(deps: RemedyDeps): Remedies {
   return { help };
 }
 
+/** Whether the pool lets the scheduler give more of what the instance has run out of. */
+function isRaisedByScheduler(verdict: InstanceVerdict, pool: Judged["pool"]): boolean {
+  const amount = amountRunOut(verdict);
+  return amount !== undefined && pool !== undefined && maximumOf(pool, amount) !== undefined;
+}
+
 /** An instance that is drained by fail-over needs no help, and one that is being changed may be slow for a while. */
 function mayBeHelped({ instance, verdict }: Judged): boolean {
-  if (instance.version !== instance.desiredVersion || instance.failsOver) return false;
+  if (instance.version !== instance.desiredVersion || instance.failsOver || isRaiseUnderWay(instance)) return false;
   return HELPED.includes(verdict.state) || verdict.cause === "memory" || verdict.cause === "disk";
 }

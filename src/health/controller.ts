@@ -116,7 +116,9 @@ export function createHealth(deps: HealthDeps): Health {
     const { fleet, serving } = survey;
     const verdict = await probes.probeInstance(instance, fleet, signal);
     verdicts.set(instance.id, verdict);
-    await remedies.help({ instance, verdict, serving: [...serving.values()], repositories: probes.takenOf(instance.id) }, signal);
+    const pool = fleet?.pools.find(({ name }) => name === instance.pool);
+    const judged = { instance, verdict, pool, serving: [...serving.values()], repositories: probes.takenOf(instance.id) };
+    await remedies.help(judged, signal);
     await placingAgain.probe(instance, verdict, signal);
   }
 

@@ -81,6 +81,13 @@ describe("the next remedy", () => {
       { verdict: since(verdict({ state: "failed", cause: "memory" }), 60), taken: taken(["RAISE", 60]) },
       "DRAIN",
     ],
+    ["unless it gets that anyway", { verdict: verdict({ state: "degraded", cause: "memory" }), isRaised: true }, undefined],
+    [
+      "which does not keep it from being drained",
+      { verdict: since(verdict({ state: "failed", cause: "memory" }), 60), isRaised: true },
+      "DRAIN",
+    ],
+    ["nor who fills it from leaving", { verdict: EVICTED, filler: FILLER, isRaised: true }, "QUARANTINE"],
     ["an instance that was evicted once is to get more disk", { verdict: EVICTED_ONCE, filler: FILLER }, "RAISE"],
     ["who fills its repo-server again and again leaves at once", { verdict: EVICTED, filler: FILLER }, "QUARANTINE"],
     ["also who fills its memory", { verdict: { ...EVICTED, cause: "memory" }, filler: FILLER }, "QUARANTINE"],

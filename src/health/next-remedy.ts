@@ -58,6 +58,8 @@ export interface RemedyFacts {
   readonly noisiest: string | undefined;
   /** The unit that fills the disk or the memory of the instance's repo-server. Absent: none stands out, or nothing is filled. */
   readonly filler: NamedFiller | undefined;
+  /** Whether the scheduler gives the instance more of what it has run out of, or says why it does not. Absent: it does not. */
+  readonly isRaised?: boolean;
 }
 
 /** A unit that fills a repo-server, with the namespace of its workspace. */
@@ -98,7 +100,7 @@ const NOT_HELPED: readonly (readonly [RemedyStep, afterMs: number])[] = [
   ["DRAIN", 20 * MINUTE_MS],
 ];
 
-/** Neither a restart nor waiting gives a component more memory or disk: a person is advised at once to raise its resources. */
+/** Neither a restart nor waiting gives a component more memory or disk: a person is advised at once to raise its resources, unless that is done anyway. */
 const USED_UP: typeof NOT_HELPED = [
   ["RAISE", 0],
   ["DRAIN", 60 * MINUTE_MS],
@@ -109,7 +111,7 @@ const USED_UP: typeof NOT_HELPED = [
  *
  * - Overloaded: shed load; after a while advise more resources, then an instance of its own for the noisiest workspace,
  *   then a drain.
- * - Short of memory or disk, whatever its state: advise more at once, and a drain later. Where its repo-server was ended for that twice, and
+ * - Short of memory or disk, whatever its state: advise more at once, unless the scheduler gives it, and a drain later. Where its repo-server was ended for that twice, and
  *   one workspace has filled it, that workspace gets an instance of its own at once.
  * - Stalled in one component: restart that component. If it is stuck again after enough restarts, drain the instance.
  *   Where neither is allowed, as for a failed instance below.
@@ -195,9 +197,10 @@ function mostAtOnce(instances: number): number {
 }
 
 /** The first step of a ladder that is due and was not taken since the verdict began. */
-function nextOf(ladder: typeof OVERLOADED, { now, verdict, taken, noisiest }: RemedyFacts): Remedy | undefined {
+function nextOf(ladder: typeof OVERLOADED, { now, verdict, taken, noisiest, isRaised }: RemedyFacts): Remedy | undefined {
   const since = taken.filter(({ at }) => at >= verdict.since).map(({ step }) => step);
-  const step = ladder.find(([each, afterMs]) => now - verdict.since >= afterMs && !since.includes(each))?.[0];
+  const isLeft = (step: RemedyStep): boolean => since.includes(step) || (step === "RAISE" && isRaised === true);
+  const step = ladder.find(([each, afterMs]) => now - verdict.since >= afterMs && !isLeft(each))?.[0];
   if (step === undefined) return undefined;
   return { step, component: undefined, isAdvice: step !== "SHED", text: textOf(step, verdict, noisiest) };
 }

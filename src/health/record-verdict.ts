@@ -4,6 +4,7 @@ import type { InstanceVerdict, Signals } from "../domain/health.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { CanarySource } from "../domain/probed.ts";
+import { isRaiseUnderWay } from "../domain/raised-resources.ts";
 import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import { changedDecision } from "./decisions.ts";
@@ -67,7 +68,7 @@ export function createProbes(deps: ProbeDeps): Probes {
     const at = clock.now();
     const keepSince = millis(at - windowMs(settings));
     const { samples, verdict: before } = await store.health.readWindow(id, keepSince, signal);
-    const isChanging = Number(version !== desiredVersion);
+    const isChanging = Number(version !== desiredVersion || isRaiseUnderWay(instance));
     const reconcileRatio = ratioToBaseline(before?.baseline, signals);
     const sample = { at, signals: known({ ...signals, isChanging, reconcileRatio }) };
     const judged = judgeHealth({ now: at, samples: [...samples, sample], periodMs, settings, before: before?.cause });
