@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ENTRIES, INSTANCE_STATES } from "../domain/instance.ts";
+import { ENTRIES, INSTANCE_STATES, RAISABLE_AMOUNTS } from "../domain/instance.ts";
 import { LOAD_DIMENSIONS } from "../domain/load.ts";
 import { OPERATION_KINDS, OPERATION_STATES } from "../domain/operation.ts";
 import { HEALTH_STATES, SYNC_STATES } from "../domain/status.ts";
@@ -10,6 +10,13 @@ export const loadView = z.object(
   Object.fromEntries(LOAD_DIMENSIONS.map((name) => [name, z.number()])) as Record<(typeof LOAD_DIMENSIONS)[number], z.ZodNumber>,
 );
 
+export const raisedAmount = z
+  .object({
+    amount: z.enum(RAISABLE_AMOUNTS),
+    declared: z.string().describe("what its pool declares"),
+    given: z.string().describe("what it has"),
+  })
+  .meta({ id: "RaisedAmount" });
 export const instanceViewSchema = z
   .object({
     id: z.string(),
@@ -27,6 +34,7 @@ export const instanceViewSchema = z
     units: z.number().int(),
     load: loadView.describe("planning load of the units it holds, in the units of fleet.yaml"),
     capacity: loadView.describe("in the units of fleet.yaml"),
+    raised: z.array(raisedAmount).describe("resources that it has beyond those of its pool, because it ran out of them"),
     clusterEntries: z
       .number()
       .int()

@@ -57,7 +57,10 @@ describe("views", () => {
     expect(view.load.applications).toBe(250);
     expect(view).toMatchObject({ utilisation: 0.5, entries: "shared", clusterEntries: null, controllerMemoryBytes: null });
     const usage = { clusterEntries: 2, controllerMemoryBytes: undefined };
-    expect(instanceView({ instance, load: ZERO_LOAD, units: 0 }, usage)).toMatchObject({ clusterEntries: 2, controllerMemoryBytes: null });
+    expect(instanceView({ instance, load: ZERO_LOAD, units: 0 }, { usage })).toMatchObject({
+      clusterEntries: 2,
+      controllerMemoryBytes: null,
+    });
   });
 
   it("call a dimension without capacity full as soon as something is there", () => {

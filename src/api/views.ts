@@ -3,10 +3,12 @@ import type { Decision } from "../domain/decision.ts";
 import { decisionText } from "../domain/decision-text.ts";
 import type { Directive, Freeze } from "../domain/directive.ts";
 import { type SyncFailure, type SyncOperation, syncFailureOf, syncOperationOf } from "../domain/failing-sync.ts";
+import type { PoolSpec } from "../domain/fleet.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import { LOAD_DIMENSIONS, type LoadVector, toDocumentLoad } from "../domain/load.ts";
 import type { Operation } from "../domain/operation.ts";
+import { raisesInForce } from "../domain/raised-resources.ts";
 import type { ApplicationSummary, WorkspaceSummary } from "../store/operation/port.ts";
 import type { InstanceWithLoad } from "../store/placement/port.ts";
 import type { TokenRecord } from "../store/token/port.ts";
@@ -38,7 +40,11 @@ export function utilisation(load: LoadVector, capacity: LoadVector): number {
   return Math.round(Math.max(...shares) * 10_000) / 10_000;
 }
 
-export function instanceView({ instance, load, units }: InstanceWithLoad, usage?: InstanceUsage): InstanceView {
+export function instanceView(
+  { instance, load, units }: InstanceWithLoad,
+  { usage, pools = [] }: { readonly usage?: InstanceUsage | undefined; readonly pools?: readonly PoolSpec[] } = {},
+): InstanceView {
+  const pool = pools.find(({ name }) => name === instance.pool);
   return {
     id: instance.id,
     name: instance.name,
@@ -55,6 +61,7 @@ export function instanceView({ instance, load, units }: InstanceWithLoad, usage?
     units,
     load: toDocumentLoad(load),
     capacity: toDocumentLoad(instance.capacity),
+    raised: pool === undefined ? [] : [...raisesInForce(pool, instance.raised?.amounts)],
     clusterEntries: usage?.clusterEntries ?? null,
     controllerMemoryBytes: usage?.controllerMemoryBytes ?? null,
     utilisation: utilisation(load, instance.capacity),

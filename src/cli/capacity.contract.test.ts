@@ -88,6 +88,33 @@ describe("argosy capacity", () => {
     await served.store.fleet.applyFleet(aFleet({ pools: [scaled, us] }), "ada", signal);
   });
 
+  it("says which instances were given more than their pool declares, and which cannot be given what they ran out of", async () => {
+    const resources = { ...scaled.resources, max: { controller: { memory: "8Gi" } } };
+    await served.store.fleet.applyFleet(aFleet({ pools: [{ ...scaled, resources }, us] }), "ada", signal);
+    const at = millis(Date.now() - HOUR_MS);
+    const { id, revision, state, reason, cause, attempt } = (await served.store.fleet.listInstances(signal))[0]!;
+    const raised = { amounts: { "controller.memory": "6Gi" }, at, before: {} };
+    await served.store.fleet.changeInstance({ id, revision, state, reason, cause, attempt, raised, decision: undefined }, signal);
+    const limit = { amount: "controller.memory", given: "8Gi", why: "MAXIMUM", since: at, seenAt: at } as const;
+    await served.store.loads.recordState(CLASS, { aboveSince: {}, overloadedSince: {}, limits: { "standard-2": limit } }, signal);
+    const amounts = [{ amount: "controller.memory", declared: "1Gi", given: "6Gi" }];
+    expect(await listed()).toMatchObject([
+      {
+        raising: {
+          instances: [{ instance: "standard-1", underWay: true, raised: amounts }],
+          limited: [{ instance: "standard-2", amount: "controller.memory", given: "8Gi", why: "MAXIMUM", since: expect.any(String) }],
+        },
+      },
+      { raising: null },
+    ]);
+    expect((await run("-o", "wide")).out.replaceAll(/\s+/g, " ")).toContain(
+      "standard-1 controller.memory 6Gi (under way) standard-2 controller.memory, of which it has 8Gi",
+    );
+    const asked = await runCommand(["get", "instances", "-o", "json"], { ARGOSY_URL: served.url, ARGOSY_TOKEN: served.token("viewer") });
+    expect(JSON.parse(asked.out)).toEqual(expect.arrayContaining([expect.objectContaining({ name: "standard-1", raised: amounts })]));
+    await served.store.fleet.applyFleet(aFleet({ pools: [scaled, us] }), "ada", signal);
+  });
+
   it("says since when more are needed than may be", async () => {
     await decide({ shortSince: millis(Date.now() - HOUR_MS), withoutOne: 100_000_000 });
     expect((await run()).out).toMatch(/^standard .* >999 % /m);

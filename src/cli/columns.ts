@@ -17,9 +17,15 @@ export const instanceColumns: readonly Column<InstanceView>[] = [
   { title: "CLUSTER", value: (row) => row.engineCluster, isWide: true },
   { title: "NAMESPACE", value: (row) => row.namespace, isWide: true },
   { title: "ENTRIES", value: (row) => `${row.clusterEntries ?? "?"}/${row.capacity.clusterEntries}`, isWide: true },
+  { title: "RAISED", value: (row) => raisedText(row.raised), isWide: true },
   { title: "MEMORY", value: (row) => memoryOf(row.controllerMemoryBytes), isWide: true },
   { title: "REASON", value: (row) => row.reason, isWide: true },
 ];
+
+/** `controller.memory 6Gi`, what it has beyond its pool's resources. */
+export function raisedText(raised: InstanceView["raised"]): string | null {
+  return raised.length === 0 ? null : raised.map(({ amount, given }) => `${amount} ${given}`).join(", ");
+}
 
 function memoryOf(bytes: number | null): string | null {
   return bytes === null ? null : `${Math.round(bytes / 2 ** 20)} MiB`;

@@ -45,7 +45,15 @@ const ROW = {
     desiredVersion: "v3.5.11-rc2",
     pool: "regulated",
   },
-  ...{ class: "eu/regulated/private", engineCluster: "engines-eu-west-1", namespace: WORKSPACE, clusterEntries: 123, capacity: load, load },
+  ...{
+    class: "eu/regulated/private",
+    engineCluster: "engines-eu-west-1",
+    namespace: WORKSPACE,
+    clusterEntries: 123,
+    capacity: load,
+    load,
+    raised: [],
+  },
   ...{
     utilisation: 0.987,
     since: TIME,
@@ -125,6 +133,12 @@ const TABLES: readonly Case[] = [
       instances: 1000,
       scaling: "auto",
       expected: { soon: 12.3, later: 12.3, withoutOne: 100 },
+      raising: {
+        instances: [
+          { instance: "standard-1000", underWay: true, raised: [{ amount: "controller.memory", declared: "4Gi", given: "6Gi" }] },
+        ],
+        limited: [{ instance: "standard-1000", amount: "controller.memory", given: "8Gi", why: "MAXIMUM", since: TIME }],
+      },
       peaks: [{ name: "end-of-quarter-closing", from: TIME, until: TIME, factor: null, instances: 1000 }],
     },
   ],

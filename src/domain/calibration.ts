@@ -10,6 +10,8 @@ export interface CalibrationFacts {
   readonly load: LoadVector;
   /** What it is taken to bear now. */
   readonly capacity: LoadVector;
+  /** Whether it was given more resources than its pool declares. */
+  readonly isRaised: boolean;
 }
 
 /** What ends what an instance bears: workers for comparisons that are all busy, or a controller that has no memory left. */

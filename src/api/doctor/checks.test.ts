@@ -292,11 +292,28 @@ describe("the doctor", () => {
     ]);
     expect(judgePools(spec, [serving, serving])[0]?.ok).toBe(true);
     const scaled = { ...spec, pools: spec.pools.map((pool) => ({ ...pool, instances: { ...pool.instances, scaling: "auto" as const } })) };
-    const short = new Set(spec.pools.map(classOf));
+    const short = { classes: new Set(spec.pools.map(classOf)), limits: {} };
     expect(judgePools(scaled, [serving, serving], short)).toMatchObject([
       { ok: true, remark: expect.stringContaining("raise instances.max") },
     ]);
     expect(judgePools(spec, [serving, serving], short)[0]).not.toHaveProperty("remark");
+  });
+
+  it("notes which instances ran out of what their pool does not allow them", () => {
+    const own = { region: "eu", tier: "shared", trust: "public" };
+    const pool = { name: "standard", class: own, instances: { min: 1, max: 4 } };
+    const serving = anInstance("ACTIVE", "3.5.7");
+    const remarkOf = (resources: object, why: "MAXIMUM" | "REFUSED") => {
+      const limit = { amount: "controller.memory", given: "8Gi", why, since: millis(0), seenAt: millis(0) } as const;
+      const spec = { pools: [{ ...pool, resources }] } as unknown as FleetSpec;
+      return judgePools(spec, [serving], { classes: new Set(), limits: { [serving.id]: limit } })[0]?.remark;
+    };
+    const max = { controller: { memory: "8Gi" } };
+    expect(remarkOf({ max }, "MAXIMUM")).toBe(
+      `${serving.name} runs out of controller.memory, and 8Gi is all that its pool allows: raise resources.max, or instances.max`,
+    );
+    expect(remarkOf({ max }, "REFUSED")).toContain("its pods did not get ready with more than 8Gi");
+    expect(remarkOf({}, "MAXIMUM")).toBeUndefined();
   });
 
   it("notes that every namespace is a workspace, and nothing where labels say which", () => {

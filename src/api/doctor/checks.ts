@@ -5,13 +5,14 @@ import { isCordonedByHand } from "../../domain/cordon.ts";
 import { countText } from "../../domain/count-text.ts";
 import { type ShareExceeded, shareText } from "../../domain/cpu-share.ts";
 import { mayKindBeDeployed } from "../../domain/deployable-kinds.ts";
-import { classOf, EVERY_GROUP, type FleetSpec, isScaled } from "../../domain/fleet.ts";
+import { classOf, EVERY_GROUP, type FleetSpec, isScaled, type PoolSpec } from "../../domain/fleet.ts";
 import { type InstanceVerdict, unfitState } from "../../domain/health.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
 import { toDocumentLoad } from "../../domain/load.ts";
 import { CLASS_LABELS, CLASS_LABELS_POLICY } from "../../domain/names.ts";
 import type { OwnershipFinding } from "../../domain/ownership.ts";
 import { parseQuantity } from "../../domain/quantity.ts";
+import type { ResourceLimits } from "../../domain/raised-resources.ts";
 import { hasDigest } from "../../domain/release.ts";
 import { compareVersions, isBelowFloor, releaseOf } from "../../domain/version.ts";
 import type { DeployedKind } from "../../store/operation/port.ts";
@@ -429,12 +430,35 @@ export function judgeKinds({ deployments }: Pick<FleetSpec, "deployments">, depl
   return { name: "deployable kinds", ok: true, detail, remedy, ...(isOpen || asked.length > 0 ? { remark } : {}) };
 }
 
+/** What the load needs and may not be given. */
+export interface Shortage {
+  /** That need more instances than their pools may have. */
+  readonly classes: ReadonlySet<string>;
+  readonly limits: ResourceLimits;
+}
+
+/** Nothing where the pool lets nothing be raised any more. */
+function limitRemark({ id, name }: Instance, pool: PoolSpec, limits: ResourceLimits): readonly string[] {
+  const limit = limits[id];
+  if (limit === undefined || pool.resources.max === undefined) return [];
+  const { amount, given, why } = limit;
+  return [
+    why === "MAXIMUM"
+      ? `${name} runs out of ${amount}, and ${given} is all that its pool allows: raise resources.max, or instances.max`
+      : `${name} runs out of ${amount}, and its pods did not get ready with more than ${given}: give its engine cluster larger nodes, or drain it`,
+  ];
+}
+
 /**
  * One check a pool: whether as many of its instances take workspaces as are declared at least. Those that somebody cordoned or drains
- * count as if they did: that is maintenance, and only a remark. A cordoned one is not replaced, one that is drained is. `short`: classes that need more
- * instances than their pools may have.
+ * count as if they did: that is maintenance, and only a remark. A cordoned one is not replaced, one that is drained is. What the load needs and may not be
+ * given is a remark too.
  */
-export function judgePools(spec: FleetSpec, instances: readonly Instance[], short: ReadonlySet<string> = new Set()): readonly Check[] {
+export function judgePools(
+  spec: FleetSpec,
+  instances: readonly Instance[],
+  { classes: short, limits }: Shortage = { classes: new Set(), limits: {} },
+): readonly Check[] {
   return spec.pools.map((pool) => {
     const own = instances.filter((instance) => instance.pool === pool.name);
     const active = own.filter(({ state }) => state === "ACTIVE").length;
@@ -447,6 +471,7 @@ export function judgePools(spec: FleetSpec, instances: readonly Instance[], shor
       ...(isAtCeiling
         ? ["the load needs more instances than its class gets: raise instances.max, or see which one failed (`argosy capacity`)"]
         : []),
+      ...own.flatMap((one) => limitRemark(one, pool, limits)),
     ];
     return {
       name: `pool ${pool.name}`,

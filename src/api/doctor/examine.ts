@@ -2,6 +2,7 @@ import type { Clock } from "../../domain/clock.ts";
 import { RefusedError } from "../../domain/errors.ts";
 import { classOf, type EngineClusterSpec, type FleetSpec, isScaled } from "../../domain/fleet.ts";
 import type { Instance } from "../../domain/instance.ts";
+import type { ResourceLimits } from "../../domain/raised-resources.ts";
 import { ROLES, type Role } from "../../domain/role.ts";
 import type { KubeClient } from "../../runtime/kube/client.ts";
 import type { Store } from "../../store/port.ts";
@@ -34,6 +35,7 @@ import {
   judgeWorkspaces,
   type PoliciesFound,
   rightsRemedy,
+  type Shortage,
 } from "./checks.ts";
 import { type Holder, holdersOf, holderText } from "./holders.ts";
 import { listTokens } from "./list-tokens.ts";
@@ -105,7 +107,7 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
     spec === undefined
       ? []
       : [
-          ...judgePools(spec, instances, await readShortClasses(store, spec, within(CHECK_MS, signal))),
+          ...judgePools(spec, instances, await readShortage(store, spec, within(CHECK_MS, signal))),
           await examineServers(deps, spec, within(CHECK_MS, signal)),
           await examineTokens(deps, spec, within(CHECK_MS, signal)),
           await examinePolicies(deps, spec, instances, within(CHECK_MS, signal)),
@@ -145,11 +147,15 @@ async function examineShares(
   return exceeded === undefined ? [] : [judgeCpuShares(exceeded)];
 }
 
-/** Classes that need more instances than their pools may have. */
-async function readShortClasses({ loads }: Store, { pools }: FleetSpec, signal: AbortSignal): Promise<ReadonlySet<string>> {
-  const scaled = [...new Set(pools.filter(isScaled).map(classOf))];
-  const states = await Promise.all(scaled.map(async (name) => ({ name, state: await attempt(() => loads.readState(name, signal)) })));
-  return new Set(states.filter(({ state }) => state?.sizing?.shortSince !== undefined).map(({ name }) => name));
+/** Which classes need more instances than their pools may have, and which instances more resources. */
+async function readShortage({ loads }: Store, { pools }: FleetSpec, signal: AbortSignal): Promise<Shortage> {
+  const decided = pools.filter((pool) => isScaled(pool) || pool.resources.max !== undefined);
+  const names = [...new Set(decided.map(classOf))];
+  const states = await Promise.all(names.map(async (name) => ({ name, state: await attempt(() => loads.readState(name, signal)) })));
+  return {
+    classes: new Set(states.filter(({ state }) => state?.sizing?.shortSince !== undefined).map(({ name }) => name)),
+    limits: Object.assign({}, ...states.map(({ state }) => state?.limits ?? {})) as ResourceLimits,
+  };
 }
 
 interface ClusterToExamine {

@@ -6,6 +6,7 @@ import { millis, rfc3339 } from "../../domain/clock.ts";
 import { RefusedError } from "../../domain/errors.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { toDocumentLoad } from "../../domain/load.ts";
+import { raisesInForce } from "../../domain/raised-resources.ts";
 import { againWhenStale } from "../again-when-stale.ts";
 import { findInstance } from "../find.ts";
 import type { ApiDeps } from "../port.ts";
@@ -95,12 +96,17 @@ export function addCalibrationRoute(server: FastifyInstance, deps: ApiDeps): voi
   );
 }
 
-async function calibrate({ store, clock, calibrate: learn }: ApiDeps, { id, class: className, capacity }: Instance): Promise<Calibration> {
+async function calibrate(
+  { store, clock, calibrate: learn }: ApiDeps,
+  { id, class: className, capacity, pool: poolName, raised }: Instance,
+): Promise<Calibration> {
   const { samples } = await store.health.readWindow(id, millis(clock.now() - SINCE_MS), deadline());
   const held = (await store.placements.readFleet(className, deadline())).instances.find(({ instance }) => instance.id === id);
   const measured = (await store.loads.listInstanceLoads(className, deadline())).find(({ instanceId }) => instanceId === id);
   const load = measured?.total ?? held?.load ?? capacity;
-  return learn({ samples, load, capacity });
+  const pool = (await store.fleet.readFleet(deadline()))?.spec.pools.find(({ name }) => name === poolName);
+  const isRaised = pool !== undefined && raisesInForce(pool, raised?.amounts).length > 0;
+  return learn({ samples, load, capacity, isRaised });
 }
 
 function viewOf({ name, pool }: Instance, learnt: Calibration, applied: boolean): CalibrationView {

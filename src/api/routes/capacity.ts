@@ -4,12 +4,14 @@ import { z } from "zod";
 import { PLANNED_AHEAD, withSize } from "../../domain/capacity.ts";
 import { type Millis, millis, rfc3339 } from "../../domain/clock.ts";
 import { classOf, isScaled, type PoolSpec } from "../../domain/fleet.ts";
-import type { Instance } from "../../domain/instance.ts";
+import { type Instance, RAISABLE_AMOUNTS } from "../../domain/instance.ts";
 import { LOAD_DIMENSIONS } from "../../domain/load.ts";
 import { largestOf, type PeakWindow, peakWindows } from "../../domain/peaks.ts";
+import { isRaiseUnderWay, type ResourceLimits, raisesInForce } from "../../domain/raised-resources.ts";
 import type { ClassLoadState } from "../../store/load/port.ts";
 import { isWithin } from "../identity/scope.ts";
 import type { ApiDeps } from "../port.ts";
+import { raisedAmount } from "../schema.ts";
 
 const deadline = () => AbortSignal.timeout(30_000);
 const time = z.iso.datetime();
@@ -49,6 +51,33 @@ const capacityView = z
       .describe(
         "declared peaks that count now: of those that hold or begin within six hours the one with the largest factor, and with the most instances",
       ),
+    raising: z
+      .object({
+        instances: z
+          .array(
+            z.object({
+              instance: z.string(),
+              underWay: z.boolean().describe("its pods do not run with that yet"),
+              raised: z.array(raisedAmount),
+            }),
+          )
+          .describe("that have more resources than the pool declares, or are just given them"),
+        limited: z
+          .array(
+            z.object({
+              instance: z.string(),
+              amount: z.enum(RAISABLE_AMOUNTS),
+              given: z.string(),
+              why: z
+                .enum(["MAXIMUM", "REFUSED"])
+                .describe("MAXIMUM: the pool allows no more; REFUSED: its pods did not get ready with more"),
+              since: time,
+            }),
+          )
+          .describe("that ran out of what they cannot be given, within the last hour"),
+      })
+      .nullable()
+      .describe("null where the pool lets no resources be raised"),
     spareSince: time.nullable().describe("since when one instance fewer would do; null: it would not"),
     shortSince: time.nullable().describe("since when more are needed than the pools of the class may have; null: they may"),
   })
@@ -110,8 +139,25 @@ function viewOf(pool: PoolSpec, { instances, state, now }: PoolFacts): PoolCapac
       ...{ name: peak.name, from: rfc3339(from), until: rfc3339(until) },
       ...{ factor: peak.factor ?? null, instances: peak.instances ?? null },
     })),
+    raising: raisingOf(pool, present, state?.limits ?? {}),
     spareSince: sizing?.spareSince === undefined ? null : rfc3339(sizing.spareSince),
     shortSince: sizing?.shortSince === undefined ? null : rfc3339(sizing.shortSince),
+  };
+}
+
+function raisingOf(pool: PoolSpec, present: readonly Instance[], limits: ResourceLimits): PoolCapacityView["raising"] {
+  if (pool.resources.max === undefined) return null;
+  const own = present.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  return {
+    instances: own
+      .map((one) => ({ instance: one.name, underWay: isRaiseUnderWay(one), raised: [...raisesInForce(pool, one.raised?.amounts)] }))
+      .filter(({ underWay, raised }) => underWay || raised.length > 0),
+    limited: own.flatMap(({ id, name }) => {
+      const limit = limits[id];
+      return limit === undefined
+        ? []
+        : [{ instance: name, amount: limit.amount, given: limit.given, why: limit.why, since: rfc3339(limit.since) }];
+    }),
   };
 }
 

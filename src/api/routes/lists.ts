@@ -220,5 +220,8 @@ async function readInstances(
         deadline(),
       )
     : new Map<InstanceId, InstanceUsage>();
-  return rows.map((row) => views.instanceView(row, usage.get(row.instance.id))).sort((a, b) => (a.name < b.name ? -1 : 1));
+  const pools = (await deps.store.fleet.readFleet(deadline()))?.spec.pools ?? [];
+  return rows
+    .map((row) => views.instanceView(row, { usage: usage.get(row.instance.id), pools }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -114,7 +114,7 @@ async function explainInstance(deps: ApiDeps, name: string): Promise<z.infer<typ
     decisions,
   });
   return {
-    instance: views.instanceView(row),
+    instance: views.instanceView(row, { pools: (await store.fleet.readFleet(deadline()))?.spec.pools ?? [] }),
     text: [...text],
     decisions: decisions.map((decision) => views.decisionView(decision, known)),
   };

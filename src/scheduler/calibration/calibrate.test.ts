@@ -24,10 +24,15 @@ const facts = (over: Partial<CalibrationFacts> = {}): CalibrationFacts => ({
   })),
   load: asLoadVector({ applications: 490_000, clusterEntries: 10, cachedResources: 5_000, milliCpu: 900, gitPerMinute: 200_000 }),
   capacity: DECLARED,
+  isRaised: false,
   ...over,
 });
 
 describe("what an instance bears", () => {
+  it("says nothing of others where it was given more than they have", () => {
+    expect(calibrate(facts({ isRaised: true })).doubts).toEqual([expect.stringContaining("more resources than its pool declares")]);
+  });
+
   it("is learnt from what its applications took, up to what is used up first", () => {
     const { binding, readings, fitted, doubts, applications } = calibrate(facts());
     expect(doubts).toEqual([]);

@@ -34,16 +34,19 @@ const OVERLOADED_SAMPLES = 3;
  * the applications took, and finds how many like them there may be until the first of the two bounds is reached. Other dimensions grow
  * in proportion to their bound. A dimension of which there was nothing keeps its declared capacity, and CPU is never more than was given.
  */
-export function calibrate({ samples, load, capacity }: CalibrationFacts): Calibration {
+export function calibrate({ samples, load, capacity, isRaised }: CalibrationFacts): Calibration {
   const readings = (Object.keys(BOUNDS) as CalibrationBound[]).flatMap((bound) => readBound(bound, samples) ?? []);
   const first = readings.toSorted((a, b) => a.bears - b.bears)[0];
   const applications = samples.findLast(({ signals }) => signals.applications !== undefined)?.signals.applications ?? 0;
   const fitted = first === undefined || applications === 0 ? undefined : fittedCapacity({ load, capacity, readings, applications });
   return {
     ...{ from: samples[0]?.at, until: samples.at(-1)?.at, readings, binding: first?.bound, applications, declared: capacity, fitted },
-    doubts: doubtsOf(samples, first),
+    doubts: [...doubtsOf(samples, first), ...(isRaised ? [RAISED] : [])],
   };
 }
+
+/** What it bears says nothing of the others of its pool. */
+const RAISED = "it was given more resources than its pool declares, so that it bears more than others do: load another one";
 
 function readBound(bound: CalibrationBound, samples: readonly HealthSample[]): BoundReading | undefined {
   const { signal, limit } = BOUNDS[bound];
