@@ -55,6 +55,9 @@ export interface Sizing {
   readonly shortSince?: Millis | undefined;
 }
 
+/** What instances held when their controllers ran out of memory that nobody could give them, and when that was seen last, by id: they bear no more. */
+export type FullInstances = Readonly<Record<string, { readonly at: Millis; readonly load: LoadAmounts }>>;
+
 /** A pool whose size is decided by load asks for so many as was decided, within its bounds; all others for what they declare. */
 export function withSize<Pool extends Pick<PoolSpec, "name" | "instances">>(pool: Pool, sizes: PoolSizes): Pool {
   const { min, max } = pool.instances;

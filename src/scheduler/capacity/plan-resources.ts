@@ -59,7 +59,7 @@ export const RAISING = {
   overloadedMs: 10 * MINUTE_MS,
   /** The share of its CPU that the controller of an overloaded instance must take for more to help. */
   cpuShare: 0.9,
-  /** How old that measurement may be, in ms. */
+  /** How old that measurement may be, in ms. Less than `restMs`: it is of what the controller has now. */
   measuredMs: 10 * MINUTE_MS,
   /** How long health has to find whose work it was that ended a repo-server twice, in ms. */
   attributedMs: 5 * MINUTE_MS,
@@ -133,7 +133,7 @@ function amountOf(instance: Instance, { pool, verdict, facts }: Judged): Raisabl
 
 function isCpuUsedUp({ id, raised }: Instance, pool: PoolSpec, { cpu, at }: ResourceFacts): boolean {
   const measured = cpu.get(id);
-  if (measured === undefined || at - measured.at > RAISING.measuredMs || measured.at < (raised?.at ?? 0)) return false;
+  if (measured === undefined || at - measured.at > RAISING.measuredMs) return false;
   return measured.milliCpu >= RAISING.cpuShare * 1_000 * sizeOf(amountInForce(pool, raised?.amounts, "controller.cpu"));
 }
 

@@ -74,7 +74,7 @@ export async function refreshPlan(deps: ClassPlanDeps, name: string, ringOf: Rin
   const next = nextClassState(facts, snapshot);
   const judged = { ...next, overloadedSince: withVerdicts(next.overloadedSince, verdicts) };
   const measured = await measurePromises(deps, judged, { facts, at }, signal);
-  const sized = await refreshSizes(deps, measured, { facts, at, metrics: snapshot.metrics }, signal);
+  const sized = await refreshSizes(deps, measured, { facts, at, metrics: snapshot.metrics, verdicts: known }, signal);
   const state = await refreshResources(deps, sized.state, { facts, verdicts: raisingVerdicts(known, verdicts), at }, signal);
   await store.loads.recordState(name, state as Facts["state"], signal);
   if (sized.emptied !== undefined) await empty(deps, sized.emptied, facts, signal);

@@ -3,10 +3,12 @@ import type { PoolSpec } from "../../domain/fleet.ts";
 import type { InstanceVerdict } from "../../domain/health.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
+import { ZERO_LOAD } from "../../domain/load.ts";
 import { raiseChangeOf } from "../../instance-provisioner/change.ts";
 import { createVirtualClock, type VirtualClock } from "../../runtime/testing/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "../../store/adapters/memory/memory-store.ts";
 import { aDecision, aFleet, anInstance, aPool, CLASS } from "../../store/testing/builders.ts";
+import { createWorld } from "../../store/testing/world.ts";
 import { aPlanCycle } from "../testing/plan-cycle.ts";
 import type { PlanCycle } from "./controller.ts";
 
@@ -120,6 +122,42 @@ describe("resources of a class, cycle by cycle", () => {
     await declare({ controller: { memory: "2Gi" } });
     await pass(1);
     expect(await amountsOf()).toEqual([{ "controller.memory": "1536Mi" }, undefined]);
+  });
+
+  it("that cannot rise make an instance count as full, and its pool gets another one", async () => {
+    const world = createWorld(store);
+    const { id } = await world.unit((await world.record({ namespace: "team" })).applicationId);
+    await world.place(id, A);
+    const { resources } = aPool("standard");
+    const pool = aPool("standard", { resources, instances: { min: 2, max: 5, scaling: "auto" } });
+    await store.fleet.applyFleet(aFleet({ pools: [pool] }), "ada", never);
+    cycle.start(never);
+    await vi.waitFor(() => cycle.idle());
+    const unit = { unitId: id, epoch: (await store.placements.readUnit(id, never))!.unit.epoch };
+    const load = { ...ZERO_LOAD, applications: 1_000, cachedResources: 10 };
+    const report = async (): Promise<void> => {
+      const at = clock.now();
+      const measured = { ...unit, load: { planning: load, recent: load, at }, whole: load };
+      const nothing = { at, observation: undefined, cachedObjects: undefined };
+      await store.loads.recordSample({ ...nothing, instanceId: A, total: load, units: [measured] }, never);
+      await store.loads.recordSample({ ...nothing, instanceId: B, total: ZERO_LOAD, units: [] }, never);
+    };
+    const passReported = async (ids: readonly InstanceId[]): Promise<void> => {
+      for (let index = 0; index < 3; index += 1) {
+        await report();
+        await pass(1, ids);
+      }
+    };
+    const size = async () => (await store.loads.listSizes(never))["standard"];
+    await passReported([]);
+    expect(await size()).toBeUndefined();
+    await passReported([A]);
+    expect((await store.loads.readState(CLASS, never)).full).toMatchObject({ a: { load: { cachedResources: 10 } } });
+    // Of two instances one bears no more than it holds: without the other one, nothing would be left.
+    expect(await size()).toMatchObject({
+      instances: 3,
+      reason: expect.stringContaining("standard-a ran out of memory, and counts as full"),
+    });
   });
 
   it("are those of repo-servers only where health has not found who ends them", async () => {

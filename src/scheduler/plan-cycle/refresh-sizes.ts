@@ -8,6 +8,7 @@ import { largestOf, type PeakWindow, peakWindows } from "../../domain/peaks.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { forecastPeak, KNOWN_MS } from "../capacity/demand.ts";
+import { capacityOfFull, type FullFacts, nextFull } from "../capacity/next-full.ts";
 import { planSize, SIZING, type SizeFacts, type SizePlan } from "../capacity/plan-size.ts";
 import type { MetricsVerdict } from "../load/judge-metrics.ts";
 import { COUNTED } from "../load/planning-load.ts";
@@ -30,6 +31,13 @@ export interface SizedPools {
   readonly emptied: { readonly instance: InstanceId; readonly reason: string } | undefined;
 }
 
+interface Refreshing {
+  readonly facts: PlanningFacts;
+  readonly at: Millis;
+  readonly metrics: MetricsVerdict;
+  readonly verdicts: FullFacts["verdicts"];
+}
+
 /**
  * Decides how many instances the pools of a class are to have whose size is not declared, by what the class takes and is expected to take. The provisioner
  * makes what is missing; what is too much is emptied first. Says in the journal what has changed, and since when more are needed than may be. While metrics are
@@ -37,12 +45,13 @@ export interface SizedPools {
  */
 export async function refreshSizes(
   { store, scaling = USUAL_SCALING, log }: SizingDeps,
-  state: ClassState,
-  { facts, at, metrics }: { readonly facts: PlanningFacts; readonly at: Millis; readonly metrics: MetricsVerdict },
+  before: ClassState,
+  { facts, at, metrics, verdicts }: Refreshing,
   signal: AbortSignal,
 ): Promise<SizedPools> {
-  const { scaled = [] } = facts;
-  if (scaled.length === 0) return { state: { ...state, sizes: undefined, sizing: undefined }, emptied: undefined };
+  const { scaled = [], raisable = [] } = facts;
+  if (scaled.length === 0) return { state: { ...before, sizes: undefined, sizing: undefined, full: undefined }, emptied: undefined };
+  const state = { ...before, full: nextFull(before.full ?? {}, { ...facts, raisable, verdicts, limits: before.limits ?? {}, at }) };
   const distrust = metrics.kind === "distrusted" ? metrics.rule : undefined;
   const isBlind = distrust !== undefined && distrust !== "JUMP";
   const peaks = peaksOf(facts, at);
@@ -79,7 +88,7 @@ async function recordChange(
   const counting = peaks.filter(({ from, until }) => until > at && from <= at + SIZING.soonMs);
   const reason =
     plan.kind === "grow"
-      ? growText(plan, sizing, counting)
+      ? `${growText(plan, sizing, counting)}${fullText(facts, next)}`
       : `one fewer does for two days: ${percent(sizing.later)} in ${sizing.dimension} at most are expected`;
   log.info({ class: facts.class, pool, before, after, reason }, "Changing the size of a pool");
   const verdict = plan.kind === "grow" ? "GROWN" : "SHRUNK";
@@ -142,7 +151,7 @@ function factsOf(
       ...{ name, min, max, capacity, peak: { soon: asked(name, SIZING.soonMs), later: asked(name, SIZING.laterMs) } },
     })),
     instances: facts.instances.map(({ id, name, pool, state: own, capacity }) => ({
-      ...{ id, name, pool, state: own, capacity, share: shares.get(id)?.share ?? 0 },
+      ...{ id, name, pool, state: own, capacity: capacityOfFull(capacity, state.full?.[id]), share: shares.get(id)?.share ?? 0 },
     })),
     sizes: state.sizes ?? {},
     soon: expected(SIZING.soonMs),
@@ -196,6 +205,12 @@ function growText({ pool, isForPeak }: Extract<SizePlan, { kind: "grow" }>, sizi
   if (isForPeak && asked !== undefined) return `${peakText(asked)} asks for ${countText(asked.peak.instances ?? 0, "instance")}`;
   const factor = largestOf(peaks, "factor");
   return factor === undefined ? needText(sizing) : `${needText(sizing)}; ${peakText(factor)} asks for ${factor.peak.factor} times as much`;
+}
+
+/** Which instances count for no more than they held when they ran out of memory. */
+function fullText({ instances }: PlanningFacts, { full = {} }: ClassState): string {
+  const names = instances.filter(({ id }) => full[id] !== undefined).map(({ name }) => name);
+  return names.length === 0 ? "" : `; ${names.join(", ")} ran out of memory, and ${names.length === 1 ? "counts" : "count"} as full`;
 }
 
 function peakText({ peak, from, until }: PeakWindow): string {

@@ -1,4 +1,4 @@
-import type { DemandHistory, PoolSizes, Sizing } from "../../domain/capacity.ts";
+import type { DemandHistory, FullInstances, PoolSizes, Sizing } from "../../domain/capacity.ts";
 import type { Millis } from "../../domain/clock.ts";
 import type { Directive, Freeze } from "../../domain/directive.ts";
 import type { PoolSpec, RebalancingSpec } from "../../domain/fleet.ts";
@@ -34,6 +34,7 @@ export interface ClassState extends PromiseState {
   readonly doubted?: DemandHistory | undefined;
   readonly sizes?: PoolSizes | undefined;
   readonly sizing?: Sizing | undefined;
+  readonly full?: FullInstances | undefined;
   readonly limits?: ResourceLimits | undefined;
 }
 

@@ -1,4 +1,4 @@
-import type { DemandHistory, PoolSizes, Sizing } from "../../domain/capacity.ts";
+import type { DemandHistory, FullInstances, PoolSizes, Sizing } from "../../domain/capacity.ts";
 import type { Millis } from "../../domain/clock.ts";
 import type { EnvironmentId, InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { LoadVector } from "../../domain/load.ts";
@@ -89,6 +89,7 @@ export interface ClassLoadState {
   readonly doubted?: DemandHistory | undefined;
   readonly sizes?: PoolSizes | undefined;
   readonly sizing?: Sizing | undefined;
+  readonly full?: FullInstances | undefined;
   /** Where resources may be raised: which instances ran out of what they cannot be given. */
   readonly limits?: ResourceLimits | undefined;
 }
