@@ -207,6 +207,9 @@ describe("an instance that was given more than its pool declares", () => {
       reason: "its pods did not get ready with controller.memory 6Gi: it could not be written",
     });
   });
+  it("is no longer waited for once its pool is not declared any more", () => {
+    expect(nextProvisionStep(facts(given, starting, impossible))).toMatchObject({ kind: "raised", raised: settled, isTakenBack: false });
+  });
   it("keeps it while nobody can see how its pods are, or it is being upgraded", () => {
     expect(nextProvisionStep(facts(given, away, LATE))).toMatchObject({ kind: "wait" });
     expect(nextProvisionStep(facts(given, absent, LATE))).toMatchObject({ kind: "apply" });

@@ -129,7 +129,7 @@ function maintain({ instance, observed, wanted, now }: InstanceFacts): Provision
   if (observed.namespace === "terminating")
     return { kind: "wait", afterMs: SOON_MS, reason: `namespace ${instance.namespace} is being deleted` };
   // Without a declaration it stays as it is: a pool that fleet.yaml leaves out is not to be changed.
-  if (wanted.kind === "impossible") return { kind: "rest" };
+  if (wanted.kind === "impossible") return settledUndeclared(instance) ?? { kind: "rest" };
   const isChanging = instance.version !== instance.desiredVersion;
   const runsWhatIsWritten = observed.namespace === "ours" && instance.appliedHash === wanted.hash && areReady(observed.components);
   if (isChanging && runsWhatIsWritten) return { kind: "upgraded", version: instance.desiredVersion };
@@ -156,6 +156,13 @@ function nextRaised(
   const reason = `its pods did not get ready with ${amountText(amount, raised)}: ${whyNotReady(observed.components) || "it could not be written"}`;
   const refused = amount === undefined ? {} : { refused: { amount, at: now } };
   return { kind: "raised", raised: { amounts: before, at: now, ...refused }, isTakenBack: true, reason };
+}
+
+/** Without a declaration nothing is written any more: what was under way ends, so that others of its class need not wait for it. */
+function settledUndeclared({ raised }: Instance): ProvisionStep | undefined {
+  if (raised?.before === undefined) return undefined;
+  const { before: _before, ...settled } = raised;
+  return { kind: "raised", raised: settled, isTakenBack: false, reason: "its pool or its release is not declared any more" };
 }
 
 function amountText(amount: RaisableAmount | undefined, { amounts }: RaisedResources): string {

@@ -81,7 +81,7 @@ export function planResources(facts: ResourceFacts): ResourcePlan {
   const needs = facts.instances.flatMap((instance) => needOf(instance, facts) ?? []);
   const limited = needs.flatMap(({ instance, pool, amount }) => limitOf(instance, { pool, amount, at: facts.at }) ?? []);
   const held = new Set(limited.map(({ instance }) => instance.id));
-  const isBusy = facts.isFrozen || facts.instances.some((one) => isRaiseUnderWay(one) && facts.pools.some(({ name }) => name === one.pool));
+  const isBusy = facts.isFrozen || facts.instances.some(isRaiseUnderWay);
   const [first] = isBusy
     ? []
     : needs

@@ -70,9 +70,12 @@ async function carryOut(
   const decision = raiseDecision(raise, verdicts.find(({ instanceId }) => instanceId === id)?.cause, at);
   log.info({ instance: instance.name, amount, from, to }, "Raising resources of an instance");
   try {
-    await store.fleet.changeInstance({ id, revision, state, reason, cause, attempt, raised: next, decision }, signal);
+    await store.fleet.changeInstance(
+      { id, revision, state, reason, cause, attempt, raised: next, onlyIfNoneRaised: true, decision },
+      signal,
+    );
   } catch (error) {
-    // Its row has changed meanwhile: the next cycle decides anew.
+    // Its row has changed meanwhile, or another process gives resources to another one: the next cycle decides anew.
     if (!(error instanceof StaleError)) throw error;
     log.info({ instance: instance.name }, "An instance changed while its resources were to be raised");
   }

@@ -36,6 +36,8 @@ export interface InstanceChange {
   readonly onlyIfEmpty?: true;
   /** Only while another instance of its class is ACTIVE, whichever of them is leaving at this moment. */
   readonly onlyIfNotLast?: true;
+  /** Only while no other instance of its class has a change of resources under way, whoever else begins one at this moment. */
+  readonly onlyIfNoneRaised?: true;
   readonly decision: Decision | undefined;
 }
 
@@ -97,7 +99,7 @@ export interface FleetStore {
   insertInstance(instance: Instance, decision: Decision, signal: AbortSignal): Promise<boolean>;
   /**
    * Conditional on `revision`; throws `StaleError` when the row has moved on, or with `onlyIfEmpty` when it holds a unit: a
-   * first placement on it has then been made before, or is refused after. With `onlyIfNotLast` throws `RefusedError` when no
+   * first placement on it has then been made before, or is refused after. With `onlyIfNoneRaised` it throws `StaleError`, too, when another instance of its class is being given resources. With `onlyIfNotLast` throws `RefusedError` when no
    * other instance of its class is ACTIVE: of several that leave at once, one stays. Notifies `instance`. Returns the new row.
    */
   changeInstance(change: InstanceChange, signal: AbortSignal): Promise<Instance>;

@@ -4,6 +4,7 @@ import { asDeclared, type FleetSpec } from "../../../domain/fleet.ts";
 import { type FleetProposal, stateOfProposal } from "../../../domain/fleet-approval.ts";
 import { canonicalJson } from "../../../domain/hash.ts";
 import type { Instance } from "../../../domain/instance.ts";
+import { isRaiseUnderWay } from "../../../domain/raised-resources.ts";
 import { imagesOf, type ReleasePart } from "../../../domain/release.ts";
 import {
   changedPools,
@@ -154,7 +155,7 @@ function insertInstance({ tables, notify }: Transaction, instance: Instance, dec
 }
 
 function changeInstance({ tables, notify, now }: Transaction, change: InstanceChange): Instance {
-  const { id, revision, decision, onlyIfEmpty, onlyIfNotLast, ...fields } = change;
+  const { id, revision, decision, onlyIfEmpty, onlyIfNotLast, onlyIfNoneRaised, ...fields } = change;
   const before = tables.instances.get(id);
   if (before === undefined)
     throw new GoneError("changing an instance that is not there", { code: "store.instance-gone", context: { instance: id } });
@@ -173,6 +174,13 @@ function changeInstance({ tables, notify, now }: Transaction, change: InstanceCh
     throw new RefusedError("sending away the last instance of its class that is ACTIVE", {
       code: "store.instance-last",
       context: { instance: id },
+    });
+  const isRaised = (one: Instance): boolean =>
+    one.id !== id && one.class === before.class && one.state !== "RETIRED" && isRaiseUnderWay(one);
+  if (onlyIfNoneRaised === true && [...tables.instances.values()].some(isRaised))
+    throw new StaleError("giving resources to an instance while another one of its class is given some", {
+      code: "store.instance-raised",
+      context: { instance: id, revision },
     });
   const after: Instance = {
     ...before,

@@ -290,6 +290,31 @@ export function describeFleet(world: () => World): void {
       expect([listed.get(given.id), listed.get(plain.id)]).toEqual([first, next]);
     });
 
+    it("are given resources one after the other within a class, whoever gives them at the same moment", async () => {
+      const { store, addInstance } = world();
+      const own = await Promise.all(Array.from({ length: 8 }, () => addInstance({ class: "eu/raised/public" })));
+      const raised = { amounts: { "controller.memory": "6Gi" }, at: millis(AT), before: {} } as const;
+      const plain = { state: "ACTIVE", reason: "", cause: undefined, attempt: 0, decision: undefined } as const;
+      const give = (id: InstanceId) =>
+        store.fleet.changeInstance({ ...plain, id, revision: 1, raised, onlyIfNoneRaised: true }, soon()).then(
+          () => "given",
+          (error: { readonly code?: string }) => error.code,
+        );
+      const outcomes = await Promise.all(own.map(({ id }) => give(id)));
+      expect(outcomes.filter((one) => one === "given")).toHaveLength(1);
+      expect(outcomes.filter((one) => one === "store.instance-raised")).toHaveLength(own.length - 1);
+      const elsewhere = await addInstance({ class: "us/raised/public" });
+      expect(await give(elsewhere.id)).toBe("given");
+      const rows = await Promise.all(own.map(({ id }) => store.fleet.readInstance(id, soon())));
+      const [first, second] = rows.toSorted((a, b) => b!.revision - a!.revision);
+      const { before: _before, ...settled } = raised;
+      await store.fleet.changeInstance({ ...plain, id: first!.id, revision: 2, raised: settled }, soon());
+      expect(await give(second!.id)).toBe("given");
+      // Its own change does not keep it from the next one.
+      const again = { ...plain, id: second!.id, revision: 2, raised, onlyIfNoneRaised: true } as const;
+      expect((await store.fleet.changeInstance(again, soon())).revision).toBe(3);
+    });
+
     it("keep what is decided by their reason, from their first day and with each change, and lose it with a reason that has none", async () => {
       const { store, addInstance } = world();
       const { id } = await addInstance({ state: "CORDONED", ...cordonedBy("otto", "odd disk") });

@@ -65,6 +65,15 @@ select i.id from instance i
  order by i.id for no key update`,
 };
 
+/** Waits for everybody who gives resources to an instance of this one's class, and then sees what they have done. In one order, so that nobody waits in a ring. */
+const LOCK_CLASS: Statement = {
+  name: "lock_instances_of_class",
+  text: `
+select i.id, i.raised -> 'before' is not null as is_raised from instance i
+ where i.state <> 'RETIRED' and i.class = (select one.class from instance one where one.id = $1)
+ order by i.id for no key update`,
+};
+
 const HOLDS: Statement = {
   name: "holds_unit",
   text: `
@@ -98,6 +107,7 @@ export function createInstances(database: Database, clock: Clock, ids: DecisionI
     changeInstance: (change, signal) => {
       const values = changeValues(change, clock, ids);
       if (change.onlyIfNotLast === true) return changeNotLast(database, values, signal);
+      if (change.onlyIfNoneRaised === true) return changeWhereNoneIsRaised(database, values, signal);
       return change.onlyIfEmpty === true
         ? changeEmpty(database, values, { signal, also: nothing })
         : changeInstance(database, values, signal);
@@ -227,6 +237,26 @@ async function changeEmpty(database: Database, values: readonly unknown[], { sig
   if (outcome !== "held") return instanceOf(outcome);
   throw new StaleError("sending an instance away that was given a unit meanwhile", {
     code: "store.instance-held",
+    context: { instance: id, revision },
+  });
+}
+
+/** Two that are given resources at the same moment lock the same rows: the second one finds the first one's change. */
+async function changeWhereNoneIsRaised(database: Database, values: readonly unknown[], signal: AbortSignal): Promise<Instance> {
+  const [id, revision] = values as readonly [InstanceId, number];
+  const outcome = await database.transaction<InstanceRow | "raised" | undefined>(
+    "change_raised_instance",
+    async (run) => {
+      const rows = await run<{ readonly id: InstanceId; readonly is_raised: boolean }>(LOCK_CLASS, [id]);
+      if (rows.some((one) => one.id !== id && one.is_raised)) return "raised";
+      return (await run<InstanceRow>(CHANGE, values))[0];
+    },
+    signal,
+  );
+  if (outcome === undefined) return whyUnchanged(database, values, signal);
+  if (outcome !== "raised") return instanceOf(outcome);
+  throw new StaleError("giving resources to an instance while another one of its class is given some", {
+    code: "store.instance-raised",
     context: { instance: id, revision },
   });
 }
