@@ -17,8 +17,8 @@ export const instanceColumns: readonly Column<InstanceView>[] = [
   { title: "CLUSTER", value: (row) => row.engineCluster, isWide: true },
   { title: "NAMESPACE", value: (row) => row.namespace, isWide: true },
   { title: "ENTRIES", value: (row) => `${row.clusterEntries ?? "?"}/${row.capacity.clusterEntries}`, isWide: true },
-  { title: "RAISED", value: (row) => raisedText(row.raised), isWide: true },
   { title: "MEMORY", value: (row) => memoryOf(row.controllerMemoryBytes), isWide: true },
+  { title: "RAISED", value: (row) => raisedText(row.raised), isWide: true },
   { title: "REASON", value: (row) => row.reason, isWide: true },
 ];
 

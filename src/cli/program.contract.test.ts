@@ -154,7 +154,7 @@ describe("the command line against a server", () => {
     expect((await store.fleet.readFleet(signal))?.pruned).toEqual(["old"]);
     expect((await run(["get", "instances"])).err).toBe("old-1 is CORDONED: its pool was removed");
     const wide = await run(["get", "instances", "-o", "wide"]);
-    expect(wide.out).toMatch(/ENTRIES +MEMORY +REASON/);
+    expect(wide.out).toMatch(/ENTRIES +MEMORY +RAISED +REASON/);
     expect(wide.out).toContain("300 MiB");
     expect(wide.err).toBe("");
   });
