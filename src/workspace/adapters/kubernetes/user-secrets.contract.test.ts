@@ -86,6 +86,8 @@ describeOnApiServers("users' Secrets on %s", (_, start) => {
     await create("late", "kubernetes.io/tls", { "tls.crt": "YQ==", "tls.key": "YQ==" });
     await eventually("another one is reported", () => reported() >= 2);
     const before = reported();
+    // Reported may be that there was none for a moment, and the new one not seen yet.
+    expect(await secrets.read(at("late"), never)).toMatchObject({ type: "kubernetes.io/tls" });
     await subject.client.delete(SECRETS, at("late"), {}, never);
     await eventually("its end is reported", () => reported() > before);
     named.delete("late");
