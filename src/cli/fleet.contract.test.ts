@@ -89,7 +89,11 @@ it("names a pool whose instances leave", async () => {
   expect((await run(["apply", "-f", file, "--prune", "--yes"])).err).toContain("workspaces.classes[0].class: is the class of no pool");
   writeFileSync(
     file,
-    JSON.stringify({ ...document, pools: document.pools.slice(0, 1), workspaces: { ...document.workspaces, classes: [] } }),
+    JSON.stringify({
+      ...document,
+      pools: document.pools.slice(0, 1),
+      workspaces: { ...document.workspaces, classes: [], classQuotas: [] },
+    }),
   );
   expect((await run(["apply", "-f", file, "--prune", "--yes"])).code).toBe(0);
   expect((await run(["get", "fleet"])).err).toContain("\npool careful is not declared any more, and its instances leave");
