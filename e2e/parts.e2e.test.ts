@@ -104,8 +104,9 @@ describe.runIf(IS_LONG)("a deployed workspace that is larger than an instance sh
         const name = names[(pushes * 7) % names.length] ?? "app-0";
         if (sent.has(name)) return;
         const text = String(pushes);
-        await world.git.commit(NAMESPACE, { [`${name}/config.yaml`]: configMapFile(name, { push: text }) });
+        // Before the commit: its application may be compared at any moment, and what it brings would be seen by nobody who waits for it.
         sent.set(name, { text, at: performance.now() });
+        await world.git.commit(NAMESPACE, { [`${name}/config.yaml`]: configMapFile(name, { push: text }) });
         await workspace.annotate(name, { "argosy.dev/refreshed-at": text });
       }),
       again(PROBE_EVERY_MS, async () => {
