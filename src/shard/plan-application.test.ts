@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { millis } from "../domain/clock.ts";
+import type { UnitId } from "../domain/ids.ts";
 import type { Deletion } from "../domain/workspace.ts";
 import { applyJsonPatch } from "../runtime/kube/testing/json-patch.ts";
 import type { DesiredObject } from "./managed-object.ts";
@@ -192,6 +193,17 @@ describe("an Application that was deleted by its user", () => {
     expect(planApplication(request(), requested("none"), place.observed()).kind).toBe("fenced");
     place.remove();
     expect(planApplication(request(), requested("none"), place.observed()).kind).toBe("fenced");
+  });
+
+  test("ends as what its present unit has, by that one's project: the one of the unit before may be gone", () => {
+    const before = renderApplication(anApplicationPlacement({ id: "unit-before" as UnitId, epoch: 6 }), anApplication(), TARGET);
+    const place = createPlace(stored(before, "uid-1"));
+    place.carryOut(planApplication(request(), requested("cascade"), place.observed()));
+    expect(place.raw()).toMatchObject({
+      metadata: { labels: request().labels, finalizers: [CASCADE_FINALIZER] },
+      spec: { project: (request().content["spec"] as { readonly project: string }).project },
+    });
+    expect(planApplication(request(), requested("cascade"), place.observed()).kind).toBe("delete");
   });
 
   test("leaves its workloads where they are to stay, even if a cascade had begun", () => {

@@ -8,7 +8,7 @@ import { diffObject, escapePointer, guards, mapChanges, newerFence, planRemoval 
 import { forgetFailure, forgetStopped, isBeingStopped } from "./following.ts";
 import type { DesiredObject, Fence } from "./managed-object.ts";
 import { ANNOTATION_POKE, ANNOTATION_REFRESH, ANNOTATION_REVISION } from "./names.ts";
-import type { ObservedApplication } from "./parse-application.ts";
+import { type ObservedApplication, unitOf } from "./parse-application.ts";
 import { calm, restlessnessOf } from "./restlessness.ts";
 
 /** Makes Argo CD delete what the application deployed, in the background, before its Application goes. */
@@ -156,10 +156,21 @@ function markFence(fence: Fence | undefined): Fence | undefined {
   return fence === undefined ? undefined : { epoch: fence.epoch, revision: fence.revision + 1 };
 }
 
-/** The mark itself, and the labels by which the watch shows the end. */
+/**
+ * The mark itself, and the labels by which the watch shows the end. One that has passed to another unit since it was written ends as that unit's: the
+ * project of the other one goes as soon as no Application is labelled with it, and Argo CD ends nothing whose project is gone.
+ */
 function mark(desired: DesiredObject, fence: Fence | undefined, observed: ObservedApplication): readonly PatchOperation[] {
   const annotations = fence === undefined ? {} : { [ANNOTATION_EPOCH]: String(fence.epoch), [ANNOTATION_REVISION]: String(fence.revision) };
-  return [...mapChanges("labels", observed.labels, desired.labels), ...mapChanges("annotations", observed.annotations, annotations)];
+  return [
+    ...mapChanges("labels", observed.labels, desired.labels),
+    ...mapChanges("annotations", observed.annotations, annotations),
+    ...(unitOf(observed) === unitOf(desired) ? [] : [projectOf(desired)]),
+  ];
+}
+
+function projectOf({ content }: DesiredObject): PatchOperation {
+  return { op: "add", path: "/spec/project", value: (content["spec"] as { readonly project: string }).project };
 }
 
 /** One revision more than whoever created it had read, as with any deletion. */
