@@ -146,7 +146,8 @@ it(
     const { out, err, code } = await followTwice(pinned);
     const tookMs = performance.now() - began;
     for (const each of watching) await each.end();
-    expect(inOneLine(err)).toContain(`${COUNT} moved, 0 of at most 8 under way`);
+    // The instance may be retired between the last move and the next question.
+    expect(inOneLine(err)).toMatch(new RegExp(`${COUNT} moved, 0 of at most 8 under way|${COUNT - 1} moved, 1 of at most 8 under way`));
     expect([code, out]).toEqual([0, expect.stringContaining(`instance ${POOL}-1 is empty`)]);
     report(`drain of ${COUNT}: ${Math.round(tookMs)} ms, at most ${Math.max(...atOnce)} at once`);
     expect(Math.max(...atOnce)).toBeGreaterThan(1);
