@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { countText } from "../domain/count-text.ts";
 import type { Directive } from "../domain/directive.ts";
 import type { WorkspacesSpec } from "../domain/fleet.ts";
-import { quotaOfClasses } from "../domain/quota.ts";
+import { judgedClasses, quotaOfClasses } from "../domain/quota.ts";
 import type { PlacementUnit } from "../domain/workspace.ts";
 import type { quotaView } from "./schema.ts";
 
@@ -19,11 +19,11 @@ export interface QuotaFacts {
  */
 export function explainQuota(declared: WorkspacesSpec, { units, directive: { assigned } }: QuotaFacts): QuotaView {
   const recorded = units.flatMap((unit) => [unit.class, unit.wantedClass ?? unit.class]);
-  const classes = [...new Set(recorded.length > 0 || assigned === undefined ? recorded : [assigned.class])].sort();
+  const classes = judgedClasses({ classes: [...new Set(recorded)].sort(), assigned: assigned?.class });
   const { deployments, syncsPerMinute, environments, environmentObjects } = quotaOfClasses(declared, classes);
   const shares = (declared.cpuShares ?? []).filter((one) => units.some((unit) => unit.class === one.class)).map(({ share }) => share);
   return {
-    classes,
+    classes: [...classes],
     ...{ deployments, syncsPerMinute, environments, environmentObjects: environmentObjects ?? null },
     cpuShare: shares.length === 0 ? null : Math.min(...shares),
   };

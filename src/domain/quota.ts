@@ -21,6 +21,19 @@ export interface WorkspaceQuota extends DeclaredQuota {
   readonly environments: number;
 }
 
+/** The classes of a workspace, as they are recorded. */
+export interface RecordedClasses {
+  /** Those that its units have and are to have, sorted; empty while it has no unit. */
+  readonly classes: readonly string[];
+  /** The class that somebody has assigned to it. */
+  readonly assigned?: string | undefined;
+}
+
+/** By which classes a workspace is judged: while it has no unit by the one that was assigned, if one was. None: its labels will say one. */
+export function judgedClasses({ classes, assigned }: RecordedClasses): readonly string[] {
+  return classes.length > 0 || assigned === undefined ? classes : [assigned];
+}
+
 /** All that is declared of quotas. */
 interface Declared {
   readonly quota: DeclaredQuota;

@@ -111,8 +111,8 @@ const USED_UP: typeof NOT_HELPED = [
  *
  * - Overloaded: shed load; after a while advise more resources, then an instance of its own for the noisiest workspace,
  *   then a drain.
- * - Short of memory or disk, whatever its state: advise more at once, unless the scheduler gives it, and a drain later. Where its repo-server was ended for that twice, and
- *   one workspace has filled it, that workspace gets an instance of its own at once.
+ * - Short of memory or disk, whatever its state: advise more at once, unless the scheduler gives it, and a drain later. Where its repo-server was
+ *   ended for that twice, and one workspace has filled it, that workspace gets an instance of its own at once.
  * - Stalled in one component: restart that component. If it is stuck again after enough restarts, drain the instance.
  *   Where neither is allowed, as for a failed instance below.
  * - Failed, or stalled in no component that is known: advise more resources, then a drain.

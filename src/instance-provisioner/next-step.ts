@@ -140,8 +140,8 @@ function maintain({ instance, observed, wanted, now }: InstanceFacts): Provision
 }
 
 /**
- * What has become of resources that it was given beyond its pool's: they run, or its pods have not got ready with them in time, because no node has room
- * for instance, and it goes back to what it had. `undefined`: nothing is under way, or nobody knows yet.
+ * What has become of resources that it was given beyond its pool's: they run, or its pods have not got ready with them in time, for example because no
+ * node has room, and it goes back to what it had. `undefined`: nothing is under way, or nobody knows yet.
  */
 function nextRaised(
   { instance: { raised }, observed, now }: Pick<InstanceFacts, "instance" | "observed" | "now">,

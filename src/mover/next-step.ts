@@ -3,7 +3,7 @@ import type { Move, MoveBaseline, MovePhase } from "../domain/move.ts";
 import { type MoveMessage, worse } from "../domain/move-messages.ts";
 import type { DesiredObject } from "../shard/managed-object.ts";
 import type { ApplicationObservation, ObservedOwnerBinding } from "../shard/parse-observation.ts";
-import { isBegunBefore } from "../shard/parse-sync.ts";
+import { syncToAwait } from "../shard/passed-sync.ts";
 import { activate, verify } from "./phases/activate.ts";
 import { type AbortReason, DONE, inTurns, type JoinedStep, removeStep, type SidedWrite, together } from "./phases/object-step.ts";
 import { grant, revoke } from "./phases/owner-binding.ts";
@@ -78,11 +78,6 @@ export type MoveStep =
 
 /** PREPARE aborts the move where prerequisites or copies on the target are not ready after this long, in ms. */
 const PREPARE_CAP_MS = 5 * 60_000;
-/**
- * PREPARE waits this long, in ms, for syncs of passed applications that were begun before it. They may be carried out as the unit's account, and
- * would be refused in the middle. A longer one is refused, and tried again as the account of the part that stays.
- */
-const PASSED_SYNC_CAP_MS = 2 * 60_000;
 /**
  * REVOKE aborts the move where the source's account may still write, or an environment cannot be reached, after this
  * long, in ms. The owner binding names nobody by then: an account that may still write has its right from another
@@ -192,8 +187,8 @@ function prepare({ toEpoch: epoch, phaseSince }: Move, world: MoveWorld, elapsed
       why: { code: "TARGET_CANNOT_COMPARE", text: `the target was not ready in five minutes: waiting ${joined.why}` },
     };
   }
-  const begun = world.passed.find(({ sync }) => isBegunBefore(sync, phaseSince));
-  if (joined.kind === "done" && begun !== undefined && elapsedMs <= PASSED_SYNC_CAP_MS)
+  const begun = syncToAwait(world.passed, { since: phaseSince, now: world.now });
+  if (joined.kind === "done" && begun !== undefined)
     return { kind: "wait", why: `for the sync of ${begun.at.name} to end, which another part has taken over` };
   return after(joined, { kind: "advance", to: "FENCE", baseline: baselineOf(pairs), message: "" });
 }

@@ -43,13 +43,9 @@ export function parseSync(raw: unknown): ObservedSync {
   };
 }
 
-/**
- * Whether a sync is being carried out that was begun before `time`, by the instance's clock in whole seconds. One that waits for its next attempt
- * is not: an attempt begins with the Application as it is then.
- */
-export function isBegunBefore({ state }: ObservedSync, time: Millis): boolean {
-  const isUnderWay = state !== undefined && ["Running", "Terminating"].includes(state.phase) && state.finishedAt === undefined;
-  return isUnderWay && (state.startedAt ?? 0) < time;
+/** Whether an operation has not ended; one that waits for its next attempt has not either. */
+export function isUnderWay({ phase }: Pick<ParsedSync, "phase">): boolean {
+  return phase === "Running" || phase === "Terminating";
 }
 
 /** Whether anything about a run of ours has changed. */

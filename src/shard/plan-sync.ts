@@ -6,7 +6,7 @@ import type { PatchOperation } from "./diff-object.ts";
 import { guards, newerFence } from "./diff-object.ts";
 import { INFO_RUN } from "./names.ts";
 import type { ObservedApplication } from "./parse-application.ts";
-import type { ParsedSync } from "./parse-sync.ts";
+import { isUnderWay, type ParsedSync } from "./parse-sync.ts";
 import { syncOptions } from "./render-application.ts";
 
 /** What a run's Application shows of it. */
@@ -118,12 +118,12 @@ export function traceOf({ uid }: Pick<SyncRun, "uid">, observed: ObservedApplica
   if (observed === undefined) return "absent";
   const { operation, state } = observed.sync;
   const isState = state?.run === uid;
-  const isUnderWay = state?.phase === "Running" || state?.phase === "Terminating";
-  if (isState && !isUnderWay) return operation?.run === uid ? "requested" : "done";
+  const isSyncing = state !== undefined && isUnderWay(state);
+  if (isState && !isSyncing) return operation?.run === uid ? "requested" : "done";
   if (isState && operation === undefined) return "stuck";
   if (isState) return state.phase === "Terminating" ? "ending" : "working";
   if (operation?.run === uid) return "requested";
-  return operation === undefined && !isUnderWay ? "free" : "busy";
+  return operation === undefined && !isSyncing ? "free" : "busy";
 }
 
 function stepOf(facts: SyncFacts, trace: Trace, now: Millis): SyncStep {

@@ -4,7 +4,7 @@ import type { PatchOperation } from "./diff-object.ts";
 import { escapePointer } from "./diff-object.ts";
 import { ANNOTATION_REFRESH } from "./names.ts";
 import type { ObservedApplication } from "./parse-application.ts";
-import type { ParsedSync } from "./parse-sync.ts";
+import { isUnderWay, type ParsedSync } from "./parse-sync.ts";
 
 /**
  * Why an Application cannot be deleted yet with what it deployed. `requested`: a sync is asked for and not begun; `syncing`, `ending`:
@@ -29,12 +29,12 @@ const LONG_AGO_MS = 30_000;
  */
 export function restlessnessOf(observed: ObservedApplication, now: Millis): Restlessness | undefined {
   const { operation, state } = observed.sync;
-  const isUnderWay = state?.phase === "Running" || state?.phase === "Terminating";
-  if (operation !== undefined) return isUnderWay ? (state.phase === "Running" ? "syncing" : "ending") : "requested";
+  const isSyncing = state !== undefined && isUnderWay(state);
+  if (operation !== undefined) return isSyncing ? (state.phase === "Running" ? "syncing" : "ending") : "requested";
   if (observed.isAutomated) return "automated";
   if (observed.isRefreshing) return "refreshing";
   // Said to be under way although nothing is asked for: nobody goes on with it.
-  return isUnderWay || state === undefined ? undefined : restlessnessOfSynced(observed, state, now);
+  return isSyncing || state === undefined ? undefined : restlessnessOfSynced(observed, state, now);
 }
 
 function restlessnessOfSynced({ report }: ObservedApplication, state: ParsedSync, now: Millis): Restlessness | undefined {

@@ -4,7 +4,7 @@ import { type ClassRule, classOf, type FleetSpec, hasLabels, readClass, type Wor
 import { type GroupRule, groupsOfLabels, type WorkspaceGroups } from "../domain/groups.ts";
 import { contentHash } from "../domain/hash.ts";
 import type { Instance } from "../domain/instance.ts";
-import { type ClassQuota, quotaOfClasses, type WorkspaceQuota } from "../domain/quota.ts";
+import { type ClassQuota, judgedClasses, quotaOfClasses, type RecordedClasses, type WorkspaceQuota } from "../domain/quota.ts";
 import type { ObservedNamespace } from "../domain/user-resource.ts";
 
 /** What a workspace's first unit is made with. */
@@ -16,17 +16,13 @@ export interface NewUnit {
 }
 
 /** A workspace's classes as they are recorded. */
-export interface ClassedNamespace {
+export interface ClassedNamespace extends RecordedClasses {
   readonly namespace: string;
   readonly namespaceUid: string;
-  /** Those that its units have and are to have, sorted; empty while it has no unit. */
-  readonly classes: readonly string[];
-  /** The class that somebody has assigned to it. */
-  readonly assigned?: string;
 }
 
 /** The classes that a workspace is judged by. */
-export interface RecordedClasses {
+export interface JudgedClasses {
   readonly namespace: string;
   /** One or more, sorted. */
   readonly classes: readonly string[];
@@ -48,7 +44,7 @@ export interface WorkspacePolicy {
   /** What is declared for workspaces of a class. */
   readonly classQuotas: readonly ClassQuota[];
   /** Classes of the workspaces that are recorded, by the uid of their namespace; none where no class has a quota of its own. */
-  readonly recordedClasses: ReadonlyMap<string, RecordedClasses>;
+  readonly recordedClasses: ReadonlyMap<string, JudgedClasses>;
   /** Labels of namespaces that are recorded. */
   readonly recordedLabels: readonly string[];
   readonly instanceNamespaces: ReadonlySet<string>;
@@ -110,12 +106,9 @@ export function isAboutFleet({ kind }: Pick<Change, "kind">): boolean {
   return kind === "fleet" || kind === "pool" || kind === "instance";
 }
 
-/** A workspace without a unit has the class that was assigned to it; where none was, its labels will say one. */
+/** Those that are judged by a class that is recorded. */
 function recordedClasses(recorded: readonly ClassedNamespace[]): WorkspacePolicy["recordedClasses"] {
-  const known = recorded.map(({ namespace, namespaceUid, classes, assigned }) => {
-    const own = classes.length > 0 || assigned === undefined ? classes : [assigned];
-    return [namespaceUid, { namespace, classes: own }] as const;
-  });
+  const known = recorded.map((one) => [one.namespaceUid, { namespace: one.namespace, classes: judgedClasses(one) }] as const);
   return new Map(known.filter(([, { classes }]) => classes.length > 0));
 }
 

@@ -6,6 +6,7 @@ import { type ApplicationPlacement, type Destination, ownServer } from "../../sh
 import type { DesiredObject } from "../../shard/managed-object.ts";
 import { projectName } from "../../shard/names.ts";
 import type { ApplicationObservation } from "../../shard/parse-observation.ts";
+import { isUnderWay } from "../../shard/parse-sync.ts";
 import { renderApplication, targetOf } from "../../shard/render-application.ts";
 
 /** One application of a unit that is moved, on both instances. */
@@ -73,7 +74,7 @@ export function pairUp(
 
 /** Whether a sync of it is requested or under way. */
 export function isSyncUnderWay({ sync: { operation, state } }: ApplicationObservation): boolean {
-  return operation !== undefined || state?.phase === "Running" || state?.phase === "Terminating";
+  return operation !== undefined || (state !== undefined && isUnderWay(state));
 }
 
 /** Whether what is on the target cannot become what is desired there: it is being deleted, or is of an earlier time. */

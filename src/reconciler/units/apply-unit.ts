@@ -5,8 +5,8 @@ import { acknowledgementOf } from "../../shard/acknowledge.ts";
 import type { Destination } from "../../shard/application-placement.ts";
 import { planRemoval } from "../../shard/diff-object.ts";
 import type { ObservedObject } from "../../shard/managed-object.ts";
-import { applicationOf, unitOf } from "../../shard/parse-application.ts";
-import { isBegunBefore } from "../../shard/parse-sync.ts";
+import { applicationOf, type ObservedApplication, unitOf } from "../../shard/parse-application.ts";
+import { syncToAwait } from "../../shard/passed-sync.ts";
 import type { ShardStore } from "../../store/shard/port.ts";
 import { allOrFirstFailure, type ObjectWriter } from "../apply-object.ts";
 import {
@@ -57,12 +57,6 @@ const STANDING_AGAIN_MS = 5_000;
 /** How soon a part is applied again that waits for syncs to end, in ms. */
 const SYNC_AGAIN_MS = 1_000;
 
-/**
- * How long a part that is given up waits for syncs that were begun before its applications were seen to have passed, in ms: they may be carried
- * out as its account, and would be refused in the middle. A longer one is refused, and tried again as the account of the part that took over.
- */
-const PASSED_SYNC_CAP_MS = 2 * 60_000;
-
 /** Returns what makes a unit's prerequisites on its owner equal to its row, and then lets its applications go on. */
 export function createApplyUnit(deps: ApplyUnitDeps) {
   const { prerequisites, requests } = deps;
@@ -96,7 +90,7 @@ export function createApplyUnit(deps: ApplyUnitDeps) {
   const apply = async (placed: PlacedUnit, unitParts: UnitParts, signal: AbortSignal): Promise<UnitResult> => {
     const { row } = placed;
     const { unit } = row;
-    const isStanding = row.applications === 0 && hasApplications(placed);
+    const isStanding = row.applications === 0 && applicationsOf(placed, unit.id).length > 0;
     const hasEnvironments = row.environments.length > 0;
     const parts = partsNeeded(placed, unitParts, isStanding);
     const applied = await prerequisites.apply(placed, parts, signal);
@@ -181,7 +175,8 @@ export function createApplyUnit(deps: ApplyUnitDeps) {
 
   /**
    * Takes down what stands for a part whose applications another one has taken over, once no Application of the instance names it any more, and no
-   * sync is under way that may be carried out as its account: first what stands, then its row. Its account may not outlive the row: the part that took over may leave the instance from then on.
+   * sync is under way that may be carried out as its account: first what stands, then its row. Its account may not outlive the row: the part that
+   * took over may leave the instance from then on.
    */
   const giveUpPart = async (
     placed: PlacedUnit,
@@ -189,14 +184,14 @@ export function createApplyUnit(deps: ApplyUnitDeps) {
     signal: AbortSignal,
   ): Promise<UnitResult> => {
     const { row, host } = placed;
-    if (hasApplications(placed)) {
+    if (applicationsOf(placed, row.unit.id).length > 0) {
       withoutSince.delete(row.unit.id);
       return { requeueAfterMs: STANDING_AGAIN_MS };
     }
     const now = deps.clock.now();
     const since = withoutSince.get(row.unit.id) ?? now;
     withoutSince.set(row.unit.id, since);
-    if (now - since <= PASSED_SYNC_CAP_MS && isSyncing(placed, since)) return { requeueAfterMs: SYNC_AGAIN_MS };
+    if (syncToAwait(applicationsOf(placed, row.unit.joins), { since, now }) !== undefined) return { requeueAfterMs: SYNC_AGAIN_MS };
     const ends = await allOrFirstFailure([ownerBinding, account, project].map((part) => removeOwn(row.unit.id, part, signal)));
     await allOrFirstFailure([deps.repositorySecrets.remove(placed, signal), deps.workspaceEntries.removeEntry(placed, signal)]);
     if (ends.some(({ kind }) => kind !== "gone")) return { requeueAfterMs: STANDING_AGAIN_MS };
@@ -221,11 +216,7 @@ function partsNeeded({ row }: PlacedUnit, parts: UnitParts, isStanding: boolean)
   ];
 }
 
-function hasApplications({ row, host: { engine, instance } }: PlacedUnit): boolean {
-  return engine.applications.list(instance.namespace).some((one) => unitOf(one) === row.unit.id);
-}
-
-/** Whether a sync of what has passed from the part to another one was begun before `since`, and is under way. */
-function isSyncing({ row: { unit }, host: { engine, instance } }: PlacedUnit, since: Millis): boolean {
-  return engine.applications.list(instance.namespace).some((one) => unitOf(one) === unit.joins && isBegunBefore(one.sync, since));
+/** Applications on the instance that are labelled with this unit. */
+function applicationsOf({ host: { engine, instance } }: PlacedUnit, unit: UnitId | undefined): readonly ObservedApplication[] {
+  return engine.applications.list(instance.namespace).filter((one) => unitOf(one) === unit);
 }

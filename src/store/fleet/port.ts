@@ -99,8 +99,9 @@ export interface FleetStore {
   insertInstance(instance: Instance, decision: Decision, signal: AbortSignal): Promise<boolean>;
   /**
    * Conditional on `revision`; throws `StaleError` when the row has moved on, or with `onlyIfEmpty` when it holds a unit: a
-   * first placement on it has then been made before, or is refused after. With `onlyIfNoneRaised` it throws `StaleError`, too, when another instance of its class is being given resources. With `onlyIfNotLast` throws `RefusedError` when no
-   * other instance of its class is ACTIVE: of several that leave at once, one stays. Notifies `instance`. Returns the new row.
+   * first placement on it has then been made before, or is refused after. With `onlyIfNoneRaised` it throws `StaleError`, too, when another
+   * instance of its class is being given resources. With `onlyIfNotLast` throws `RefusedError` when no other instance of its class is ACTIVE: of
+   * several that leave at once, one stays. Notifies `instance`. Returns the new row.
    */
   changeInstance(change: InstanceChange, signal: AbortSignal): Promise<Instance>;
   /**

@@ -4,6 +4,7 @@ import type { Decision } from "../../domain/decision.ts";
 import type { Environment } from "../../domain/environment.ts";
 import type { WorkspaceGroups } from "../../domain/groups.ts";
 import type { ApplicationId, OperationId, UnitId, WorkspaceId } from "../../domain/ids.ts";
+import type { RecordedClasses } from "../../domain/quota.ts";
 import type { RepositoryAccess } from "../../domain/repository-access.ts";
 import type { RecordedStatus } from "../../domain/status.ts";
 import type { Application, ApplicationSpec, Deletion, PlacementUnit, Workspace } from "../../domain/workspace.ts";
@@ -100,13 +101,9 @@ export interface KnownWorkspace {
 }
 
 /** By which classes it is judged what a workspace may have. */
-export interface WorkspaceClasses {
+export interface WorkspaceClasses extends RecordedClasses {
   readonly namespace: string;
   readonly namespaceUid: string;
-  /** Those that its units have, and those that they are to have, sorted: two while it is on its way. Empty while it has no unit. */
-  readonly classes: readonly string[];
-  /** The class that somebody has assigned to it. */
-  readonly assigned?: string;
 }
 
 /** Labels of a workspace's namespace by which it can be asked what was taken. */
