@@ -2,6 +2,7 @@ import type { FleetSpec, PoolSpec } from "../domain/fleet.ts";
 import { classOf, entriesOf, releaseFor } from "../domain/fleet.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance, InstanceCause, InstanceState } from "../domain/instance.ts";
+import { nextInstanceNames } from "../domain/instance-name.ts";
 import { LOAD_DIMENSIONS, type LoadDimension, type LoadVector } from "../domain/load.ts";
 import { capacityFor } from "../domain/raised-resources.ts";
 
@@ -186,18 +187,13 @@ function presentOf(pool: string, instances: readonly Instance[]): readonly Insta
 
 function planRequests({ pool, fleet, instances }: PoolFacts, current: readonly Instance[]): readonly InstanceRequest[] {
   const taken = new Set(instances.map((one) => one.name));
-  const candidates = [...current];
-  const requests: InstanceRequest[] = [];
-  for (let number = 1; current.length + requests.length < pool.instances.min; number += 1) {
-    const name = `${pool.name}-${number}`;
+  const candidates: Pick<Instance, "engineCluster">[] = [...current];
+  return nextInstanceNames(pool.name, taken, Math.max(0, pool.instances.min - current.length)).flatMap((name) => {
     const engineCluster = emptiestCluster(pool, candidates);
-    if (taken.has(name)) continue;
-    if (engineCluster === undefined) break;
-    const request = requestOf({ pool, fleet }, { name, engineCluster });
-    requests.push(request);
-    candidates.push(request as Instance);
-  }
-  return requests;
+    if (engineCluster === undefined) return [];
+    candidates.push({ engineCluster });
+    return [requestOf({ pool, fleet }, { name, engineCluster })];
+  });
 }
 
 function requestOf(

@@ -1,8 +1,8 @@
 import { withSize } from "../domain/capacity.ts";
 import type { Clock } from "../domain/clock.ts";
 import { isScaled } from "../domain/fleet.ts";
-import type { Ids } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
+import { instanceIdOf } from "../domain/instance-name.ts";
 import type { WorkResult } from "../runtime/keyed-queue.ts";
 import type { FleetStore } from "../store/fleet/port.ts";
 import type { LoadStore } from "../store/load/port.ts";
@@ -16,7 +16,6 @@ export interface PoolDeps {
   readonly fleet: FleetStore;
   readonly loads: Pick<LoadStore, "listSizes">;
   readonly clock: Clock;
-  readonly ids: Ids;
   readonly log: Log;
 }
 
@@ -27,9 +26,9 @@ export interface PoolDeps {
  */
 export type ReconcilePool = (pool: string, signal: AbortSignal) => Promise<WorkResult | void>;
 
-export function createReconcilePool({ fleet, loads, clock, ids, log }: PoolDeps): ReconcilePool {
+export function createReconcilePool({ fleet, loads, clock, log }: PoolDeps): ReconcilePool {
   const add = async (request: InstanceRequest, signal: AbortSignal): Promise<void> => {
-    const instance: Instance = { ...request, id: ids.next(), stateSince: clock.now(), revision: 1 };
+    const instance: Instance = { ...request, id: instanceIdOf(request.name), stateSince: clock.now(), revision: 1 };
     log.info({ instance: instance.name, pool: instance.pool, engineCluster: instance.engineCluster }, "Requesting an instance");
     // Another process may have added one of that name meanwhile, from the same declaration. That is fine.
     await fleet.insertInstance(instance, birthOf(instance), signal);

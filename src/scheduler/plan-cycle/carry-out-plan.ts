@@ -27,7 +27,7 @@ import { whatIf } from "../plan/what-if.ts";
 import { createRingMemo } from "../ring-memo.ts";
 
 export interface PlanningDeps {
-  readonly store: Pick<Store, "plans" | "moves">;
+  readonly store: Pick<Store, "plans" | "moves" | "fleet">;
   readonly moving: Pick<LiveMoves, "askFor">;
   /** When a plan needs a person's approval; absent: the default. */
   readonly approval?: ApprovalLimits | undefined;
@@ -78,7 +78,9 @@ export function createPlanRequests(deps: PlanningDeps): PlanRequests {
     draft,
     async whatIf(className, suppositions, signal) {
       const at = clock.now();
-      const found = whatIf(await readFacts(deps, className, at, signal), suppositions, { at, ringOf: ringsOf(className) });
+      const facts = await readFacts(deps, className, at, signal);
+      const names = new Set((await deps.store.fleet.listInstances(signal)).map(({ name }) => name));
+      const found = whatIf(facts, suppositions, { at, names, ringOf: ringsOf(className) });
       if (found.kind === "answer") return found.answer;
       const { message, remedy, index } = found;
       throw new InputError(message, { code: "plan.suppose", path: `suppose.${index}`, remedy });

@@ -1,6 +1,6 @@
-import { type Millis, millis } from "../../domain/clock.ts";
-import type { InstanceId } from "../../domain/ids.ts";
+import type { Millis } from "../../domain/clock.ts";
 import type { Instance } from "../../domain/instance.ts";
+import { instanceIdOf, nextInstanceNames } from "../../domain/instance-name.ts";
 import { type LoadVector, loadVector } from "../../domain/load.ts";
 import type { Supposition } from "../../domain/what-if.ts";
 import type { PlanningFacts, PlanningUnit } from "./assemble.ts";
@@ -14,27 +14,32 @@ interface Refused {
 
 type One = { readonly kind: "facts"; readonly facts: PlanningFacts } | Refused;
 
+export interface SupposedWhen {
+  readonly at: Millis;
+  readonly names: ReadonlySet<string>;
+}
+
 /** The rows, or which of the suppositions cannot be made, and what to do instead. */
 export type Supposed = { readonly kind: "facts"; readonly facts: PlanningFacts } | (Refused & { readonly index: number });
 
 /**
  * The rows of a class as they would be if all of this were so, in the end: what holds moves up for a while (freezes, moves under way or made a
- * moment ago, failures, how long an instance has been too full) does not count. Pins, holds and health do. Refuses a pool or workspace
- * that the class does not have, and more instances fewer than there are.
+ * moment ago, failures) does not count. Pins, holds and health do. Refuses a pool or workspace
+ * that the class does not have, and more instances fewer than there are. `names`: those of all instances there ever were; more instances get the next ones, as
+ * they would by the declaration, and so the ids and the places on the ring that they would have.
  */
-export function suppose(facts: PlanningFacts, suppositions: readonly Supposition[], at: Millis): Supposed {
+export function suppose(facts: PlanningFacts, suppositions: readonly Supposition[], { at, names }: SupposedWhen): Supposed {
   let now: PlanningFacts = {
     ...facts,
     ...{ freezes: [], moves: [], failures: [], rebalancing: undefined },
     units: facts.units.map(arrived),
   };
   for (const [index, each] of suppositions.entries()) {
-    const next = supposeOne(now, each, at);
+    const next = supposeOne(now, each, { at, names });
     if (next.kind === "refused") return { ...next, index };
     now = next.facts;
   }
-  const state = { aboveSince: Object.fromEntries(now.instances.map(({ id }) => [id, millis(0)])), overloadedSince: {} };
-  return { kind: "facts", facts: { ...now, state } };
+  return { kind: "facts", facts: now };
 }
 
 /** What is on its way is there. */
@@ -43,7 +48,7 @@ function arrived(row: PlanningUnit): PlanningUnit {
   return { ...row, unit: { ...unit, owner: movingTo ?? unit.owner }, movingTo: undefined, movedAt: undefined };
 }
 
-function supposeOne(facts: PlanningFacts, wanted: Supposition, at: Millis): One {
+function supposeOne(facts: PlanningFacts, wanted: Supposition, when: SupposedWhen): One {
   if (wanted.kind === "load") return withLoad(facts, wanted);
   const own = facts.instances.filter(({ pool, state }) => pool === wanted.pool && (state === "ACTIVE" || state === "CORDONED"));
   if (own.length === 0) {
@@ -51,20 +56,18 @@ function supposeOne(facts: PlanningFacts, wanted: Supposition, at: Millis): One 
     const remedy = pools.length === 0 ? "Declare one in fleet.yaml" : `Name one of ${pools.join(", ")}`;
     return refused(`pool ${wanted.pool} has no instance that serves class ${facts.class}`, remedy);
   }
-  if (wanted.kind === "instances") return wanted.by > 0 ? withMore(facts, own, wanted.by, at) : withFewer(facts, own, -wanted.by);
+  if (wanted.kind === "instances") return wanted.by > 0 ? withMore(facts, own, wanted.by, when) : withFewer(facts, own, -wanted.by);
   const { version } = wanted;
   const instances = facts.instances.map((one) => (own.includes(one) ? { ...one, version, desiredVersion: version } : one));
   return { kind: "facts", facts: { ...facts, instances } };
 }
 
-function withMore(facts: PlanningFacts, [like]: readonly Instance[], by: number, at: Millis): One {
+function withMore(facts: PlanningFacts, [like]: readonly Instance[], by: number, { at, names }: SupposedWhen): One {
   if (like === undefined) return { kind: "facts", facts };
-  const { pool } = like;
-  const known = facts.instances.length;
-  const more = Array.from({ length: by }, (_, index): Instance => {
-    const id = `(${known + index + 1} of ${pool})` as InstanceId;
-    return { ...like, id, name: `one more of ${pool} (${index + 1})`, state: "ACTIVE", stateSince: at, halt: "none", cause: undefined };
-  });
+  const taken = new Set([...names, ...facts.instances.map(({ name }) => name)]);
+  const more = nextInstanceNames(like.pool, taken, by).map(
+    (name): Instance => ({ ...like, id: instanceIdOf(name), name, state: "ACTIVE", stateSince: at, halt: "none", cause: undefined }),
+  );
   return { kind: "facts", facts: { ...facts, instances: [...facts.instances, ...more] } };
 }
 

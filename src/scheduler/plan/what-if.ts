@@ -1,4 +1,4 @@
-import type { Millis } from "../../domain/clock.ts";
+import { type Millis, millis } from "../../domain/clock.ts";
 import { countText } from "../../domain/count-text.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
@@ -11,7 +11,7 @@ import { section } from "./describe-plan.ts";
 import { namesOfUnits, UNHURRIED } from "./make-plan.ts";
 import { type Plan, planMoves } from "./plan-moves.ts";
 import { sharesOf } from "./shares-of.ts";
-import { type Supposed, suppose } from "./suppose.ts";
+import { type Supposed, type SupposedWhen, suppose } from "./suppose.ts";
 
 /**
  * What would become of a class if all of this were so, by the planner itself, once everything has moved that should, however long budgets would take for that. It
@@ -20,26 +20,46 @@ import { type Supposed, suppose } from "./suppose.ts";
 export function whatIf(
   facts: PlanningFacts,
   suppositions: readonly Supposition[],
-  { at, ringOf }: { readonly at: Millis; readonly ringOf: RingSource },
+  { ringOf, ...when }: SupposedWhen & { readonly ringOf: RingSource },
 ): { readonly kind: "answer"; readonly answer: WhatIf } | Extract<Supposed, { readonly kind: "refused" }> {
-  const rows = suppose(facts, suppositions, at);
+  const rows = suppose(facts, suppositions, when);
   if (rows.kind === "refused") return rows;
   const { facts: supposed } = rows;
-  const plan = planMoves({ ...assembleSnapshot(supposed, at), metrics: { kind: "trusted" } }, { policy: UNHURRIED, ringOf });
-  const target = new Map(plan.moves.map(({ unit, to }) => [unit, to]));
-  const ownerAfter = ({ unit }: PlanningUnit): InstanceId | undefined => target.get(unit.id) ?? unit.owner;
+  const { plan, units } = inTheEnd(supposed, { at: when.at, ringOf });
+  const owners = new Map(units.map(({ unit }) => [unit.id, unit.owner]));
+  const ownerAfter = ({ unit }: PlanningUnit): InstanceId | undefined => owners.get(unit.id);
+  const moved = supposed.units.filter((row) => row.unit.owner !== undefined && ownerAfter(row) !== row.unit.owner);
   const instances = instancesOf(facts, supposed, ownerAfter);
   const result = {
     class: facts.class,
     dimension: plan.report.dimension,
     instances,
     releases: releasesOf(facts, supposed, { ownerAfter, dimension: plan.report.dimension }),
-    moves: plan.moves.filter(({ from }) => from !== undefined).length,
-    workspaces: plan.report.workspaces,
+    moves: moved.length,
+    workspaces: { moved: new Set(moved.map(({ unit }) => unit.workspaceId)).size, of: plan.report.workspaces.of },
     unplaceable: unplaceable(plan, supposed),
     tooFull: tooFull(plan, supposed),
   };
   return { kind: "answer", answer: { ...result, text: textOf(result, suppositions, plan) } };
+}
+
+/** More plans than it took in any trial until one moved nothing. */
+const PLANS = 20;
+
+/**
+ * Plans again on what the plan before would have made, until a plan moves nothing, and gives that plan and where the units then are. The first plan goes by how long
+ * instances have been too full so far; for the others, whatever is too full has been so for long.
+ */
+function inTheEnd(supposed: PlanningFacts, { at, ringOf }: { readonly at: Millis; readonly ringOf: RingSource }) {
+  const state = { aboveSince: Object.fromEntries(supposed.instances.map(({ id }) => [id, millis(0)])), overloadedSince: {} };
+  let facts = supposed;
+  for (let count = 1; ; count += 1) {
+    const plan = planMoves({ ...assembleSnapshot(facts, at), metrics: { kind: "trusted" } }, { policy: UNHURRIED, ringOf });
+    if ((plan.moves.length === 0 && count > 1) || count === PLANS) return { plan, units: facts.units };
+    const target = new Map(plan.moves.map(({ unit, to }) => [unit, to]));
+    const units = facts.units.map((row) => ({ ...row, unit: { ...row.unit, owner: target.get(row.unit.id) ?? row.unit.owner } }));
+    facts = { ...facts, units, state };
+  }
 }
 
 function instancesOf(
