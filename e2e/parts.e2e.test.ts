@@ -24,6 +24,8 @@ const BEARS = 900;
 /** So many that a quarter of 60 % is more than the workspace has, with 40 % to spare. */
 const ROOMY = 8_000;
 const INSTANCES = 3;
+/** Of what is not to decide. */
+const AMPLE = 100_000;
 const PUSH_EVERY_MS = 1_000;
 const PROBE_EVERY_MS = 1_000;
 /** Six hundred real applications on the processes of a small machine; each step waits for a cycle and for the one before. */
@@ -41,7 +43,8 @@ describe.runIf(IS_LONG)("a deployed workspace that is larger than an instance sh
   const names = Array.from({ length: APPLICATIONS }, (_, index) => `app-${index}`);
   const declare = (applications: number) => {
     const [own] = pools.document.pools;
-    const capacity = { ...(own?.["capacity"] as object), applications };
+    // A controller that shares a small machine with others takes all the CPU there is: that would cut the workspace while it is still being filled.
+    const capacity = { ...(own?.["capacity"] as object), applications, milliCpu: AMPLE, gitPerMinute: AMPLE };
     // What is declared has to fit into the memory that is declared.
     const controller = { cpu: "1", memory: "4Gi" };
     const resources = { ...(own?.["resources"] as object), controller };
