@@ -1,8 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import process from "node:process";
-import pg from "pg";
 import { createProgress, type Progress } from "../hack/up/progress.ts";
 import { errorText } from "../src/cli/error-text.ts";
 import { compareRuns, renderDifferences } from "./compare.ts";
@@ -17,8 +13,9 @@ import { probingBench } from "./probing/main.ts";
 import { resourceHealthBench } from "./resource-health/main.ts";
 import { readResult, writeResult } from "./results.ts";
 import { runMeasures } from "./run.ts";
+import { scaleBench } from "./scale/main.ts";
 import { renderTable } from "./table.ts";
-import { openWorld, type World } from "./world/open-world.ts";
+import { readVersions, withWorld } from "./world/with-world.ts";
 
 const INTERRUPTED = 130;
 
@@ -27,6 +24,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (args[0] === "placement") return placementBench(args.slice(1), (text) => void process.stdout.write(text));
   if (args[0] === "moves") return movesBench(args.slice(1), (text) => void process.stdout.write(text));
   if (args[0] === "resource-health") return resourceHealthBench(args.slice(1), (text) => void process.stdout.write(text));
+  if (args[0] === "scale") return scaleBench(args.slice(1), (text) => void process.stdout.write(text), endOnSignals());
   if (args[0] === "probing") return probingBench(args.slice(1), (text) => void process.stdout.write(text));
   const options = parseBenchOptions(args, MEASURES);
   if (options.help) {
@@ -57,7 +55,7 @@ async function measure(options: BenchOptions, progress: Progress, signal: AbortS
   const figures: SizedFigure[] = [];
   let conditions = readConditions({ postgres: "?", kubernetes: "?", engine: options.engine, processes: options.processes });
   const failed: string[] = [];
-  await withWorld({ options, progress }, signal, async (world, either) => {
+  await withWorld({ wanted: { ...options, instances: 2 }, keep: options.keep, progress }, signal, async (world, either) => {
     conditions = { ...conditions, ...(await readVersions(world, either)) };
     const run = {
       world,
@@ -77,43 +75,6 @@ async function measure(options: BenchOptions, progress: Progress, signal: AbortS
     );
   });
   return { conditions: { ...conditions, load: [...conditions.load, loadNow()] }, figures, failed };
-}
-
-async function withWorld(
-  { options, progress }: { readonly options: BenchOptions; readonly progress: Progress },
-  signal: AbortSignal,
-  use: (world: World, signal: AbortSignal) => Promise<void>,
-): Promise<void> {
-  const directory = mkdtempSync(join(tmpdir(), "argosy-bench-"));
-  // PostgreSQL does not run as root, and the user it runs as has to reach the directory.
-  chmodSync(directory, 0o711);
-  const stops: (() => Promise<unknown>)[] = [];
-  const watching = new AbortController();
-  const either = AbortSignal.any([signal, watching.signal]);
-  try {
-    await use(await openWorld({ options, directory, progress, stops }, either), either);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  } finally {
-    progress.say("  stopping …");
-    // The API server waits a minute for open watches.
-    watching.abort(new Error("the bench ends"));
-    for (const stop of stops.reverse()) await stop().catch((error: unknown) => progress.say(`  ${errorText(error)}`));
-    if (options.keep) progress.say(`  everything is left in ${directory}`);
-    else rmSync(directory, { recursive: true, force: true });
-  }
-}
-
-async function readVersions({ client, databaseUrl }: World, signal: AbortSignal): Promise<Pick<Conditions, "postgres" | "kubernetes">> {
-  const { gitVersion } = await client.request<{ readonly gitVersion: string }>({ method: "GET", path: "/version" }, signal);
-  const database = new pg.Client({ connectionString: databaseUrl });
-  await database.connect();
-  try {
-    const { rows } = await database.query<{ readonly server_version: string }>("show server_version");
-    return { postgres: rows[0]?.server_version ?? "?", kubernetes: gitVersion };
-  } finally {
-    await database.end();
-  }
 }
 
 function tell(options: BenchOptions, { conditions, figures, failed }: Measured): void {

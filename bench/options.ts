@@ -43,6 +43,7 @@ export function renderHelp(measures: readonly MeasureInfo[]): string {
   return `Usage: npm run bench -- [names] [options]
        npm run bench -- placement [parts] [options]   where workspaces go; see npm run bench -- placement --help
        npm run bench -- moves [options]               what hand-overs take; see npm run bench -- moves --help
+       npm run bench -- scale [options]               how costs grow with the fleet; see npm run bench -- scale --help
 
 Measures what Argosy itself costs, on a Kubernetes API server, a PostgreSQL and Argosy processes started for it, together with
 the limit of the same machine at the same time. Prints a table, and writes it as JSON to bench/results/.

@@ -14,8 +14,8 @@ import { nextEngineStep, seeApplication } from "./scripted-status.ts";
 /** How many patches are under way at once. Argo CD has more processors, but they spend their time comparing, not writing. */
 const AT_ONCE = 8;
 
-/** The scripted engine as a program. It stands in for the controllers of all instances of one cluster, until SIGTERM. */
-function runEngine(kubeconfig: string): void {
+/** The scripted engine as a program. `resources`: how many objects statuses list; applications take turns. It stands in for the controllers of all instances of one cluster, until SIGTERM. */
+function runEngine(kubeconfig: string, resources: readonly number[]): void {
   const client = openKube(kubeconfig);
   const ending = new AbortController();
   const common = { clock: systemClock, rng: systemRng, metrics: noMetrics, log: createLog({ level: "warn", format: "json", fields: {} }) };
@@ -24,7 +24,7 @@ function runEngine(kubeconfig: string): void {
     const [namespace = "", name = ""] = key.split("/");
     const seen = reflector.get({ namespace, name });
     if (seen === undefined) return;
-    const step = nextEngineStep(seen, systemClock.now());
+    const step = nextEngineStep(seen, systemClock.now(), resources);
     if (step.kind === "wait") return { requeueAfterMs: step.ms };
     if (step.kind === "rest") return;
     await client.mergePatch(APPLICATIONS, seen, step.patch, signal).catch((error: unknown) => {
@@ -51,4 +51,4 @@ function runEngine(kubeconfig: string): void {
   reflector.start(ending.signal);
 }
 
-runEngine(process.argv[2] ?? "");
+runEngine(process.argv[2] ?? "", (process.argv[3] ?? "1").split(",").map(Number));

@@ -28,6 +28,15 @@ describe("the scripted engine", () => {
     expect(patchOf(seen({ comparedTo: { ...source, path: "d/0" } }))).toMatchObject(synced);
   });
 
+  it("lists as many objects as it is told; applications take turns by their names", () => {
+    const counts = Array.from({ length: 60 }, (_, index) => {
+      const step = nextEngineStep(seen({ name: `app-${index}`, reconciledAt: undefined, comparedTo: undefined }), NOW, [1, 10, 30]);
+      const { status } = (step.kind === "patch" ? step.patch : {}) as { readonly status: { readonly resources: readonly object[] } };
+      return status.resources.length;
+    });
+    for (const count of [1, 10, 30]) expect(counts.filter((each) => each === count).length).toBeGreaterThan(8);
+  });
+
   it("removes its own finalizer from one that is being deleted, and no other", () => {
     const finalizers = ["resources-finalizer.argocd.argoproj.io", "other", "resources-finalizer.argocd.argoproj.io/background"];
     expect(patchOf(seen({ isDeleting: true, finalizers }))).toEqual({ metadata: { finalizers: ["other"] } });

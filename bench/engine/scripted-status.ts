@@ -62,12 +62,13 @@ export function seeApplication(object: KubeObject): SeenApplication {
  * The next thing Argo CD would do about an Application whose Git repository never changes: remove its finalizer from
  * one that is being deleted, report it synced when its source is new, answer a request to refresh, else compare it
  * from time to time. The time of the first comparison follows from the name, so that the comparisons of many
- * Applications are spread.
+ * Applications are spread; so does how many of `resources` objects its status lists.
  */
-export function nextEngineStep(seen: SeenApplication, now: Millis): EngineStep {
+export function nextEngineStep(seen: SeenApplication, now: Millis, resources: readonly number[] = [1]): EngineStep {
   const others = seen.finalizers.filter((finalizer) => !FINALIZER.test(finalizer));
   if (seen.isDeleting) return others.length < seen.finalizers.length ? patch({ metadata: { finalizers: others } }) : { kind: "rest" };
-  if (seen.reconciledAt === undefined || !isSame(seen.source, seen.comparedTo)) return patch({ status: syncedStatus(seen, now) });
+  if (seen.reconciledAt === undefined || !isSame(seen.source, seen.comparedTo))
+    return patch({ status: syncedStatus(seen, now, resources) });
   const observation = { status: { reconciledAt: rfc3339(now) } };
   if (seen.isRefreshAsked) return patch({ metadata: { annotations: { [REFRESH_ANNOTATION]: null } }, ...observation });
   const dueInMs = nextObservation(seen, seen.reconciledAt) - now;
@@ -76,23 +77,35 @@ export function nextEngineStep(seen: SeenApplication, now: Millis): EngineStep {
 
 /** The next moment in this application's own rhythm that is at least half a period after the last comparison. */
 function nextObservation({ namespace, name }: SeenApplication, last: Millis): number {
-  const phase = Number.parseInt(sha256(`${namespace}/${name}`).slice(0, 8), 16) % COMPARE_EVERY_MS;
+  const phase = numberOf({ namespace, name }) % COMPARE_EVERY_MS;
   const earliest = last + COMPARE_EVERY_MS / 2 - phase;
   return Math.ceil(earliest / COMPARE_EVERY_MS) * COMPARE_EVERY_MS + phase;
 }
 
-function syncedStatus({ source, destination }: SeenApplication, now: Millis): object {
+/** A number that follows from the name, spread evenly over 32 bits. */
+function numberOf({ namespace, name }: Pick<SeenApplication, "namespace" | "name">): number {
+  return Number.parseInt(sha256(`${namespace}/${name}`).slice(0, 8), 16);
+}
+
+function syncedStatus(seen: SeenApplication, now: Millis, counts: readonly number[]): object {
+  const { source, destination } = seen;
   const at = rfc3339(now);
+  const count = counts[numberOf(seen) % counts.length] ?? 1;
   const resource = { version: "v1", kind: "ConfigMap", namespace: destination["namespace"] ?? "", name: "settings" };
+  const resources = Array.from({ length: count }, (_, index) => ({ ...resource, name: index === 0 ? "settings" : `settings-${index}` }));
   return {
     ...{ reconciledAt: at, sourceType: "Directory", summary: {} },
     sync: { status: "Synced", revision: FIRST_REVISION, comparedTo: { source, destination } },
     health: { status: "Healthy", lastTransitionTime: at },
-    resources: [{ ...resource, status: "Synced" }],
+    resources: resources.map((one) => ({ ...one, status: "Synced" })),
+    history: [{ id: 0, source, deployedAt: at, deployStartedAt: at, initiatedBy: { automated: true }, revision: FIRST_REVISION }],
     operationState: {
       operation: { initiatedBy: { automated: true }, retry: { limit: -1 }, sync: { revision: FIRST_REVISION, prune: true } },
       ...{ phase: "Succeeded", message: "successfully synced (all tasks run)", startedAt: at, finishedAt: at },
-      syncResult: { revision: FIRST_REVISION, source, resources: [{ ...resource, group: "", status: "Synced", message: "configured" }] },
+      syncResult: {
+        ...{ revision: FIRST_REVISION, source },
+        resources: resources.map((one) => ({ ...one, group: "", status: "Synced", message: "configured" })),
+      },
     },
   };
 }

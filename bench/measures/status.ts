@@ -94,7 +94,8 @@ interface Changed {
   readonly reportedAt: number;
 }
 
-async function changeStatus({ world, signal }: Bench, deployment: Deployment): Promise<Changed> {
+/** Changes the status of a deployment's Application as an engine does, and waits until its user sees it. */
+export async function changeStatus({ world, signal }: Pick<Bench, "world" | "signal">, deployment: Deployment): Promise<Changed> {
   const { users, client } = world;
   const application = users.applications.get(deployment.path);
   if (application === undefined) throw new Error(`there is no Application of ${deploymentKey(deployment)}`);

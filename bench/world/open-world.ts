@@ -11,7 +11,7 @@ import { startEmbeddedPostgres } from "../../src/runtime/embedded-postgres/embed
 import type { KubeClient } from "../../src/runtime/kube/client.ts";
 import type { KubeObject } from "../../src/runtime/kube/resource.ts";
 import { silentLog } from "../../src/telemetry/log.ts";
-import type { BenchOptions } from "../options.ts";
+import type { EngineKind } from "../options.ts";
 import { APPLICATIONS, BARE_DEPLOYMENTS, BARE_LABEL, bareDefinition, DEPLOYMENTS, NAMESPACES } from "./kinds.ts";
 import { watchLive } from "./live.ts";
 import { startProgram } from "./programs.ts";
@@ -39,19 +39,33 @@ export interface World {
   readonly directory: string;
 }
 
+/** What a world is made of. */
+export interface WorldWanted {
+  readonly engine: EngineKind;
+  /** Number of Argosy processes. */
+  readonly processes: number;
+  readonly instances: number;
+  /** `limits.unfinishedApplications` of the Argosy processes; their default if absent. */
+  readonly unfinished: number | undefined;
+  /** Folder for CPU profiles of the Argosy processes. */
+  readonly profile: string | undefined;
+  /** How many objects the scripted engine's statuses list; applications take turns. Absent: one. */
+  readonly resources?: readonly number[];
+}
+
 export interface WorldOptions {
-  readonly options: BenchOptions;
+  readonly wanted: WorldWanted;
   readonly directory: string;
   readonly progress: Progress;
   /** Filled while parts start. To be called in reverse order. */
   readonly stops: (() => Promise<unknown>)[];
 }
 
-/** Starts Kubernetes, PostgreSQL, the engine, and Argosy with a fleet of two ACTIVE instances. */
-export async function openWorld({ options, directory, progress, stops }: WorldOptions, signal: AbortSignal): Promise<World> {
+/** Starts Kubernetes, PostgreSQL, the engine, and Argosy with a fleet of ACTIVE instances. */
+export async function openWorld({ wanted, directory, progress, stops }: WorldOptions, signal: AbortSignal): Promise<World> {
   const { step } = progress;
   for (const folder of ["argosy", "programs"]) mkdirSync(join(directory, folder));
-  const isReal = options.engine === "argo-cd";
+  const isReal = wanted.engine === "argo-cd";
   const dev = await step("starting Kubernetes", () =>
     startDevCluster(
       { stateDir: join(directory, "cluster"), progress: (built) => progress.detail(`${built.step} of ${built.set}`) },
@@ -67,14 +81,15 @@ export async function openWorld({ options, directory, progress, stops }: WorldOp
   const bare = bareDefinition();
   await client.apply(bare.type, bare.object, { fieldManager: "bench" }, signal);
   await client.apply(NAMESPACES, namespaceObject(BARE_NAMESPACE), { fieldManager: "bench" }, signal);
-  const repoUrl = isReal
-    ? await step("filling a Git repository", () => serveRepository(directory, stops))
-    : "http://127.0.0.1:1/team/app.git";
+  const repoUrl = await step("filling a Git repository", () => serveRepository(directory, stops, isReal ? PATHS : 1));
   const crds = isReal ? join((await dev.argoCd(ARGO_CD, signal)).directory, "crds") : await argoCdCrds(ARGO_CD, signal);
-  const fleet = await startArgosyOn({ dev, crds, databaseUrl: database.url, directory, progress, options }, signal);
+  const fleet = await startArgosyOn({ dev, crds, databaseUrl: database.url, directory, progress, wanted }, signal);
   stops.push(fleet.stop);
   if (!isReal) {
-    const engine = await startProgram(join(directory, "programs"), "engine/main.ts", [adminKubeconfig]);
+    const engine = await startProgram(join(directory, "programs"), "engine/main.ts", [
+      adminKubeconfig,
+      (wanted.resources ?? [1]).join(","),
+    ]);
     stops.push(engine.stop);
   }
   const users = await watchUsers(client, repoUrl, signal);
@@ -88,20 +103,26 @@ interface FleetOn {
   readonly databaseUrl: string;
   readonly directory: string;
   readonly progress: Progress;
-  readonly options: BenchOptions;
+  readonly wanted: WorldWanted;
 }
 
-function startArgosyOn({ dev, crds, databaseUrl, directory, progress, options }: FleetOn, signal: AbortSignal): Promise<Fleet> {
+function startArgosyOn({ dev, crds, databaseUrl, directory, progress, wanted }: FleetOn, signal: AbortSignal): Promise<Fleet> {
   const { client, kubernetes } = dev.main;
   const cluster = { client, server: kubernetes.server, ca: kubernetes.ca };
   return startFleet(
     {
       ...{ api: cluster, engines: [{ ...cluster, name: "local" }], databaseUrl, directory: join(directory, "argosy") },
-      ...{ replicas: options.processes, instances: { min: 2, max: 2 }, version: ARGO_CD, crds, gitHost: "127.0.0.1" },
+      ...{
+        replicas: wanted.processes,
+        instances: { min: wanted.instances, max: wanted.instances },
+        version: ARGO_CD,
+        crds,
+        gitHost: "127.0.0.1",
+      },
       step: progress.step,
-      ...(options.unfinished === undefined ? {} : { config: { limits: { unfinishedApplications: options.unfinished } } }),
-      env: options.profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(options.profile)}` },
-      declared: { quotas: AMPLE, ...(options.engine === "argo-cd" ? {} : { images: NO_PROGRAM }) },
+      ...(wanted.unfinished === undefined ? {} : { config: { limits: { unfinishedApplications: wanted.unfinished } } }),
+      env: wanted.profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(wanted.profile)}` },
+      declared: { quotas: AMPLE, ...(wanted.engine === "argo-cd" ? {} : { images: NO_PROGRAM }) },
     },
     signal,
   );
@@ -141,12 +162,13 @@ function namespaceObject(name: string): KubeObject {
   return { apiVersion: "v1", kind: "Namespace", metadata: { name } };
 }
 
-async function serveRepository(directory: string, stops: WorldOptions["stops"]): Promise<string> {
+/** The scripted engine reads nothing of it; Argosy asks whether the workspace may. */
+async function serveRepository(directory: string, stops: WorldOptions["stops"], paths: number): Promise<string> {
   const git = await startGitServer({ directory: join(directory, "git") });
   stops.push(git.stop);
   const file = (number: number): string =>
     JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: `settings-${number}` } });
-  const files = Object.fromEntries(Array.from({ length: PATHS }, (_, index) => [`d/${index + 1}/settings.json`, file(index + 1)]));
+  const files = Object.fromEntries(Array.from({ length: paths }, (_, index) => [`d/${index + 1}/settings.json`, file(index + 1)]));
   await git.commit("app", files, "one directory for each deployment");
   return git.repositoryUrl("app");
 }
