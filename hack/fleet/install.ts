@@ -35,6 +35,14 @@ const TYPES: Readonly<Record<string, ResourceType>> = {
     kind: "CustomResourceDefinition",
     namespaced: false,
   },
+  PriorityLevelConfiguration: {
+    group: "flowcontrol.apiserver.k8s.io",
+    version: "v1",
+    plural: "prioritylevelconfigurations",
+    kind: "PriorityLevelConfiguration",
+    namespaced: false,
+  },
+  FlowSchema: { group: "flowcontrol.apiserver.k8s.io", version: "v1", plural: "flowschemas", kind: "FlowSchema", namespaced: false },
   ValidatingAdmissionPolicy: {
     group: "admissionregistration.k8s.io",
     version: "v1",

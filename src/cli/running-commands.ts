@@ -75,7 +75,7 @@ export function addRunningCommands(program: Command, terminal: Terminal): void {
     });
   program
     .command("manifests")
-    .description("print the CRDs, namespaces, roles and policies an administrator installs")
+    .description("print the CRDs, namespaces, roles, policies and priority levels an administrator installs")
     .addOption(new Option("--for <cluster>", "which part the cluster plays").choices(["api", "engine", "both"]).default("both"))
     .option("--token-reviews", "also the right to ask whose token one is, for authentication.kubernetes")
     .action((options: { readonly for: InstallPart; readonly tokenReviews?: boolean }) =>

@@ -1,4 +1,5 @@
 import { stringify } from "yaml";
+import { renderFlows } from "../../src/cli/install/flows.ts";
 import type { InstallObject } from "../../src/cli/install/install-object.ts";
 import { renderPolicies } from "../../src/cli/install/policies.ts";
 import { type AccountLayout, renderAccounts, renderApiClusterBase, renderTokenReviewRights } from "../../src/cli/install/roles.ts";
@@ -61,6 +62,7 @@ export function renderRights(): ChartFiles {
       ),
     ),
     "files/admission-policies.yaml": renderObjects(renderPolicies()),
+    "files/priority-levels.yaml": renderObjects(renderFlows()),
     "files/deployer-role.yaml": renderObjects(annotated(base.filter(isDeployer), MADE_ONCE)),
     ...Object.fromEntries(accounts),
   };

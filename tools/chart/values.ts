@@ -446,6 +446,17 @@ export const valuesSchema = z.strictObject({
     })
     .prefault({})
     .describe("A second barrier against a stolen account of Argosy."),
+  priorityLevels: z
+    .strictObject({
+      enabled: z
+        .boolean()
+        .default(true)
+        .describe(
+          "Whether requests of Argosy and of instances' accounts have priority levels of their own. They take concurrency from other levels of the API server while they are busy.",
+        ),
+    })
+    .prefault({})
+    .describe("The API server's priority and fairness (docs/install.md#priority-and-fairness)."),
   podDisruptionBudgets: z
     .strictObject({
       enabled: z

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { renderFlows } from "../../../src/cli/install/flows.ts";
 import { renderPolicies } from "../../../src/cli/install/policies.ts";
 import { renderAccounts, renderApiClusterBase, renderEngineClusterObjects } from "../../../src/cli/install/roles.ts";
 import { SYSTEM_NAMESPACE } from "../../../src/domain/names.ts";
@@ -38,6 +39,7 @@ export async function startInstalledCluster(signal: AbortSignal): Promise<Instal
       ...renderApiClusterBase(),
       ...renderCrds(),
       ...renderPolicies(),
+      ...renderFlows(),
       ...renderEngineClusterObjects(),
       ...renderAccounts("one-account", HOSTING),
       ...renderAccounts("account-per-role", HOSTING),

@@ -1,5 +1,6 @@
 import { stringify } from "yaml";
 import { renderCrds } from "../../workspace/api/crd.ts";
+import { renderFlows } from "./flows.ts";
 import type { InstallObject } from "./install-object.ts";
 import { renderPolicies } from "./policies.ts";
 import { renderApiClusterObjects, renderEngineClusterObjects, renderTokenReviewRights } from "./roles.ts";
@@ -8,8 +9,9 @@ export type InstallPart = "api" | "engine" | "both";
 
 /** What an administrator applies before Argosy starts, in the order in which it can be applied. */
 export function installObjects(part: InstallPart): readonly InstallObject[] {
-  const api: readonly InstallObject[] = part === "engine" ? [] : [...renderApiClusterObjects(), ...renderCrds(), ...renderPolicies()];
-  const engine: readonly InstallObject[] = part === "api" ? [] : [...renderEngineClusterObjects(), ...renderPolicies()];
+  const api: readonly InstallObject[] =
+    part === "engine" ? [] : [...renderApiClusterObjects(), ...renderCrds(), ...renderPolicies(), ...renderFlows()];
+  const engine: readonly InstallObject[] = part === "api" ? [] : [...renderEngineClusterObjects(), ...renderPolicies(), ...renderFlows()];
   const seen = new Set<string>();
   return [...api, ...engine].filter((object) => {
     const key = `${object.kind}/${object.metadata.namespace ?? ""}/${object.metadata.name}`;
