@@ -155,7 +155,7 @@ function makeScheduler({ context, store, clusters, membership }: RoleParts): Run
       ...{ readPages: instancePages({ store, clusters }), projectsOf: projectNames, environmentOf: environmentOfServer },
     }),
     createWatchdog({
-      ...{ ...parts, applications: createApplicationsSeen(clusters.engine) },
+      ...{ ...parts, applications: createApplicationsSeen({ ...context, clientOf: clusters.engine }) },
       controllers: createControllersSeen({ store, clusters }),
     }),
     createPlanCycle({

@@ -18,6 +18,9 @@ describe("the watchdog", () => {
   let deployed: Deployed;
   let argoName: string;
   let stands: Map<string, readonly SeenApplication[] | undefined>;
+  let told: Map<string, readonly SeenApplication[]>;
+  let listed: string[];
+  let rested: number;
   let answers: boolean | undefined;
   let metrics: ReturnType<typeof createPromMetrics>;
   beforeEach(async () => {
@@ -29,6 +32,9 @@ describe("the watchdog", () => {
     await store.statuses.recordStatuses([aStatus(deployed)], soon());
     ({ argoName } = await world.application(deployed.applicationId));
     stands = new Map();
+    told = new Map();
+    listed = [];
+    rested = 0;
     answers = true;
   });
 
@@ -36,7 +42,14 @@ describe("the watchdog", () => {
   const watchdog = (partition = mine): Watchdog =>
     createWatchdog({
       ...{ store, partition, clock, rng: createSeededRng("watchdog"), log: silentLog, metrics },
-      applications: { list: async ({ namespace }) => stands.get(namespace) },
+      applications: {
+        async list({ namespace }) {
+          listed.push(namespace);
+          return stands.get(namespace);
+        },
+        told: ({ namespace }) => told.get(namespace),
+        rest: async () => void (rested += 1),
+      },
       controllers: { on: async () => async () => answers },
     });
   const put = async (seen: readonly SeenApplication[] | undefined) => {
@@ -112,6 +125,41 @@ describe("the watchdog", () => {
     dog.start(ended.signal);
     await clock.advance(120_000);
     expect(await journal()).toEqual([]);
+    // Another process may have had the key before.
+    expect(rested).toBeGreaterThan(0);
+    await dog.stop();
+  });
+
+  it("goes by what watches tell, lists each instance within twenty checks, and what a finding is about before it reports it", async () => {
+    const world = createWorld(store);
+    for (let index = 0; index < 39; index += 1) {
+      const { namespace } = await world.addInstance();
+      told.set(namespace, []);
+      stands.set(namespace, []);
+    }
+    const own = (await store.fleet.readInstance(deployed.instanceId, soon()))?.namespace ?? "";
+    const tell = (seen: readonly SeenApplication[]) => told.set(own, seen);
+    tell([standing()]);
+    await put([standing()]);
+    const dog = watchdog();
+    for (let index = 0; index < 20; index += 1) {
+      const before = listed.length;
+      await dog.observe(soon());
+      expect(listed.length - before).toBe(2);
+    }
+    expect(new Set(listed).size).toBe(40);
+    expect(await journal()).toEqual([]);
+    // The watch is behind: what it does not tell of is there.
+    tell([]);
+    listed = [];
+    while ((await dog.observe(soon()))?.requeueAfterMs !== 5_000);
+    await dog.observe(soon());
+    expect(listed).toContain(own);
+    expect(await journal()).toEqual([]);
+    // It is gone.
+    await put([]);
+    for (let index = 0; index < 22; index += 1) await dog.observe(soon());
+    expect(await journal()).toEqual([["NO_OWNER", "WATCHDOG"]]);
     await dog.stop();
   });
 });

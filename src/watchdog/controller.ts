@@ -8,7 +8,7 @@ import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { judgeOwnership, ownershipResyncOf } from "./judge.ts";
-import { entriesOf, type Findings, nextFindings, nextWaiting, startFindings } from "./next-findings.ts";
+import { doubtful, entriesOf, type Findings, inTurn, nextFindings, nextWaiting, startFindings } from "./next-findings.ts";
 import type { ApplicationsSeen, ControllersSeen } from "./port.ts";
 import { readOwned, readSeen, readSilent } from "./read-observations.ts";
 
@@ -43,6 +43,7 @@ const STANDING: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
 export function createWatchdog(deps: WatchdogDeps): Watchdog {
   const { store, applications, controllers, partition, clock, rng, log, metrics } = deps;
   let findings: Findings | undefined;
+  let count = 0;
   let waitingSince: ReadonlyMap<string, Millis> = new Map();
   const gauge = metrics.gauge(
     "argosy_watchdog_findings",
@@ -62,7 +63,12 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
   const observe = async (signal: AbortSignal): Promise<WorkResult> => {
     findings ??= startFindings(openFindings(await store.decisions.list({ kind: "ownership" }, MANY, signal)));
     const instances = (await store.fleet.listInstances(signal)).filter(({ state }) => STANDING.includes(state));
-    const [seen, silent] = await Promise.all([readSeen(applications, instances, signal), readSilent(controllers, instances, signal)]);
+    const listed = new Set<string>([...doubtful(findings), ...inTurn(instances, count)]);
+    count += 1;
+    const [seen, silent] = await Promise.all([
+      readSeen(applications, { instances, listed }, signal),
+      readSilent(controllers, instances, signal),
+    ]);
     const owned = await readOwned(store.ownership, signal);
     const moves = await store.moves.list({ isLive: true }, MANY, signal);
     const away = new Set<string>(instances.flatMap(({ id }) => (seen.has(id) ? [] : [id])));
@@ -90,16 +96,21 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
     work: async (_key, signal) => {
       if (partition.isMine(KEY)) return observe(signal);
       findings = undefined;
+      await applications.rest();
       return { requeueAfterMs: OBSERVE_EVERY_MS };
     },
   });
+  const stop = async (): Promise<void> => {
+    await queue.stop();
+    await applications.rest();
+  };
   return {
     observe,
     start(signal) {
-      signal.addEventListener("abort", () => void queue.stop(), { once: true });
+      signal.addEventListener("abort", () => void stop(), { once: true });
       queue.start();
       queue.add(KEY);
     },
-    stop: queue.stop,
+    stop,
   };
 }

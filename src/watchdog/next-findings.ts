@@ -1,6 +1,11 @@
 import type { Millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
+import type { InstanceId } from "../domain/ids.ts";
+import type { Instance } from "../domain/instance.ts";
 import { CLEARED, type OwnershipFinding } from "../domain/ownership.ts";
+
+/** In how many checks every instance is listed once. */
+const TURNS = 20;
 
 /** What the watchdog remembers of a finding. */
 interface Known {
@@ -57,6 +62,27 @@ export function nextFindings(
   }
   const isUnsure = [...next.values()].some(({ isOpen, missed }) => !isOpen || missed > 0);
   return { next: { known: next }, opened, cleared, isUnsure };
+}
+
+/** Instances that findings name which one more check has to confirm, or of which it has to confirm that they are gone. */
+export function doubtful({ known }: Findings): ReadonlySet<string> {
+  const unsure = [...known.values()].filter(({ isOpen, missed }) => !isOpen || missed > 0);
+  return new Set(unsure.flatMap(({ finding }) => finding.instances));
+}
+
+/**
+ * The instances that check number `count` lists from their API servers although watches tell of them: of each engine cluster the next in turn, a twentieth of them and
+ * at least one. So a watch that misses something is found out within twenty checks, and a cluster that is away with the first.
+ */
+export function inTurn(instances: readonly Pick<Instance, "id" | "engineCluster">[], count: number): ReadonlySet<InstanceId> {
+  const own = [...Map.groupBy(instances, ({ engineCluster }) => engineCluster).values()];
+  return new Set(
+    own.flatMap((some) => {
+      const ids = some.map(({ id }) => id).sort();
+      const size = Math.ceil(ids.length / TURNS);
+      return Array.from({ length: size }, (_, index) => ids[(count * size + index) % ids.length] as InstanceId);
+    }),
+  );
 }
 
 /** Since when each Application has been observed to wait for a refresh, by uid. Those that no longer wait are dropped. */

@@ -3,9 +3,18 @@ import type { SeenApplication } from "../domain/seen-application.ts";
 
 /** The Applications on the engine clusters. */
 export interface ApplicationsSeen {
-  /** Lists every Application in the instance's namespace, whoever created it. `undefined`: its cluster cannot be reached. */
-  list(instance: Pick<Instance, "engineCluster" | "namespace">, signal: AbortSignal): Promise<readonly SeenApplication[] | undefined>;
+  /**
+   * Lists every Application in the instance's namespace from the API server, whoever created it, and has its cluster watched from then on.
+   * `undefined`: the cluster cannot be reached.
+   */
+  list(instance: Placed, signal: AbortSignal): Promise<readonly SeenApplication[] | undefined>;
+  /** The same as a watch has told it last. `undefined`: the cluster is not watched, or its watch is silent. */
+  told(instance: Placed): readonly SeenApplication[] | undefined;
+  /** Ends the watches, and resolves when they have ended. */
+  rest(): Promise<void>;
 }
+
+type Placed = Pick<Instance, "engineCluster" | "namespace">;
 
 /** The controllers on the engine clusters. */
 export interface ControllersSeen {

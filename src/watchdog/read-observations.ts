@@ -17,18 +17,18 @@ export async function readOwned(store: OwnershipStore, signal: AbortSignal): Pro
 }
 
 /**
- * Reads the Applications on each instance that can be reached. Clusters are read in parallel, so that one that does
- * not answer delays no other; the instances of a cluster one after the other.
+ * The Applications on each instance that can be reached: as its API server lists them where they are to be `listed`, else as a watch has told them; listed too where none
+ * does. Clusters are read in parallel, so that one that does not answer delays no other; the instances of a cluster one after the other, those to be listed first.
  */
 export async function readSeen(
   applications: ApplicationsSeen,
-  instances: readonly Instance[],
+  { instances, listed }: { readonly instances: readonly Instance[]; readonly listed: ReadonlySet<string> },
   signal: AbortSignal,
 ): Promise<ReadonlyMap<InstanceId, readonly SeenApplication[]>> {
   const seen = new Map<InstanceId, readonly SeenApplication[]>();
   const readAll = async (some: readonly Instance[]): Promise<void> => {
-    for (const instance of some) {
-      const found = await applications.list(instance, signal);
+    for (const instance of some.toSorted((a, b) => Number(listed.has(b.id)) - Number(listed.has(a.id)))) {
+      const found = (listed.has(instance.id) ? undefined : applications.told(instance)) ?? (await applications.list(instance, signal));
       // Its other instances cannot be reached either, and each would cost one more timeout.
       if (found === undefined) return;
       seen.set(instance.id, found);

@@ -148,7 +148,7 @@ export const ENGINE_CLUSTER_RULES: readonly RoleRule[] = [
   { roles: ["reconciler"], apiGroups: [ARGO], resources: ["applications", "appprojects"], verbs: [...READ_VERBS, ...OWN_WRITES] },
   { roles: ["reconciler"], apiGroups: [""], resources: ["secrets"], verbs: [...READ_VERBS, ...OWN_WRITES] },
   // What the watchdog compares.
-  { roles: ["scheduler"], apiGroups: [ARGO], resources: ["applications"], verbs: ["list"] },
+  { roles: ["scheduler"], apiGroups: [ARGO], resources: ["applications"], verbs: ["list", "watch"] },
   // Canaries, and requests to compare.
   { roles: ["health"], apiGroups: [ARGO], resources: ["applications", "appprojects"], verbs: ["list", ...OWN_WRITES] },
   { roles: ["provisioner"], apiGroups: [""], resources: ["pods"], verbs: ["list"] },

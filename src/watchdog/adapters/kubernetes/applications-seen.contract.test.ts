@@ -1,5 +1,11 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { GoneError } from "../../../domain/errors.ts";
+import { systemClock } from "../../../runtime/clock.ts";
+import type { KubeClient } from "../../../runtime/kube/client.ts";
 import { type FakeApiServer, startFakeApiServer } from "../../../runtime/kube/testing/fake-api-server.ts";
+import { systemRng } from "../../../runtime/rng.ts";
+import { silentLog } from "../../../telemetry/log.ts";
+import { noMetrics } from "../../../telemetry/metrics.ts";
 import { createApplicationsSeen } from "./applications-seen.ts";
 
 const APPLICATIONS = { group: "argoproj.io", version: "v1alpha1", plural: "applications", kind: "Application", namespaced: true };
@@ -7,27 +13,65 @@ const at = { engineCluster: "local", namespace: "argosy-standard-1" };
 const COUNT = 501;
 
 let server: FakeApiServer;
+let open: ReturnType<typeof createApplicationsSeen>[];
 beforeEach(async () => {
   server = await startFakeApiServer();
+  open = [];
 });
-afterEach(() => server.close().catch(() => undefined));
+afterEach(async () => {
+  await Promise.all(open.map((seen) => seen.rest()));
+  await server.close().catch(() => undefined);
+});
+
+const seenBy = (clientOf: () => Promise<KubeClient | undefined>) => {
+  const seen = createApplicationsSeen({ clientOf, clock: systemClock, rng: systemRng, log: silentLog, metrics: noMetrics });
+  open.push(seen);
+  return seen;
+};
+const make = (name: string, namespace = at.namespace) =>
+  server
+    .client()
+    .create(
+      APPLICATIONS,
+      { apiVersion: "argoproj.io/v1alpha1", kind: "Application", metadata: { name, namespace } },
+      AbortSignal.timeout(60_000),
+    );
 
 it("lists every Application in an instance's namespace, page by page, whoever created it", async () => {
-  const signal = AbortSignal.timeout(60_000);
-  const client = server.client();
-  const make = (name: string, namespace = at.namespace) =>
-    client.create(APPLICATIONS, { apiVersion: "argoproj.io/v1alpha1", kind: "Application", metadata: { name, namespace } }, signal);
   for (let index = 0; index < COUNT; index += 1) await make(`app-${index}`);
   await make("elsewhere", "argosy-standard-2");
-  const seen = await createApplicationsSeen(async () => client).list(at, signal);
+  const client = server.client();
+  const seen = await seenBy(async () => client).list(at, AbortSignal.timeout(60_000));
   expect(seen).toHaveLength(COUNT);
   expect(seen?.some(({ name }) => name === "elsewhere")).toBe(false);
 });
 
+it("tells nothing before it was asked, and what comes and goes afterwards, whoever made it", async () => {
+  const client = server.client();
+  const seen = seenBy(async () => client);
+  await make("web");
+  expect(seen.told(at)).toBeUndefined();
+  const listed = await seen.list(at, AbortSignal.timeout(60_000));
+  await vi.waitFor(() => expect(seen.told(at)).toEqual(listed), { timeout: 30_000 });
+  await make("more");
+  await make("elsewhere", "argosy-standard-2");
+  await vi.waitFor(() => expect(seen.told(at)?.map(({ name }) => name)).toEqual(["more", "web"]), { timeout: 30_000 });
+  await client.delete(APPLICATIONS, { namespace: at.namespace, name: "web" }, {}, AbortSignal.timeout(60_000)).catch((error: unknown) => {
+    if (!(error instanceof GoneError)) throw error;
+  });
+  await vi.waitFor(() => expect(seen.told(at)?.map(({ name }) => name)).toEqual(["more"]), { timeout: 30_000 });
+  await seen.rest();
+  expect(seen.told(at)).toBeUndefined();
+  await seen.list(at, AbortSignal.timeout(60_000));
+  await vi.waitFor(() => expect(seen.told(at)).toHaveLength(1), { timeout: 30_000 });
+});
+
 it("gives no list for a cluster that is not declared or does not answer", async () => {
   const signal = AbortSignal.timeout(60_000);
-  expect(await createApplicationsSeen(async () => undefined).list(at, signal)).toBeUndefined();
+  expect(await seenBy(async () => undefined).list(at, signal)).toBeUndefined();
   const client = server.client();
   await server.close();
-  expect(await createApplicationsSeen(async () => client).list(at, signal)).toBeUndefined();
+  const seen = seenBy(async () => client);
+  expect(await seen.list(at, signal)).toBeUndefined();
+  expect(seen.told(at)).toBeUndefined();
 });

@@ -1,9 +1,14 @@
+import type { Clock } from "../../../domain/clock.ts";
 import { UnavailableError } from "../../../domain/errors.ts";
 import { LABEL_CANARY } from "../../../domain/names.ts";
+import type { Rng } from "../../../domain/rng.ts";
 import type { SeenApplication } from "../../../domain/seen-application.ts";
 import { isTimeout } from "../../../runtime/is-timeout.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
+import { createReflector, type Reflector } from "../../../runtime/kube/reflector.ts";
 import type { ResourceType } from "../../../runtime/kube/resource.ts";
+import type { Log } from "../../../telemetry/log.ts";
+import type { Metrics } from "../../../telemetry/metrics.ts";
 import { parseSeen } from "../../parse-seen.ts";
 import type { ApplicationsSeen } from "../../port.ts";
 
@@ -20,12 +25,25 @@ const USERS = `!${LABEL_CANARY}`;
 const PAGE = 500;
 /** Timeout of a page, in ms. Findings on other clusters must not wait for a cluster that does not answer. */
 const PAGE_MS = 10_000;
+/** How long a watch may have said nothing, in ms. Servers say once a minute how far it is; a watch that is silent for two is opened again. */
+const SILENT_MS = 150_000;
+
+export interface ApplicationsSeenOptions {
+  readonly clientOf: (engineCluster: string) => Promise<KubeClient | undefined>;
+  readonly clock: Clock;
+  readonly rng: Rng;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
 
 /**
- * Lists Applications from the API server, not from a cache of this process: the watchdog also checks what the
- * reconciler believes.
+ * Lists Applications from the API server, and watches each cluster that is asked for. The watch is the watchdog's own and takes whatever stands in a namespace,
+ * whoever created it: the watchdog also checks what the reconciler believes.
  */
-export function createApplicationsSeen(clientOf: (engineCluster: string) => Promise<KubeClient | undefined>): ApplicationsSeen {
+export function createApplicationsSeen({ clientOf, ...options }: ApplicationsSeenOptions): ApplicationsSeen {
+  const watched = new Map<string, Reflector<SeenApplication>>();
+  let watching = new AbortController();
+
   const read = async (client: KubeClient, namespace: string, signal: AbortSignal): Promise<readonly SeenApplication[]> => {
     const seen: SeenApplication[] = [];
     let continueToken: string | undefined;
@@ -38,10 +56,19 @@ export function createApplicationsSeen(clientOf: (engineCluster: string) => Prom
     } while (continueToken !== undefined);
     return seen;
   };
+  const watch = (engineCluster: string, client: KubeClient): void => {
+    const reflector = createReflector<SeenApplication>({
+      ...{ ...options, client, type: APPLICATIONS, labelSelector: USERS, rng: options.rng.fork(engineCluster) },
+      ...{ project: parseSeen, onChange: () => undefined },
+    });
+    reflector.start(watching.signal);
+    watched.set(engineCluster, reflector);
+  };
   return {
     async list({ engineCluster, namespace }, signal) {
       const client = await clientOf(engineCluster);
       if (client === undefined) return undefined;
+      if (!watched.has(engineCluster)) watch(engineCluster, client);
       try {
         return await read(client, namespace, signal);
       } catch (error) {
@@ -49,6 +76,17 @@ export function createApplicationsSeen(clientOf: (engineCluster: string) => Prom
         if (error instanceof UnavailableError || isTimeout(error)) return undefined;
         throw error;
       }
+    },
+    told({ engineCluster, namespace }) {
+      const reflector = watched.get(engineCluster);
+      return reflector?.isSynced() === true && reflector.stalenessMs() <= SILENT_MS ? reflector.list(namespace) : undefined;
+    },
+    async rest() {
+      const ending = [...watched.values()].map((reflector) => reflector.stopped());
+      watched.clear();
+      watching.abort(new Error("the watchdog rests"));
+      watching = new AbortController();
+      await Promise.all(ending);
     },
   };
 }
