@@ -140,6 +140,29 @@ describe("keyed queue", () => {
     expect(keysOf(bench)).toEqual(["n1", "q1", "n2", "q2", "n3"]);
   });
 
+  it("lets all background keys take turns like one group, whatever their groups (P8)", async () => {
+    const bench = aQueue();
+    for (const key of ["w", "x", "y", "z"]) bench.queue.add(key, { group: `of ${key}`, isBackground: true });
+    for (const [key, group] of Object.entries({ a: "1", b: "1", c: "2" })) bench.queue.add(key, { group });
+    bench.queue.start();
+    await settle();
+    for (const key of ["w", "a", "c", "x", "b", "y", "z"]) await bench.end(key);
+    expect(keysOf(bench)).toEqual(["w", "a", "c", "x", "b", "y", "z"]);
+  });
+
+  it("brings a background key forward that is added otherwise, runs it once, and never puts a key back", async () => {
+    const bench = aQueue();
+    for (const key of ["w", "x", "y", "z"]) bench.queue.add(key, { isBackground: true });
+    bench.queue.add("z", { group: "1" });
+    bench.queue.add("z", { isBackground: true });
+    expect(bench.queue.depth()).toBe(4);
+    bench.queue.start();
+    await settle();
+    for (const key of ["w", "z", "x", "y"]) await bench.end(key);
+    expect(keysOf(bench)).toEqual(["w", "z", "x", "y"]);
+    expect(bench.queue.depth()).toBe(0);
+  });
+
   it("takes slots back from a group while another one is served", async () => {
     const bench = aQueue({ concurrency: 3, besideOthers: 1 });
     for (const key of ["n1", "n2", "n3", "n4", "n5"]) bench.queue.add(key, { group: "noisy" });
@@ -430,11 +453,16 @@ describe("keyed queue", () => {
 
 describe("keyed queue, whatever happens", () => {
   type Step =
-    | { readonly kind: "add"; readonly key: number; readonly afterMs: number }
+    | { readonly kind: "add"; readonly key: number; readonly afterMs: number; readonly isBackground: boolean }
     | { readonly kind: "end"; readonly how: number }
     | { readonly kind: "pass"; readonly ms: number };
   const step: fc.Arbitrary<Step> = fc.oneof(
-    fc.record({ kind: fc.constant("add" as const), key: fc.nat(5), afterMs: fc.constantFrom(0, 0, 50, 1500) }),
+    fc.record({
+      kind: fc.constant("add" as const),
+      key: fc.nat(5),
+      afterMs: fc.constantFrom(0, 0, 50, 1500),
+      isBackground: fc.boolean(),
+    }),
     fc.record({ kind: fc.constant("end" as const), how: fc.nat(6) }),
     fc.record({ kind: fc.constant("pass" as const), ms: fc.constantFrom(1, 60, 2000) }),
   );
@@ -463,7 +491,7 @@ describe("keyed queue, whatever happens", () => {
           if (now.kind === "add") {
             const key = `k${now.key}`;
             owed.set(key, bench.runs.length);
-            bench.queue.add(key, { group: `g${now.key % 2}`, afterMs: now.afterMs });
+            bench.queue.add(key, { group: `g${now.key % 2}`, afterMs: now.afterMs, isBackground: now.isBackground });
           } else if (now.kind === "end") {
             const key = busy()[0];
             if (key !== undefined) await bench.end(key, outcomes[now.how]);

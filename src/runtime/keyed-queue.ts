@@ -9,13 +9,20 @@ import { createQueueMeter, type QueueMeter } from "./queue-meter.ts";
 import { type AfterFailure, afterFailure } from "./retry-policy.ts";
 import { createWaitingKeys, type KeyEntry } from "./waiting-keys.ts";
 
+export interface KeyOptions {
+  readonly group?: string;
+  readonly isBackground?: boolean;
+  readonly afterMs?: number;
+}
+
 export interface KeyedQueue {
   /**
    * Asks for one run of the work for this key, now or after `afterMs`. A key that waits is not added twice: the earlier time
    * wins, so an add without delay overtakes a delay and a back-off (whose count of failures stays). A key that runs is run
-   * once more afterwards. Before `start` keys only gather; after `stop` adding does nothing.
+   * once more afterwards. Before `start` keys only gather; after `stop` adding does nothing. `isBackground`: nobody waits for this run.
+   * All such keys wait in one line, which takes turns like one group and gets as few runs; one that is added otherwise meanwhile leaves it at once.
    */
-  add(key: string, options?: { readonly group?: string; readonly afterMs?: number }): void;
+  add(key: string, options?: KeyOptions): void;
   /** Keys whose time has come and that wait for their turn. */
   depth(): number;
   /** How long the first of them has waited, in ms; 0 when none waits. */
@@ -97,8 +104,8 @@ export function createGatheringQueue(options: Omit<KeyedQueueOptions, "work">): 
   }
 
   return {
-    add(key, { group, afterMs = 0 } = {}) {
-      if (phase.kind !== "stopped") keys.add(key, { group, afterMs });
+    add(key, { group, isBackground = false, afterMs = 0 } = {}) {
+      if (phase.kind !== "stopped") keys.add(key, { group, isBackground, afterMs });
     },
     depth: keys.depth,
     oldestAgeMs: keys.oldestAgeMs,

@@ -1,5 +1,5 @@
 import type { Partition } from "../../domain/partition.ts";
-import { createKeyedQueue, type KeyedQueueOptions } from "../keyed-queue.ts";
+import { createKeyedQueue, type KeyedQueueOptions, type KeyOptions } from "../keyed-queue.ts";
 
 export interface PartitionedQueueOptions extends KeyedQueueOptions {
   /** This process's share of the groups. */
@@ -9,8 +9,8 @@ export interface PartitionedQueueOptions extends KeyedQueueOptions {
 }
 
 export interface PartitionedQueue {
-  /** Asks for one run for each of these keys that is of this process's share, now or after `afterMs`. Other keys are dropped. */
-  add(keys: readonly string[], options?: { readonly afterMs?: number }): void;
+  /** Asks for one run for each of these keys that is of this process's share (see `KeyedQueue.add`). Other keys are dropped. */
+  add(keys: readonly string[], options?: Omit<KeyOptions, "group">): void;
   start(): void;
   /** Starts no more runs and resolves when those under way have ended. */
   stop(): Promise<void>;
@@ -24,10 +24,10 @@ export function createPartitionedQueue(options: PartitionedQueueOptions): Partit
   const { partition, groupOf } = options;
   const queue = createKeyedQueue(options);
   return {
-    add(keys, after) {
+    add(keys, options) {
       for (const key of keys) {
         const group = groupOf(key);
-        if (partition.isMine(group)) queue.add(key, { ...after, group });
+        if (partition.isMine(group)) queue.add(key, { ...options, group });
       }
     },
     start: queue.start,
