@@ -14,9 +14,29 @@ export function ownerOf<Member extends string>(key: string, members: readonly Me
   return best?.member;
 }
 
+/** What a change of the live members has made of one member's share. */
+export interface ShareChange {
+  /** Whether a key may have been gained at all. Where it is false no key need be visited: what went to another member is that one's work. */
+  readonly mayGain: boolean;
+  /** Whether a key is this member's now and was not before. Nothing is known of what became of it meanwhile. */
+  gained(key: string): boolean;
+}
+
+/**
+ * Decides what a member gains when the live members change. Rendezvous hashing gives a key another owner only where its owner has gone or a member has come:
+ * one that was there before gains nothing by others that come.
+ */
+export function shareChange<Member extends string>(
+  member: Member,
+  { before, now }: { readonly before: readonly Member[]; readonly now: readonly Member[] },
+): ShareChange {
+  const mayGain = now.includes(member) && !(before.includes(member) && before.every((each) => now.includes(each)));
+  return { mayGain, gained: (key) => mayGain && ownerOf(key, now) === member && ownerOf(key, before) !== member };
+}
+
 /** A process's share of the keys. Being wrong about it costs double work, never correctness. */
 export interface Partition {
   isMine(key: string): boolean;
   /** Calls `listener` after the share may have changed; the returned function ends that. */
-  onChange(listener: () => void): () => void;
+  onChange(listener: (change: ShareChange) => void): () => void;
 }

@@ -152,7 +152,7 @@ export function createMover(deps: MoverDeps): Mover {
           if (notifications === "missed") return sweep();
           for (const { kind, id } of notifications) if (kind === "move") onChange(id);
         }),
-        partition.onChange(sweep),
+        partition.onChange(({ mayGain }) => void (mayGain && sweep())),
         deps.watch.onApplication((change) => {
           const woken = unseen.report(change);
           if (woken !== undefined) moves.add(woken, { afterMs: WAKE_MS });

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { ShareChange } from "../domain/partition.ts";
 import type { KubeObject } from "../runtime/kube/resource.ts";
+import { createChangingShare } from "../runtime/testing/changing-share.ts";
 import { accountName, readAccountName } from "../shard/names.ts";
 import { APPLICATIONS, ROLE_OBJECTS } from "./adapters/kubernetes/types.ts";
 import { deploying, type Raw } from "./testing/deploy.ts";
@@ -95,7 +97,7 @@ describe("several reconcilers and old rows", () => {
 
   test("keep to their share, and take up what becomes theirs", async () => {
     let isMine = false;
-    const listeners: (() => void)[] = [];
+    const listeners: ((change: ShareChange) => void)[] = [];
     const deployed = await deploy();
     const reconciler = await world.startReconciler({
       isMine: () => isMine,
@@ -109,8 +111,54 @@ describe("several reconcilers and old rows", () => {
     await reconciler.idle();
     expect(world.engineServer.requests().filter(({ method }) => method !== "GET")).toEqual([]);
     isMine = true;
-    for (const listener of listeners) listener();
+    for (const listener of listeners) listener({ mayGain: true, gained: () => true });
     await eventually("both stand", async () => (await isAcknowledged(deployed)) && isAcknowledged({ ...deployed, application: second }));
+  });
+
+  test("compare what they gained and nothing else, and do nothing where they only lost", async () => {
+    const deployed = await deploy();
+    const other = { application: await world.rows.addApplication("team-b", "web"), instance: await world.rows.addInstance("two") };
+    await world.rows.place(other.application, other.instance.id);
+    const share = createChangingShare([deployed.instance.id]);
+    const reconciler = await world.startReconciler(share);
+    const settled = async (read: string): Promise<number> => {
+      await reconciler.idle();
+      return world.rows.statements()[read] ?? 0;
+    };
+    await eventually("the first stands", () => isAcknowledged(deployed));
+    expect(await settled("listOwned")).toBe(1);
+
+    share.set([deployed.instance.id, other.instance.id]);
+    await eventually("the other one stands", () => isAcknowledged({ ...deployed, ...other }));
+    expect(await settled("listOwned")).toBe(2);
+
+    const reads = await settled("listInstances");
+    share.set([deployed.instance.id]);
+    expect(await settled("listInstances")).toBe(reads);
+
+    share.set([deployed.instance.id, other.instance.id]);
+    await eventually("what was lost and gained again is compared again", async () => (await settled("listOwned")) === 3);
+  });
+
+  test("record anew what another one has recorded meanwhile, also where the Application says the same as before", async () => {
+    const deployed = await deploy();
+    const share = createChangingShare([deployed.instance.id]);
+    await world.startReconciler(share);
+    await eventually("it is acknowledged", () => isAcknowledged(deployed));
+    const say = (sync: string) =>
+      world.hands.engine.mergePatch(APPLICATIONS, applicationAt(deployed), { status: { sync: { status: sync } } }, world.signal);
+    const isRecorded = (sync: string) => async () => (await world.rows.status(deployed.application.id))?.status.sync.status === sync;
+    await say("Synced");
+    await eventually("it is recorded", isRecorded("Synced"));
+
+    share.set([]);
+    const other = await world.startReconciler();
+    await say("OutOfSync");
+    await eventually("the other one records it", isRecorded("OutOfSync"));
+    await other.stop();
+    await say("Synced");
+    share.set([deployed.instance.id]);
+    await eventually("it is recorded again", isRecorded("Synced"));
   });
 
   test.each(["changed", "deleted"] as const)("leave alone what was written under a later epoch when it is to be %s (I7)", async (fate) => {

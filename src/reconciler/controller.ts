@@ -2,7 +2,7 @@ import type { TokenLife } from "../domain/account-token.ts";
 import type { Change } from "../domain/change.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { ApplicationId, InstanceId, UnitId } from "../domain/ids.ts";
-import type { Partition } from "../domain/partition.ts";
+import type { Partition, ShareChange } from "../domain/partition.ts";
 import type { Rng } from "../domain/rng.ts";
 import { createGatheringQueue, type GatheringQueue, type KeyedWork } from "../runtime/keyed-queue.ts";
 import type { Destination, OwnNamespaces } from "../shard/application-placement.ts";
@@ -107,11 +107,11 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const abort = new AbortController();
   const queues = createQueues(deps);
   const requests = requestsOf(queues);
-  const { works, takeIn, sweep, clusterWatch, pacing, unitPrerequisites } = createSteps(deps, requests, abort.signal);
+  const { works, takeIn, sweep, clusterWatch, recordStatus, pacing, unitPrerequisites } = createSteps(deps, requests, abort.signal);
 
   /** Compares everything of ours, thoroughly. */
   const resync = (): void => {
-    sweep.distrust();
+    sweep.distrust(() => true);
     requests.requestFleet();
   };
   const onChanges = (changes: readonly Change[] | "missed"): void => {
@@ -123,9 +123,13 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     }
     if (changes.some((change) => change.kind === "instance")) requests.requestFleet();
   };
-  const onNewShare = (): void => {
-    resync();
-    clusterWatch.recheckStatuses();
+  /** Compares what was gained, thoroughly: another process may have changed it, and this one was not notified. What was lost is that one's work. */
+  const onNewShare = (change: ShareChange): void => {
+    recordStatus.forgetOthers(change);
+    if (!change.mayGain) return;
+    sweep.distrust(change.gained);
+    clusterWatch.recheckStatuses(change.gained);
+    requests.requestFleet();
   };
   let cancelTick = (): void => undefined;
   const tick = (): void => {
@@ -224,17 +228,25 @@ function createSteps(deps: ReconcilerDeps, requests: Requests, stopping: AbortSi
       if (key === DEPLOYER_KEY) return keepDeployerRole({ ...base, readerKinds, deployer: apiCluster.deployer }, signal);
       return applyInstance(key as InstanceId, signal);
     },
-    statuses: recordStatus,
+    statuses: recordStatus.record,
     repairs: (key, signal) => repairs.write(key as UnitId, signal),
     nudges: (_key, signal) => askArgoCdAgain(signal),
   };
-  return { works, takeIn, sweep, clusterWatch, pacing, unitPrerequisites: createApplyUnitForMove({ ...parts, prerequisites }) };
+  return {
+    works,
+    takeIn,
+    sweep,
+    clusterWatch,
+    recordStatus,
+    pacing,
+    unitPrerequisites: createApplyUnitForMove({ ...parts, prerequisites }),
+  };
 }
 
 type Queues = ReturnType<typeof createQueues>;
 
-/** One queue per kind of key; applications, syncs and statuses take turns by unit. */
-function createQueues(deps: Pick<ReconcilerDeps, "clock" | "rng" | "log" | "metrics">) {
+/** One queue per kind of key; all but those of instances and repairs take turns by unit. */
+export function createQueues(deps: Pick<ReconcilerDeps, "clock" | "rng" | "log" | "metrics">) {
   const queue = (name: string, concurrency: number, besideOthers = BESIDE_OTHERS): GatheringQueue =>
     createGatheringQueue({ ...deps, name, concurrency, besideOthers, rng: deps.rng.fork(name) });
   return {
@@ -255,14 +267,15 @@ function createQueues(deps: Pick<ReconcilerDeps, "clock" | "rng" | "log" | "metr
   };
 }
 
-function requestsOf({ applications, units, syncs, instances, statuses, repairs }: Queues): Requests {
+export function requestsOf({ applications, units, syncs, instances, statuses, repairs }: Queues): Requests {
   return {
     requestApplication: (id, unit, afterMs = 0) => applications.add(id, { ...groupOf(unit), afterMs }),
-    requestUnit: (id) => units.add(id),
-    reviewUnit: (id, afterMs) => units.add(id, { afterMs }),
+    requestUnit: (id) => units.add(id, { group: id }),
+    reviewUnit: (id, afterMs) => units.add(id, { group: id, afterMs, isBackground: true }),
     requestSync: (id, unit) => syncs.add(id, groupOf(unit)),
     requestInstance: (id) => instances.add(id),
     requestStatus: (key, unit) => statuses.add(key, groupOf(unit)),
+    reviewStatus: (key, unit) => statuses.add(key, { ...groupOf(unit), isBackground: true }),
     requestFleet: () => instances.add(FLEET_KEY),
     requestRepairReport: (id) => repairs.add(id),
   };

@@ -12,13 +12,15 @@ import { differsInRun } from "../shard/parse-sync.ts";
 export interface Requests {
   requestApplication(id: ApplicationId, unit?: UnitId, afterMs?: number): void;
   requestUnit(id: UnitId): void;
-  /** Queues a unit of which nothing is known to be wrong, to be compared. A `requestUnit` meanwhile does not wait for `afterMs`. */
+  /** Queues a unit of which nothing is known to be wrong, to be compared behind all others. A `requestUnit` meanwhile does not wait for that. */
   reviewUnit(id: UnitId, afterMs: number): void;
   /** Queues the sync runs that users have requested for an application. */
   requestSync(id: ApplicationId, unit?: UnitId): void;
   requestInstance(id: InstanceId): void;
   /** Queues an Application's status, to be recorded. `key`: see `statusKey`. */
   requestStatus(key: string, unit?: UnitId): void;
+  /** Queues an Application's status that may have been recorded, behind those that have changed. */
+  reviewStatus(key: string, unit?: UnitId): void;
   /** Queues the fleet's one key. Its work reads which instances this process works on, and queues each of them. */
   requestFleet(): void;
   /** Queues the report that somebody else changed the unit's owner binding and that it was put back. */

@@ -59,6 +59,7 @@ const NO_REQUESTS: Requests = {
   requestSync: () => undefined,
   requestInstance: () => undefined,
   requestStatus: () => undefined,
+  reviewStatus: () => undefined,
   requestFleet: () => undefined,
   requestRepairReport: () => undefined,
 };

@@ -19,8 +19,8 @@ export interface ClusterWatch {
    * that cannot be reached is left out; the next call tries it again.
    */
   observeFleet(signal: AbortSignal): Promise<void>;
-  /** Queues the status of every Application on the watched clusters. */
-  recheckStatuses(): void;
+  /** Queues the status of every Application of these instances on the watched clusters. */
+  recheckStatuses(isConcerned: (instance: string) => boolean): void;
   /** Ends the subscriptions to the engine clusters. */
   stop(): void;
 }
@@ -42,8 +42,13 @@ export function createClusterWatch(deps: ClusterWatchDeps): ClusterWatch {
   const watched = new Map<string, EngineShard>();
   const ends: (() => void)[] = [];
 
-  const recheck = (engine: EngineShard): void => {
-    for (const seen of engine.applications.list()) requests.requestStatus(statusKey(engine.cluster, seen.at), unitOf(seen));
+  /** In the background: most were recorded, by this process or by the one whose instances these were. */
+  const recheck = (engine: EngineShard, isConcerned: (instance: string) => boolean): void => {
+    const standing = engine.applications.list();
+    const concerned = new Set([...new Set(standing.map(holderOf))].filter((holder) => holder !== undefined && isConcerned(holder)));
+    for (const seen of standing) {
+      if (concerned.has(holderOf(seen))) requests.reviewStatus(statusKey(engine.cluster, seen.at), unitOf(seen));
+    }
   };
 
   /**
@@ -70,7 +75,7 @@ export function createClusterWatch(deps: ClusterWatchDeps): ClusterWatch {
     // Changes of the first list may have been reported before this subscription. The wait fails only when the reconciler,
     // or the cluster's watch, stops.
     void engine.synced(deps.signal).then(
-      () => recheck(engine),
+      () => recheck(engine, deps.partition.isMine),
       () => undefined,
     );
   };
@@ -83,7 +88,7 @@ export function createClusterWatch(deps: ClusterWatchDeps): ClusterWatch {
       for (const cluster of new Set(mine.map((instance) => instance.engineCluster))) await watch(cluster);
       for (const instance of mine) requests.requestInstance(instance.id);
     },
-    recheckStatuses: () => watched.forEach(recheck),
+    recheckStatuses: (isConcerned) => watched.forEach((engine) => recheck(engine, isConcerned)),
     stop: () => ends.splice(0).forEach((end) => end()),
   };
 }

@@ -94,7 +94,7 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
           if (changes === "missed" || changes.some(({ kind }) => kind === "instance")) return sweepSoon();
           for (const { kind, id } of changes) if (kind === "unit" && partition.isMine(id)) queue.add(id);
         }),
-        partition.onChange(sweepSoon),
+        partition.onChange(({ mayGain }) => void (mayGain && sweepSoon())),
       ];
       ending.signal.addEventListener("abort", () => ends.forEach((end) => end()), { once: true });
       every({ clock, rng, log, ms: SWEEP_MS, run: sweepSoon }, ending.signal);

@@ -10,8 +10,8 @@ import type { Leftovers, Orphans } from "./remove-orphans.ts";
 /** Finds what no event said: rows that lag, objects that differ from what was written, and those nobody wants. */
 export interface InstanceSweep {
   sweep(host: Host, signal: AbortSignal): Promise<void>;
-  /** Makes the next sweep of every instance a thorough one. */
-  distrust(): void;
+  /** Makes the next sweep of these instances a thorough one that compares their units too. */
+  distrust(isConcerned: (id: InstanceId) => boolean): void;
   /** Makes the next one of this instance thorough, but compares its units no sooner for it: watches go on where they were. */
   revisit(id: InstanceId): void;
 }
@@ -51,8 +51,8 @@ export function createSweep(deps: InstanceSweepDeps): InstanceSweep {
   };
 
   return {
-    distrust: () => [thorough, reviews].forEach((each) => each.distrust()),
-    revisit: thorough.distrust,
+    distrust: (isConcerned) => [thorough, reviews].forEach((each) => each.distrust(isConcerned)),
+    revisit: (id) => thorough.distrust((each) => each === id),
     async sweep(host, signal) {
       const { id } = host.instance;
       const lagging = await shards.listLagging(id, LAGGING_LIMIT, signal);
@@ -74,8 +74,8 @@ export function createSweep(deps: InstanceSweepDeps): InstanceSweep {
 interface Rounds {
   isDue(id: InstanceId): boolean;
   did(id: InstanceId): void;
-  /** Makes an instance due; without one, every instance. */
-  distrust(id?: InstanceId): void;
+  /** Makes these instances due. One whose turn never came is due anyway. */
+  distrust(isConcerned: (id: InstanceId) => boolean): void;
 }
 
 function createRounds(clock: Clock, everyMs: number): Rounds {
@@ -83,6 +83,6 @@ function createRounds(clock: Clock, everyMs: number): Rounds {
   return {
     isDue: (id) => clock.monotonicMs() - (didAt.get(id) ?? Number.NEGATIVE_INFINITY) >= everyMs,
     did: (id) => void didAt.set(id, clock.monotonicMs()),
-    distrust: (id) => void (id === undefined ? didAt.clear() : didAt.delete(id)),
+    distrust: (isConcerned) => [...didAt.keys()].filter(isConcerned).forEach((id) => didAt.delete(id)),
   };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { ShareChange } from "../../domain/partition.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
 import { createSeededRng } from "../rng.ts";
@@ -46,7 +47,7 @@ function aController() {
   const happened: string[] = [];
   const abort = new AbortController();
   const [own, other] = [aWatch("own watch", happened), aWatch("other watch", happened)];
-  const shares = new Set<() => void>();
+  const shares = new Set<(change: ShareChange) => void>();
   const mine = new Set(["a"]);
   const common = { name: "test", clock, rng: createSeededRng(1), log: silentLog, metrics: noMetrics };
   const queue = createPartitionedQueue({
@@ -75,9 +76,13 @@ function aController() {
         return () => void shares.delete(listener);
       },
     },
-    takeOver: () => sweeps.add("rows"),
+    takeOver(gained) {
+      happened.push(`takes over ${["a", "b"].filter(gained).join()}`);
+      sweeps.add("rows");
+    },
   });
-  const changeShare = (): void => shares.forEach((listener) => listener());
+  const changeShare = (gained: string): void =>
+    shares.forEach((listener) => listener({ mayGain: gained !== "", gained: (key) => gained.includes(key) }));
   return { controller, own, other, mine, changeShare, happened, clock, abort };
 }
 
@@ -118,9 +123,16 @@ describe("a resource controller", () => {
   it("finds by a sweep what a hand-over has made its own", async () => {
     const { mine, changeShare, happened, clock } = await aRunningController();
     mine.add("b");
-    changeShare();
+    changeShare("b");
     await clock.advance(0);
-    expect(happened).toEqual(["sweep", "a/swept", "b/swept"]);
+    expect(happened).toEqual(["takes over b", "sweep", "a/swept", "b/swept"]);
+  });
+
+  it("does nothing when it has lost keys to somebody and gained none", async () => {
+    const { changeShare, happened, clock } = await aRunningController();
+    changeShare("");
+    await clock.advance(0);
+    expect(happened).toEqual([]);
   });
 
   it("hears of nothing after it was stopped, and ends only its own watches", async () => {
@@ -128,7 +140,7 @@ describe("a resource controller", () => {
     await controller.stop();
     own.emit("a/1");
     other.emit("a/2");
-    changeShare();
+    changeShare("b");
     await clock.advance(600_000);
     expect(happened).toEqual(["own watch stopped"]);
   });

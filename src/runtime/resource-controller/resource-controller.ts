@@ -1,4 +1,4 @@
-import type { Partition } from "../../domain/partition.ts";
+import type { Partition, ShareChange } from "../../domain/partition.ts";
 import type { Sweeps } from "./sweeps.ts";
 
 /** A watch of one kind of object, which keeps what it has seen. */
@@ -27,8 +27,8 @@ export interface ResourceControllerOptions {
   /** Subscribes to everything that may tell of a change; returns what ends each subscription. Listeners add keys and sweeps. */
   readonly subscribe: () => readonly (() => void)[];
   readonly partition: Pick<Partition, "onChange">;
-  /** This process's share may have changed: asks for what finds the keys that were another's until now. */
-  readonly takeOver: () => void;
+  /** This process may have gained keys: asks for what finds those for which `gained` holds, and what became of them while they were another's. */
+  readonly takeOver: (gained: ShareChange["gained"]) => void;
   readonly sweeps: Pick<Sweeps<never>, "start" | "stop">;
   /** Started, in this order, when the first sweeps have ended well. */
   readonly loops: readonly Loop[];
@@ -54,7 +54,10 @@ export function createResourceController(options: ResourceControllerOptions): Re
   return {
     start(signal) {
       const either = AbortSignal.any([signal, abort.signal]);
-      subscriptions.push(...options.subscribe(), partition.onChange(options.takeOver));
+      subscriptions.push(
+        ...options.subscribe(),
+        partition.onChange(({ mayGain, gained }) => void (mayGain && options.takeOver(gained))),
+      );
       for (const watch of watches) watch.start(either);
       Promise.all([...watches, ...otherWatches].map((watch) => watch.synced(either))).then(
         () => sweeps.start(either, startLoops),

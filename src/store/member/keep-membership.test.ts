@@ -103,6 +103,54 @@ describe("membership", () => {
     expect(share(ada)).toEqual(KEYS);
   });
 
+  it("tells of changes of a role only those who asked about that role", async () => {
+    const { clock, join } = world();
+    const ada = join("ada", ["reconciler", "workspace"]);
+    await settle();
+    const heard: string[] = [];
+    for (const role of ["reconciler", "workspace"]) ada.partition(role).onChange(() => void heard.push(role));
+    join("api", ["api"]);
+    await clock.advance(2 * RENEW_MS);
+    expect(heard).toEqual([]);
+    join("bob", ["workspace"]);
+    await clock.advance(RENEW_MS);
+    expect(heard).toEqual(["workspace"]);
+  });
+
+  it("says which keys were gained: none when somebody joins, those of one that left", async () => {
+    const { clock, join, share } = world();
+    const ada = join("ada");
+    await settle();
+    const gains: (readonly string[])[] = [];
+    ada.partition("reconciler").onChange(({ gained }) => void gains.push(KEYS.filter(gained)));
+    const bob = join("bob");
+    await clock.advance(RENEW_MS);
+    expect(gains).toEqual([[]]);
+    const bobs = share(bob);
+    await bob.stop();
+    await clock.advance(RENEW_MS);
+    expect(gains.at(-1)).toEqual(bobs);
+  });
+
+  it("gains all of its keys anew when it was silent for so long that others may have had them", async () => {
+    const { clock, store, join, share } = world();
+    const [ada] = [join("ada"), join("bob")];
+    await clock.advance(RENEW_MS);
+    const gains: (readonly string[])[] = [];
+    ada.partition("reconciler").onChange(({ gained }) => void gains.push(KEYS.filter(gained)));
+    store.setAway(true);
+    await clock.advance(RENEW_MS);
+    store.setAway(false);
+    await clock.advance(RENEW_MS);
+    expect(gains).toEqual([]);
+    store.setAway(true);
+    await clock.advance(2 * TTL_MS);
+    store.setAway(false);
+    await clock.advance(RENEW_MS);
+    const all = new Set(gains.flat());
+    expect(share(ada).every((key) => all.has(key))).toBe(true);
+  });
+
   it("hands over at once when it stops", async () => {
     const { clock, join, share } = world();
     const [ada, bob] = [join("ada"), join("bob")];

@@ -1,6 +1,6 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { MemberId } from "../../domain/ids.ts";
-import { ownerOf, type Partition } from "../../domain/partition.ts";
+import { ownerOf, type Partition, type ShareChange, shareChange } from "../../domain/partition.ts";
 import { sleep } from "../../runtime/clock.ts";
 import { limitTime } from "../../runtime/kube/time-limit.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -35,23 +35,39 @@ type Live = ReadonlyMap<string, readonly MemberId[]>;
  */
 export function createMembership(deps: MembershipDeps): Membership {
   const { store, memberId, roles, ttlMs, renewMs, clock, log } = deps;
-  const listeners = new Set<() => void>();
+  const listeners = new Map<string, Set<(change: ShareChange) => void>>();
   const ending = new AbortController();
   let live: Live = new Map();
   let running: Promise<void> = Promise.resolve();
+  /** When the last sign of life that was answered was given, on the monotonic clock. */
+  let livedAtMs = Number.NEGATIVE_INFINITY;
 
-  const learn = (now: Live): void => {
-    const isSame = fingerprint(now) === fingerprint(live);
+  /**
+   * Tells each role's listeners what its share has become, if its members have changed. `hasLapsed`: for so long that the others counted this process
+   * as gone. Its keys may have been theirs, so that it gains all of them anew, whoever lives.
+   */
+  const learn = (now: Live, hasLapsed: boolean): void => {
+    const before = live;
     live = now;
-    if (isSame) return;
-    log.info({ members: Object.fromEntries(now) }, "Dealing the keys anew");
-    for (const listener of listeners) listener();
+    const membersOf = (of: Live, role: string): readonly MemberId[] => of.get(role) ?? [];
+    const isSame = (role: string): boolean => membersOf(before, role).join() === membersOf(now, role).join();
+    const changed = [...new Set([...before.keys(), ...now.keys()])].filter((role) => hasLapsed || !isSame(role));
+    if (changed.length === 0) return;
+    log.info({ roles: changed, members: Object.fromEntries(now) }, "Dealing the keys anew");
+    for (const role of changed) {
+      const change = shareChange(memberId, { before: hasLapsed ? [] : membersOf(before, role), now: membersOf(now, role) });
+      for (const listener of listeners.get(role) ?? []) listener(change);
+    }
   };
 
   const beat = async (signal: AbortSignal): Promise<void> => {
     const limit = limitTime({ clock, doing: "saying that we live", timeoutMs: ttlMs }, signal);
+    const saidAtMs = clock.monotonicMs();
     try {
-      learn(await store.heartbeat(memberId, roles, ttlMs, limit.signal));
+      const now = await store.heartbeat(memberId, roles, ttlMs, limit.signal);
+      const hasLapsed = clock.monotonicMs() - livedAtMs >= ttlMs;
+      livedAtMs = saidAtMs;
+      learn(now, hasLapsed);
     } catch (error) {
       if (!signal.aborted) log.warn({ error }, "Keeping the last known share, saying that we live failed");
     } finally {
@@ -83,9 +99,10 @@ export function createMembership(deps: MembershipDeps): Membership {
         return members.length === 1 ? members[0] === memberId : ownerOf(key, members) === memberId;
       },
       onChange(listener) {
-        const own = (): void => listener();
-        listeners.add(own);
-        return () => void listeners.delete(own);
+        const own = (change: ShareChange): void => listener(change);
+        const ofRole = listeners.get(role) ?? new Set();
+        listeners.set(role, ofRole.add(own));
+        return () => void ofRole.delete(own);
       },
     }),
     start(signal) {
@@ -93,8 +110,4 @@ export function createMembership(deps: MembershipDeps): Membership {
     },
     stop,
   };
-}
-
-function fingerprint(live: Live): string {
-  return JSON.stringify([...live].sort(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { USER_FINALIZER } from "../../domain/names.ts";
-import type { Partition } from "../../domain/partition.ts";
+import type { Partition, ShareChange } from "../../domain/partition.ts";
 import { anIntent } from "../../store/testing/builders.ts";
 import { behindOnNamespaces, namespaceUid } from "../testing/behind.ts";
 import { aSpec } from "../testing/builders.ts";
@@ -27,7 +27,7 @@ async function deployed(name: string, finalizers?: readonly string[]): Promise<s
 
 /** A share of the namespaces that can be changed. */
 function aShare(isMine: boolean): Partition & { set(isMine: boolean): void } {
-  const listeners = new Set<() => void>();
+  const listeners = new Set<(change: ShareChange) => void>();
   let mine = isMine;
   return {
     isMine: () => mine,
@@ -36,8 +36,9 @@ function aShare(isMine: boolean): Partition & { set(isMine: boolean): void } {
       return () => void listeners.delete(listener);
     },
     set(next) {
+      const hasGained = next && !mine;
       mine = next;
-      for (const listener of listeners) listener();
+      for (const listener of listeners) listener({ mayGain: hasGained, gained: () => hasGained });
     },
   };
 }

@@ -3,6 +3,7 @@ import { millis } from "../../domain/clock.ts";
 import type { EnvironmentId, InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { Withholding } from "../../domain/withholding.ts";
 import { NAMESPACES } from "../../runtime/kube/namespaces.ts";
+import { createChangingShare } from "../../runtime/testing/changing-share.ts";
 import { aSpec } from "../testing/builders.ts";
 import { eventually } from "../testing/world.ts";
 import type { EnvironmentStatus } from "./environment-status.ts";
@@ -38,6 +39,21 @@ describe("an environment", () => {
     expect(await world.rows()).toMatchObject([{ name: "prod", state: "connected", generation: 1, namespace: "jane" }]);
     expect(await world.storedToken()).toBe("token-1");
     expect(world.clusters.asked()[0]).toMatchObject({ server: SERVER, token: "token-1", isInsecure: false, namespace: "web" });
+  });
+
+  it("of a namespace that its process has just gained is visited, and no other", async () => {
+    const share = createChangingShare(["jane"]);
+    world.startEnvironmentController((ports) => ports, share);
+    await connected();
+    await world.namespace("joe");
+    await world.putEnvironment({}, "joe");
+    const visits = world.clusters.asked().length;
+    share.set(["jane", "joe"]);
+    await eventually("the other one's user hears of it", async () => (await world.saidOfEnvironment("joe")).length > 0);
+    await world.putEnvironment({ namespaces: ["changed"] });
+    const asked = () => world.clusters.asked().map(({ namespace }) => namespace);
+    await eventually("its cluster is asked after a change", () => asked().includes("changed"));
+    expect(asked().slice(visits)).toEqual(["changed"]);
   });
 
   it("says what was seen of the spec that was probed, also when it has another by then", async () => {

@@ -116,9 +116,16 @@ export function createEnvironmentController(deps: EnvironmentControllerDeps): Re
       secrets.subscribe((at) => queue.add(namersOf(at).map(keyOf)), isNamed),
       store.changes.subscribe(onChanges),
     ],
-    takeOver() {
+    takeOver(gained) {
       sweeps.add("rows");
-      reviewAll();
+      // Another process has visited them until now: users' changes go first.
+      queue.add(
+        resources
+          .list()
+          .filter(({ namespace }) => gained(namespace))
+          .map(keyOf),
+        { isBackground: true },
+      );
     },
   });
 }

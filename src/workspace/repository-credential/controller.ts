@@ -127,8 +127,15 @@ export function createRepositoryCredentialController(deps: RepositoryCredentialC
       deps.store.changes.subscribe(onChanges),
       probes.subscribe(onProbe),
     ],
-    takeOver() {
-      reviewAll();
+    takeOver(gained) {
+      // Another process has visited them until now: users' changes go first.
+      queue.add(
+        resources
+          .list()
+          .filter(({ namespace }) => gained(namespace))
+          .map(keyOf),
+        { isBackground: true },
+      );
       sweeps.add("access");
     },
     ...{ sweeps, loops: [queue, accesses, probes] },

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import type { OperationId } from "../../domain/ids.ts";
+import type { ShareChange } from "../../domain/partition.ts";
 import type { ResourceController } from "../../runtime/resource-controller/resource-controller.ts";
 import { aSpec } from "../testing/builders.ts";
 import { eventually, startWorld, type World } from "../testing/world.ts";
@@ -244,8 +245,8 @@ describe("the controller for sync runs", () => {
     let tell = (): void => undefined;
     const share = {
       isMine: () => isMine,
-      onChange(listener: () => void) {
-        tell = listener;
+      onChange(listener: (change: ShareChange) => void) {
+        tell = () => listener({ mayGain: true, gained: () => true });
         return () => undefined;
       },
     };

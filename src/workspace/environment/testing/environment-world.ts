@@ -1,6 +1,7 @@
 import { stringify } from "yaml";
 import { entryCredentialKey } from "../../../domain/environment.ts";
 import type { InstanceId, UnitId } from "../../../domain/ids.ts";
+import type { Partition } from "../../../domain/partition.ts";
 import { systemClock } from "../../../runtime/clock.ts";
 import { createCountingIds } from "../../../runtime/ids.ts";
 import type { KubeObject } from "../../../runtime/kube/resource.ts";
@@ -14,7 +15,7 @@ import { createWatchedKind, watchedTypeOf } from "../../adapters/kubernetes/watc
 import { USER_KINDS } from "../../api/names.ts";
 import type { DeploymentStatus } from "../../api/schema.ts";
 import type { UserSecrets, WatchedResources } from "../../port.ts";
-import { startWorld, type World } from "../../testing/world.ts";
+import { EVERYTHING_IS_MINE, startWorld, type World } from "../../testing/world.ts";
 import { createEnvironmentController } from "../controller.ts";
 import type { ClusterAccounts, ClusterProbe } from "../port.ts";
 import { createTargetClusters, type TargetClusters } from "./target-clusters.ts";
@@ -35,7 +36,7 @@ export interface ControllerPorts {
 export interface EnvironmentWorld extends World {
   readonly clusters: TargetClusters;
   /** A running controller for environments; `change` comes between it and its ports. */
-  startEnvironmentController(change?: (ports: ControllerPorts) => ControllerPorts): { stop(): Promise<void> };
+  startEnvironmentController(change?: (ports: ControllerPorts) => ControllerPorts, partition?: Partition): { stop(): Promise<void> };
   putSecret(token: string, over?: { readonly type?: string; readonly data?: Readonly<Record<string, string>> }): Promise<void>;
   removeSecret(): Promise<void>;
   putEnvironment(
@@ -66,7 +67,7 @@ export async function startEnvironmentWorld(): Promise<EnvironmentWorld> {
   return {
     ...world,
     clusters,
-    startEnvironmentController(change = (ports) => ports) {
+    startEnvironmentController(change = (ports) => ports, partition = EVERYTHING_IS_MINE) {
       const common = { clock: systemClock, rng: createSeededRng(`environments ${controllers.length}`), log: silentLog, metrics: noMetrics };
       const watching = { ...common, client: server.client("api") };
       const namespaces = createUserResources(watching);
@@ -77,7 +78,6 @@ export async function startEnvironmentWorld(): Promise<EnvironmentWorld> {
         probe: clusters,
         accounts: clusters,
       });
-      const partition = { isMine: () => true, onChange: () => () => undefined };
       const tokenLife = { lifeMs: 43_200_000, renewAfterMs: 28_800_000 };
       const controller = createEnvironmentController({ ...common, ...ports, tokenLife, namespaces, apiCluster: "api", partition, ids });
       namespaces.start(signal);
