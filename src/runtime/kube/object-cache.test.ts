@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createObjectCache } from "./object-cache.ts";
 
@@ -60,6 +61,31 @@ describe("createObjectCache", () => {
     cache.remove({ namespace: "m", name: "a" });
     expect(cache.list("m")).toEqual([["m", "b"]]);
     expect(cache.list("x")).toEqual([]);
+  });
+
+  it("lists what put, left out and removed objects come to, in the order of keys, whatever the namespaces are called", () => {
+    const name = fc.constantFrom("", "a", "a-b", "a.b", "ab", "b");
+    const step = fc.record({ namespace: name, name, fate: fc.constantFrom("put", "left out", "removed") });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const cache = createObjectCache<string>("c");
+        const expected = new Map<string, { readonly namespace: string; readonly value: string }>();
+        for (const [index, each] of steps.entries()) {
+          const place = { namespace: each.namespace, name: each.name };
+          const [key, value] = [cache.key(place), `${index}`];
+          expected.delete(key);
+          if (each.fate === "removed") cache.remove(place);
+          else cache.put(object(each.name, value, each.namespace), () => (each.fate === "put" ? value : undefined));
+          if (each.fate === "put") expected.set(key, { namespace: each.namespace, value });
+          // In between, so that what is kept of an order has to be given up again.
+          const sorted = [...expected].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+          const valuesIn = (namespace: string) => sorted.filter((one) => one.namespace === namespace).map((one) => one.value);
+          expect(cache.list()).toEqual(sorted.map((one) => one.value));
+          expect(cache.list(each.namespace)).toEqual(valuesIn(each.namespace));
+          expect(cache.size()).toBe(expected.size);
+        }
+      }),
+    );
   });
 
   it("has keys that name the cluster", () => {

@@ -25,25 +25,69 @@ export interface ObjectCache<T> {
   size(): number;
 }
 
-/** Projected objects by `cluster|namespace|name`, so that objects of several clusters can never be mixed up. */
-export function createObjectCache<T>(cluster: string): ObjectCache<T> {
-  const entries = new Map<string, Entry<T>>();
-  let shown = 0;
-  // Sorting tens of thousands of keys takes longer than most changes do; names come and go far less often than objects change.
-  let sorted: readonly string[] | undefined;
-  const key = (at: ObjectName) => `${cluster}|${at.namespace}|${at.name}`;
+/** The entries of one namespace. */
+interface NamespaceEntries<T> {
+  readonly byName: Map<string, Entry<T>>;
+  // Sorting takes longer than most changes do; names come and go far less often than objects change.
+  sorted: readonly string[] | undefined;
+}
 
-  function set(entry: Entry<T>, before: Entry<T> | undefined): void {
-    entries.set(key(entry.at), entry);
-    if (before === undefined) sorted = undefined;
+/**
+ * Projected objects by namespace and name, so that what a namespace has is listed at the cost of that namespace: thousands of instances and units
+ * ask for their own. Keys are `cluster|namespace|name`, so that objects of several clusters can never be mixed up.
+ */
+export function createObjectCache<T>(cluster: string): ObjectCache<T> {
+  const namespaces = new Map<string, NamespaceEntries<T>>();
+  let sortedNamespaces: readonly string[] | undefined;
+  let shown = 0;
+
+  const find = ({ namespace, name }: ObjectName): Entry<T> | undefined => namespaces.get(namespace)?.byName.get(name);
+
+  const entriesOf = (namespace: string): NamespaceEntries<T> => {
+    const known = namespaces.get(namespace);
+    if (known !== undefined) return known;
+    const added: NamespaceEntries<T> = { byName: new Map(), sorted: undefined };
+    namespaces.set(namespace, added);
+    sortedNamespaces = undefined;
+    return added;
+  };
+
+  const set = (entry: Entry<T>, before: Entry<T> | undefined): void => {
+    const entries = entriesOf(entry.at.namespace);
+    entries.byName.set(entry.at.name, entry);
+    if (before === undefined) entries.sorted = undefined;
     shown += Number(entry.value !== undefined) - Number(before?.value !== undefined);
-  }
+  };
+
+  const forget = ({ namespace, name }: ObjectName): void => {
+    const entries = namespaces.get(namespace);
+    if (entries?.byName.delete(name) !== true) return;
+    entries.sorted = undefined;
+    if (entries.byName.size > 0) return;
+    namespaces.delete(namespace);
+    sortedNamespaces = undefined;
+  };
+
+  const listOf = (namespace: string): readonly T[] => {
+    const entries = namespaces.get(namespace);
+    if (entries === undefined) return [];
+    entries.sorted ??= [...entries.byName.keys()].sort();
+    return entries.sorted.map((name) => entries.byName.get(name)?.value).filter((value) => value !== undefined);
+  };
+
+  /** Keys are compared, in which `|` ends a namespace: of `a` and `a-b` the longer one comes first. */
+  const listAll = (): readonly T[] => {
+    sortedNamespaces ??= [...namespaces.keys()].sort((a, b) => (`${a}|` < `${b}|` ? -1 : 1));
+    return sortedNamespaces.flatMap(listOf);
+  };
+
+  const key = (at: ObjectName): string => `${cluster}|${at.namespace}|${at.name}`;
 
   return {
     key,
     put(object, project) {
       const at = objectNameOf(object);
-      const before = entries.get(key(at));
+      const before = find(at);
       const { resourceVersion = "" } = object.metadata;
       if (before !== undefined && resourceVersion !== "" && before.resourceVersion === resourceVersion) return undefined;
       const value = project(object);
@@ -52,21 +96,18 @@ export function createObjectCache<T>(cluster: string): ObjectCache<T> {
       return before?.value === undefined ? undefined : { kind: "delete", at, before: before.value };
     },
     remove(at) {
-      const before = entries.get(key(at));
-      if (entries.delete(key(at))) sorted = undefined;
+      const before = find(at);
+      forget(at);
       if (before?.value === undefined) return undefined;
       shown--;
       return { kind: "delete", at, before: before.value };
     },
-    get: (at) => entries.get(key(at))?.value,
-    list(namespace) {
-      sorted ??= [...entries.keys()].sort();
-      const found = sorted.map((each) => entries.get(each));
-      return found.flatMap((entry) =>
-        entry?.value === undefined || (namespace !== undefined && entry.at.namespace !== namespace) ? [] : [entry.value],
-      );
+    get: (at) => find(at)?.value,
+    list: (namespace) => (namespace === undefined ? listAll() : listOf(namespace)),
+    namesExcept: (kept) => {
+      const names = [...namespaces.values()].flatMap(({ byName }) => [...byName.values()].map(({ at }) => at));
+      return names.filter((at) => !kept.has(key(at)));
     },
-    namesExcept: (kept) => [...entries].filter(([each]) => !kept.has(each)).map(([, { at }]) => at),
     size: () => shown,
   };
 }
