@@ -2,17 +2,7 @@ import type { Clock } from "../domain/clock.ts";
 import { GoneError, StaleError, UnavailableError } from "../domain/errors.ts";
 import type { Partition } from "../domain/partition.ts";
 import type { WorkResult } from "../runtime/keyed-queue.ts";
-import {
-  type AwaitedRefresh,
-  isAwaited,
-  isBlindAtBirth,
-  isLeftByOutage,
-  isUnseenSync,
-  nextNudges,
-  OUTAGES_AT_ONCE,
-  planNudge,
-  type Waiting,
-} from "../shard/nudge.ts";
+import { type AwaitedRefresh, isLeftByOutage, isOverlooked, nextNudges, OUTAGES_AT_ONCE, planNudge, type Waiting } from "../shard/nudge.ts";
 import { holderOf, type ObservedApplication } from "../shard/parse-application.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -39,7 +29,10 @@ interface Found {
   readonly seen: ObservedApplication;
 }
 
-/** Returns what finds the Applications that Argo CD was asked to compare, or to end, and overlooked, and asks it again. */
+/**
+ * Returns what finds the Applications that Argo CD was asked to compare, or to end, and overlooked, and asks it again. Each pass judges those that it has
+ * yet to answer, and no others: where nothing is left to answer, a pass costs nothing.
+ */
 export function createAskArgoCdAgain({ watched, partition, clock, log, metrics }: AskAgainDeps) {
   const nudges = metrics.counter("argosy_reconciler_nudges_total", "Applications that Argo CD was asked again to refresh, or to end.", [
     "cluster",
@@ -67,9 +60,9 @@ export function createAskArgoCdAgain({ watched, partition, clock, log, metrics }
   return async (signal: AbortSignal): Promise<WorkResult> => {
     const found = new Map(
       [...watched.values()].flatMap((engine) =>
-        engine.applications
-          .list()
-          .filter((seen) => (isOverlooked(seen) || isLeftByOutage(seen)) && isOurs(seen))
+        engine
+          .listUnanswered()
+          .filter(isOurs)
           .map((seen): [string, Found] => [statusKey(engine.cluster, seen.at), { engine, seen }]),
       ),
     );
@@ -85,8 +78,4 @@ export function createAskArgoCdAgain({ watched, partition, clock, log, metrics }
     await Promise.all(due.map((each) => askAgain(each, signal)));
     return { requeueAfterMs: COMPARE_EVERY_MS };
   };
-}
-
-function isOverlooked(seen: ObservedApplication): boolean {
-  return isAwaited(seen) || isBlindAtBirth(seen) || isUnseenSync(seen);
 }

@@ -36,6 +36,8 @@ export interface ManagedObjects<T extends ObservedObject> {
 export interface EngineShard {
   readonly cluster: string;
   readonly applications: ManagedObjects<ObservedApplication>;
+  /** Those of the Applications that Argo CD has yet to answer (`isUnanswered`), as the watch shows them. Costs as much as these are, not as all are. */
+  listUnanswered(): readonly ObservedApplication[];
   readonly projects: ManagedObjects<ObservedObject>;
   /** Cluster Secrets. */
   readonly entries: ManagedObjects<ObservedEntry>;

@@ -81,6 +81,16 @@ export function isLeftByOutage({ report, isDeleting, entersBy, annotations }: Ob
   return said.some(({ message }) => isOfEngine(message) || (entersBy === undefined && isOfEngineCluster(message)));
 }
 
+/** Whether Argo CD has been asked for something, by us or by itself, and has not done it. It may be about to. */
+export function isOverlooked(seen: ObservedApplication): boolean {
+  return isAwaited(seen) || isBlindAtBirth(seen) || isUnseenSync(seen);
+}
+
+/** Whether an Application may have to be nudged, now or later. It depends on nothing but the Application, so that those few can be kept as they change. */
+export function isUnanswered(seen: ObservedApplication): boolean {
+  return isOverlooked(seen) || isLeftByOutage(seen);
+}
+
 /**
  * Decides which of the awaited Applications are nudged now, by name, and forgets the others; `before` is the result of the last check. Whatever
  * others change of an Application is as good as a nudge, so that waiting begins anew.

@@ -6,6 +6,7 @@ import { readNamespace } from "../../../runtime/kube/namespaces.ts";
 import type { OwnNamespaces } from "../../../shard/application-placement.ts";
 import { parseEntry } from "../../../shard/entry-token.ts";
 import type { ObjectChange } from "../../../shard/managed-object.ts";
+import { isUnanswered } from "../../../shard/nudge.ts";
 import { type ObservedApplication, parseApplication } from "../../../shard/parse-application.ts";
 import { parseObject } from "../../../shard/parse-object.ts";
 import { parseBinding, parseRole } from "../../../shard/parse-rights.ts";
@@ -38,7 +39,7 @@ const OURS = `${LABEL_MANAGED_BY}=${MANAGED_BY}`;
 /** The content of all instances on one engine cluster. */
 export function createEngineShard(options: ClusterOptions): EngineShard & Watching {
   const common = { ...options, labelSelector: OURS };
-  const applications = createManagedObjects({ ...common, type: APPLICATIONS, parse: parseApplication });
+  const applications = createManagedObjects({ ...common, type: APPLICATIONS, parse: parseApplication, isChosen: isUnanswered });
   const projects = createManagedObjects({ ...common, type: PROJECTS, parse: (raw) => parseObject("project", raw) });
   // Other Secrets of ours stand in the same namespaces; they are none of a shard's content.
   const secretsOf = (type: "cluster" | "repository") => ({
@@ -49,7 +50,8 @@ export function createEngineShard(options: ClusterOptions): EngineShard & Watchi
   const entries = createManagedObjects({ ...secretsOf("cluster"), parse: parseEntry });
   const repositories = createManagedObjects({ ...secretsOf("repository"), parse: (raw) => parseObject("repository", raw) });
   const parts = { applications, projects, entries, repositories };
-  return { cluster: options.client.cluster, ...parts, ...together(Object.values(parts)), onReturn: applications.onReturn };
+  const { onReturn, listChosen: listUnanswered } = applications;
+  return { cluster: options.client.cluster, ...parts, ...together(Object.values(parts)), onReturn, listUnanswered };
 }
 
 /** What instances may do on the API cluster. */

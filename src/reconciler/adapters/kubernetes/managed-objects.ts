@@ -8,6 +8,7 @@ import type { ObjectAt, ObjectChange, ObservedObject } from "../../../shard/mana
 import type { Log } from "../../../telemetry/log.ts";
 import type { Metrics } from "../../../telemetry/metrics.ts";
 import type { ManagedObjects } from "../../port.ts";
+import { createChosenObjects } from "./chosen-objects.ts";
 import { createOwnWrites } from "./own-writes.ts";
 
 export interface ManagedObjectsOptions<T extends ObservedObject> {
@@ -16,6 +17,8 @@ export interface ManagedObjectsOptions<T extends ObservedObject> {
   readonly namespace?: string;
   readonly labelSelector: string;
   readonly parse: (raw: unknown) => T | undefined;
+  /** Which objects `listChosen` has; absent: none. It depends on nothing but the object. */
+  readonly isChosen?: (object: T) => boolean;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Log;
@@ -29,6 +32,8 @@ export interface WatchedObjects<T extends ObservedObject> extends ManagedObjects
   stopped(): Promise<void>;
   /** Calls `listener` when the cluster says something again after nobody had got to it. Returned: the end of it. */
   onReturn(listener: () => void): () => void;
+  /** Those for which `isChosen` holds, as the watch shows them, in the order of their places. Costs as much as these are, not as all are. */
+  listChosen(): readonly T[];
 }
 
 /** Watches the objects of one kind that a selector picks, and writes to them. */
@@ -36,9 +41,14 @@ export function createManagedObjects<T extends ObservedObject>(options: ManagedO
   const { client, type, parse, clock } = options;
   const listeners = new Set<(change: ObjectChange<T>) => void>();
   const own = createOwnWrites<T>({ clock, deliver: (change) => listeners.forEach((listener) => listener(change)) });
+  const chosen = createChosenObjects<T>(options.isChosen ?? (() => false));
+  const onChange = (change: ObjectChange<T>): void => {
+    chosen.seen(change);
+    own.seen(change);
+  };
   const returns = new Set<() => void>();
   const onReturn = (): void => returns.forEach((listener) => listener());
-  const reflector = createReflector<T>({ ...options, project: parse, onChange: own.seen, onReturn });
+  const reflector = createReflector<T>({ ...options, project: parse, onChange, onReturn });
 
   const parsed = (at: ObjectAt, raw: unknown): T => {
     const observed = parse(raw);
@@ -61,6 +71,7 @@ export function createManagedObjects<T extends ObservedObject>(options: ManagedO
     },
     get: (at) => own.get(at) ?? reflector.get(at),
     list: (namespace) => reflector.list(namespace),
+    listChosen: chosen.list,
     async read(at, signal) {
       const raw = await client.get<KubeObject>(type, at, signal);
       return raw === undefined ? undefined : parsed(at, raw);
