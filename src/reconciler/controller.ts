@@ -202,7 +202,7 @@ function createSteps(deps: ReconcilerDeps, requests: Requests, stopping: AbortSi
   const waitForPrerequisites = createWaitForPrerequisites({ ...base, progress });
   const takeIn = createIntake({ ...base, waitForPrerequisites });
   const orphans = createOrphans({ ...base, takeIn });
-  const sweep = createSweep({ ...base, takeIn, orphans, leftovers: createLeftovers(base) });
+  const sweep = createSweep({ ...parts, takeIn, orphans, leftovers: createLeftovers(base) });
   const clusterWatch = createClusterWatch({ ...base, sweep });
   const { watched } = clusterWatch;
 

@@ -61,7 +61,14 @@ export function workspaceEntryName(unitId: UnitId): string {
 
 /** The RoleBinding in a workspace's namespace that lets the account of one unit on one such instance read there. */
 export function workspaceReaderName(unitId: UnitId, instanceId: InstanceId): string {
-  return `argosy-reader-${digest(unitId, instanceId)}`;
+  return `${READER_PREFIX}${digest(unitId, instanceId)}`;
+}
+
+const READER_PREFIX = "argosy-reader-";
+
+/** Whether a RoleBinding may be one of those, of whichever unit and instance: much sooner said than of which. */
+export function isWorkspaceReaderName(name: string): boolean {
+  return name.startsWith(READER_PREFIX);
 }
 
 /** The cluster Secret by which an instance enters an environment, and the name of that cluster in Argo CD. */

@@ -10,7 +10,6 @@ import { allOrFirstFailure, type ObjectWriter } from "../apply-object.ts";
 import { type Host, type Hosts, UNLISTED_AGAIN_MS } from "../find-hosts.ts";
 import type { Requests } from "../keys.ts";
 import type { ApiCluster, ManagedObjects } from "../port.ts";
-import type { WorkspaceEntries } from "../units/apply-workspace-entry.ts";
 import type { Impersonation } from "../units/grant-impersonation.ts";
 import type { EntryTokens } from "./keep-entry-token.ts";
 import type { ReaderKinds } from "./keep-reader-role.ts";
@@ -24,7 +23,6 @@ export interface ApplyInstanceDeps {
   readonly sweep: Pick<InstanceSweep, "sweep">;
   readonly readerKinds: Pick<ReaderKinds, "isFilled">;
   readonly entryTokens: Pick<EntryTokens, "keepShared" | "listDue">;
-  readonly workspaceEntries: Pick<WorkspaceEntries, "removeLeftReaders">;
   readonly destination: Destination;
   readonly requests: Pick<Requests, "requestUnit">;
   readonly namespaces: OwnNamespaces;
@@ -117,7 +115,6 @@ export function createApplyInstance(deps: ApplyInstanceDeps) {
     await allOrFirstFailure(left.map(({ remove }) => remove(signal)));
     const { requeueAfterMs } = await deps.entryTokens.keepShared(host, end.observed, signal);
     await deps.sweep.sweep(host, signal);
-    await deps.workspaceEntries.removeLeftReaders(host, signal);
     deps.entryTokens.listDue(host).forEach(deps.requests.requestUnit);
     return { requeueAfterMs };
   };

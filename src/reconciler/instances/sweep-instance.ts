@@ -5,6 +5,7 @@ import type { SyncRunStore } from "../../store/sync-run/port.ts";
 import type { Intake } from "../applications/read-applications.ts";
 import type { Host } from "../find-hosts.ts";
 import type { Requests } from "../keys.ts";
+import type { WorkspaceEntries } from "../units/apply-workspace-entry.ts";
 import type { Leftovers, Orphans } from "./remove-orphans.ts";
 
 /** Finds what no event said: rows that lag, objects that differ from what was written, and those nobody wants. */
@@ -21,6 +22,7 @@ export interface InstanceSweepDeps {
   readonly syncRuns: Pick<SyncRunStore, "listBusy">;
   readonly orphans: Orphans;
   readonly leftovers: Leftovers;
+  readonly workspaceEntries: Pick<WorkspaceEntries, "removeLeftReaders">;
   readonly takeIn: Intake;
   readonly requests: Pick<Requests, "requestUnit" | "reviewUnit" | "requestSync">;
   readonly clock: Clock;
@@ -44,6 +46,7 @@ export function createSweep(deps: InstanceSweepDeps): InstanceSweep {
     const { id } = host.instance;
     const owned = await shards.listOwned(id, signal);
     await deps.leftovers.remove(host, owned, signal);
+    await deps.workspaceEntries.removeLeftReaders(host, signal);
     if (!reviews.isDue(id)) return;
     reviews.did(id);
     const stepMs = Math.min(REVIEW_STEP_MS, THOROUGH_EVERY_MS / owned.length);

@@ -2,7 +2,7 @@ import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { Destination, OwnNamespaces } from "../../shard/application-placement.ts";
 import { unitFence } from "../../shard/application-placement.ts";
 import type { ObservedObject } from "../../shard/managed-object.ts";
-import { workspaceEntryName, workspaceReaderName } from "../../shard/names.ts";
+import { isWorkspaceReaderName, workspaceEntryName, workspaceReaderName } from "../../shard/names.ts";
 import { unitOf } from "../../shard/parse-application.ts";
 import { renderWorkspaceEntry } from "../../shard/render-instance.ts";
 import { renderReader } from "../../shard/render-unit.ts";
@@ -33,7 +33,7 @@ export interface WorkspaceEntries {
   removeEntry(placed: PlacedUnit, signal: AbortSignal): Promise<readonly string[]>;
   /** Removes the right to read. Nobody waits for its end: the account goes too, and users may hold what stands in their namespaces. */
   removeReader(row: Pick<DesiredUnit, "unit" | "workspace">, instanceId: InstanceId, signal: AbortSignal): Promise<void>;
-  /** Removes the rights to read of units with which the instance has nothing to do any more. */
+  /** Removes the rights to read of units with which the instance has nothing to do any more. Goes through those of all instances: for thorough sweeps. */
   removeLeftReaders(host: Host, signal: AbortSignal): Promise<void>;
 }
 
@@ -96,7 +96,7 @@ export function createWorkspaceEntries(deps: WorkspaceEntriesDeps): WorkspaceEnt
       if (entries === "shared") return;
       const inUse = new Set(engine.applications.list(namespace).flatMap((one) => unitOf(one) ?? []));
       const readers = bindings.list().flatMap((one) => {
-        const unit = unitOf(one);
+        const unit = isWorkspaceReaderName(one.at.name) ? unitOf(one) : undefined;
         return unit !== undefined && one.at.name === workspaceReaderName(unit, id) && !inUse.has(unit) ? [{ unit, at: one.at }] : [];
       });
       if (readers.length === 0) return;
