@@ -160,7 +160,7 @@ async function makeApi(
     parseFleet: parseFleetDocument,
     renderFleet: (spec) => ({ ...renderFleetDocument(spec) }),
     planFleet,
-    readUsage: createUsageReader({ sourceOf: (name, signal) => usageSourceOf({ store, clusters }, name, signal), log }),
+    readUsage: createUsageReader({ sourceOf: (name, signal) => usageSourceOf(clusters, name, signal), log }),
     explain: explainUnit,
     planning: {
       ...planning,

@@ -7,6 +7,7 @@ import { createKubeClient } from "../runtime/kube/http.ts";
 import type { KubeObject, ResourceType } from "../runtime/kube/resource.ts";
 import type { Store } from "../store/port.ts";
 import type { Context } from "./context.ts";
+import { foundForAWhile } from "./found-for-a-while.ts";
 
 /** Clients of every cluster this process speaks to. */
 export interface Clusters {
@@ -14,15 +15,22 @@ export interface Clusters {
   /** How instances reach the API cluster. */
   readonly destination: { readonly server: string; readonly caData: string };
   /**
-   * The client of a declared engine cluster, opened once; `undefined` while it is not declared, or its Secret is not there or not in Argosy's
-   * own namespace.
+   * The client of a declared engine cluster, opened once, and anew within 15 s after its Secret was replaced; `undefined` while it is not declared, or its Secret is not
+   * there or not in Argosy's own namespace.
    */
   engine(name: string): Promise<KubeClient | undefined>;
+  /** The same with its declaration. */
+  engineWithSpec(name: string, signal: AbortSignal): Promise<{ readonly client: KubeClient; readonly spec: EngineClusterSpec } | undefined>;
   /** The same, or an error that says what is missing. */
   needEngine(name: string, signal: AbortSignal): Promise<KubeClient>;
   close(): Promise<void>;
 }
 
+/**
+ * How long the client of an engine cluster is given out without reading the declaration and its Secret again, in ms. Every probe of every instance asks for it; another Secret
+ * is used after that time.
+ */
+const FOUND_MS = 15_000;
 const SECRET: ResourceType = { group: "", version: "v1", plural: "secrets", kind: "Secret", namespaced: true };
 
 /** How to reach the API cluster. Raises `InputError` where that is not said, or the file that says it is not there. */
@@ -47,23 +55,24 @@ export function connectClusters(context: Context, store: Pick<Store, "fleet">, c
 
   const warned = new Set<string>();
 
-  const find = async (wanted: string, signal: AbortSignal): Promise<FoundEngine> => {
+  const look = async (wanted: string, signal: AbortSignal): Promise<FoundEngine> => {
     const spec = (await store.fleet.readFleet(signal))?.spec.engineClusters.find((cluster) => cluster.name === wanted);
     if (spec === undefined) return { why: "it is not declared" };
     const found = await readEngineCredentials(spec, api, signal);
     if (found.why !== undefined) return found;
     const known = engines.get(wanted);
-    if (known?.key === found.key) return { client: known.client };
+    if (known?.key === found.key) return { client: known.client, spec };
     const client = open(wanted, found.credentials);
     engines.set(wanted, { key: found.key, client });
-    return { client };
+    return { client, spec };
   };
-  const engine = async (wanted: string, signal: AbortSignal): Promise<KubeClient | undefined> => {
-    const { client, why } = await find(wanted, signal);
+  const find = foundForAWhile(look, { clock: context.clock, ms: FOUND_MS, kept: ({ client }) => client !== undefined });
+  const engine = async (wanted: string, signal: AbortSignal) => {
+    const { client, spec, why } = await find(wanted, signal);
     const warning = `${wanted} ${why}`;
     if (why !== undefined && !warned.has(warning)) log.warn({ cluster: wanted, why }, "Going on without an engine cluster");
     if (why !== undefined) warned.add(warning);
-    return client;
+    return client === undefined ? undefined : { client, spec };
   };
   return {
     api,
@@ -71,7 +80,8 @@ export function connectClusters(context: Context, store: Pick<Store, "fleet">, c
       server: instanceServer ?? credentials.server,
       caData: Buffer.from(instanceCa ?? credentials.ca ?? "").toString("base64"),
     },
-    engine: (wanted) => engine(wanted, shutdown.signal),
+    engine: async (wanted) => (await engine(wanted, shutdown.signal))?.client,
+    engineWithSpec: engine,
     async needEngine(wanted, signal) {
       const { client, why } = await find(wanted, signal);
       if (client === undefined) throw new UnavailableError(`engine cluster ${wanted}: ${why}`, { code: "main.no-engine-cluster" });
@@ -82,7 +92,9 @@ export function connectClusters(context: Context, store: Pick<Store, "fleet">, c
   };
 }
 
-type FoundEngine = { readonly client: KubeClient; readonly why?: undefined } | { readonly client?: undefined; readonly why: string };
+type FoundEngine =
+  | { readonly client: KubeClient; readonly spec: EngineClusterSpec; readonly why?: undefined }
+  | { readonly client?: undefined; readonly spec?: undefined; readonly why: string };
 
 interface EngineCredentials {
   readonly why?: undefined;

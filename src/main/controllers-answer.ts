@@ -6,11 +6,11 @@ import { usageSourceOf } from "./usage-sources.ts";
 const ANSWER_MS = 8_000;
 
 /** Asks an instance's controller for the first line of its metrics, as its engine cluster is reached. */
-export function createControllersSeen(parts: Parameters<typeof usageSourceOf>[0]): ControllersSeen {
+export function createControllersSeen(clusters: Parameters<typeof usageSourceOf>[0]): ControllersSeen {
   return {
     async on(engineCluster, signal) {
       const soon = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
-      const source = await usageSourceOf(parts, engineCluster, soon).catch(() => signal.throwIfAborted());
+      const source = await usageSourceOf(clusters, engineCluster, soon).catch(() => signal.throwIfAborted());
       if (source === undefined) return undefined;
       return async (namespace, asking) => {
         const limit = AbortSignal.timeout(ANSWER_MS);

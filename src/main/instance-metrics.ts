@@ -4,9 +4,9 @@ import type { ReadInstancePages } from "../scheduler/load/port.ts";
 import { usageSourceOf } from "./usage-sources.ts";
 
 /** How an instance's processes are asked for their metrics: as its engine cluster is reached. */
-export function instancePages(parts: Parameters<typeof usageSourceOf>[0]): ReadInstancePages {
+export function instancePages(clusters: Parameters<typeof usageSourceOf>[0]): ReadInstancePages {
   return async function* ({ namespace, engineCluster }, signal) {
-    const source = await usageSourceOf(parts, engineCluster, signal);
+    const source = await usageSourceOf(clusters, engineCluster, signal);
     if (source === undefined)
       throw new UnavailableError("reaching an engine cluster for metrics", { code: "instance.no-metrics", context: { engineCluster } });
     const lines = (pod: string, port: number) => source.readMetrics({ namespace, pod, port }, signal);

@@ -3,9 +3,9 @@ import { CONTROLLER, PORTS, REPO_SERVER } from "../instance-provisioner/manifest
 import { usageSourceOf } from "./usage-sources.ts";
 
 /** How an instance's processes are asked one by one, as its engine cluster is reached. */
-export function findInstanceProcesses(parts: Parameters<typeof usageSourceOf>[0]): FindProcesses {
+export function findInstanceProcesses(clusters: Parameters<typeof usageSourceOf>[0]): FindProcesses {
   return async ({ namespace, engineCluster }, signal) => {
-    const source = await usageSourceOf(parts, engineCluster, signal);
+    const source = await usageSourceOf(clusters, engineCluster, signal);
     if (source === undefined) return undefined;
     const ask = (pod: string, port: number) => (asking: AbortSignal) => source.readMetrics({ namespace, pod, port }, asking);
     const pods = await source.listReachable({ namespace, component: REPO_SERVER }, signal);

@@ -152,11 +152,11 @@ function makeScheduler({ context, store, clusters, membership }: RoleParts): Run
     createSampler({
       ...{ ...parts, ...context.config.sampling },
       ...{ canariesPerMinute: canaries ? MINUTE_MS / periodMs : 0 },
-      ...{ readPages: instancePages({ store, clusters }), projectsOf: projectNames, environmentOf: environmentOfServer },
+      ...{ readPages: instancePages(clusters), projectsOf: projectNames, environmentOf: environmentOfServer },
     }),
     createWatchdog({
       ...{ ...parts, applications: createApplicationsSeen({ ...context, clientOf: clusters.engine }) },
-      controllers: createControllersSeen({ store, clusters }),
+      controllers: createControllersSeen(clusters),
     }),
     createPlanCycle({
       ...parts,
@@ -256,7 +256,7 @@ function makeHealth({ context, store, clusters, membership }: RoleParts): Runnin
     ...{ ...context, ...times, store, canary },
     quarantine: most === 0 ? undefined : { most, requests: quarantining({ ...requestPorts, store }) },
     partition: membership.partition("health"),
-    findProcesses: findInstanceProcesses({ store, clusters }),
+    findProcesses: findInstanceProcesses(clusters),
     openNamespace: createNamespaces(clusters.engine, clusters.destination.server),
     empty: emptying(requestPorts),
     placeElsewhere: placingElsewhere({ ...requestPorts, ...context, store }),
