@@ -11,6 +11,7 @@ export interface KnownLoad {
   readonly planning: LoadVector;
   /** What it does now. */
   readonly recent: LoadVector;
+  /** When it was measured last. Read from the store: when the instance that holds it was, if that is later. */
   readonly at: Millis;
 }
 
@@ -112,8 +113,9 @@ export interface LoadStore {
   /** Units the instance holds, sorted by id, read at one moment. */
   countUnits(instanceId: InstanceId, signal: AbortSignal): Promise<readonly CountedUnit[]>;
   /**
-   * Records what one instance was measured to take. A unit that was moved meanwhile, or of which a later sample is recorded, is
-   * left as it is, and so is an instance with a later one.
+   * Records what one instance was measured to take. Where a later sample of the instance is recorded, nothing changes. A unit that was moved
+   * meanwhile, or of which a later sample is recorded, is left as it is. Rows of units of which nothing is new, and of those that are not in
+   * the sample, are not written.
    */
   recordSample(sample: LoadSample, signal: AbortSignal): Promise<void>;
   /** Of instances of the class that are not retired and were measured at least once, sorted by id. */

@@ -1,6 +1,6 @@
 import type { PoolSizes } from "../../../domain/capacity.ts";
 import { LOAD_DIMENSIONS } from "../../../domain/load.ts";
-import type { CountedDestination, CountedUnit, HeavyUnit, LoadSample, LoadStore } from "../../load/port.ts";
+import type { CountedDestination, CountedUnit, HeavyUnit, KnownLoad, LoadSample, LoadStore } from "../../load/port.ts";
 import { applicationsOf, putUnit, workspaceOfTables } from "./applications.ts";
 import type { MemoryUnitRow, Tables, Transact } from "./tables.ts";
 
@@ -26,7 +26,14 @@ export function createMemoryLoadStore(transact: Transact): LoadStore {
   };
 }
 
-function countedOf(tables: Tables, { unit, load }: MemoryUnitRow): CountedUnit {
+/** What is known of a unit's load. It was measured when its instance was, if that is later than when its own row was written. */
+export function knownOf(tables: Tables, { unit, load }: MemoryUnitRow): KnownLoad | undefined {
+  const measured = unit.owner === undefined ? undefined : tables.instanceLoads.get(unit.owner);
+  return load && measured && measured.at > load.at ? { ...load, at: measured.at } : load;
+}
+
+function countedOf(tables: Tables, row: MemoryUnitRow): CountedUnit {
+  const { unit } = row;
   const rows = applicationsOf(tables, unit.id);
   // Sorted as text: `sort` would put an absent name last.
   const names = [...new Set(rows.map(({ application }) => application.spec.destination.environment ?? ""))].sort();
@@ -38,7 +45,7 @@ function countedOf(tables: Tables, { unit, load }: MemoryUnitRow): CountedUnit {
     epoch: unit.epoch,
     destinations: names.map((name) => destinationOf(tables, unit, name === "" ? undefined : name)),
     repositories: Object.fromEntries([...repositories].map(([url, readers]) => [url, readers.length])),
-    known: load,
+    known: knownOf(tables, row),
   };
 }
 
@@ -57,7 +64,8 @@ function recordSample(tables: Tables, { units, ...instance }: LoadSample): void 
   const { instanceId, at } = instance;
   if (!tables.instances.has(instanceId)) return;
   const before = tables.instanceLoads.get(instanceId);
-  if (before === undefined || before.at < at) tables.instanceLoads.set(instanceId, instance);
+  if (before !== undefined && before.at >= at) return;
+  tables.instanceLoads.set(instanceId, instance);
   for (const { unitId, epoch, load, whole } of units) {
     const row = tables.units.get(unitId);
     if (row === undefined || row.unit.owner !== instanceId || row.unit.epoch !== epoch) continue;
@@ -67,12 +75,14 @@ function recordSample(tables: Tables, { units, ...instance }: LoadSample): void 
 }
 
 function heaviest(tables: Tables): readonly HeavyUnit[] {
-  const held = [...tables.units.values()].flatMap(({ unit, load }): readonly HeavyUnit[] => {
+  const held = [...tables.units.values()].flatMap((row): readonly HeavyUnit[] => {
+    const { unit } = row;
     const instance = unit.owner === undefined ? undefined : tables.instances.get(unit.owner);
     if (instance === undefined) return [];
     const { namespace } = workspaceOfTables(tables, unit.workspaceId);
     const { bucket, load: planning } = unit;
-    return [{ unitId: unit.id, namespace, bucket, instanceId: instance.id, planning, capacity: instance.capacity, known: load }];
+    const { id: instanceId, capacity } = instance;
+    return [{ unitId: unit.id, namespace, bucket, instanceId, planning, capacity, known: knownOf(tables, row) }];
   });
   return held.sort((a, b) => shareOf(b) - shareOf(a) || (a.unitId < b.unitId ? -1 : 1));
 }

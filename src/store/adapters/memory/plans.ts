@@ -11,6 +11,7 @@ import type { FailedMove, MoveOutcome, PlanFacts, PlanStore, StepsOf, UnitFacts,
 import { applicationsOf, objectKey, putUnit, workspaceOfTables } from "./applications.ts";
 import { clustersOf } from "./environments.ts";
 import { liveMoveOf, liveMovesOf } from "./live-moves.ts";
+import { knownOf } from "./loads.ts";
 import { changeViews, isApart, loadWith } from "./placements.ts";
 import { liveOf } from "./rollouts.ts";
 import type { MemoryUnitRow, Tables, Transact, Transaction } from "./tables.ts";
@@ -101,7 +102,7 @@ interface MovesOfUnits {
 }
 
 function unitFacts(tables: Tables, row: MemoryUnitRow, { movedAt, live }: MovesOfUnits): UnitFacts {
-  const { unit, load } = row;
+  const { unit } = row;
   const { namespace, trustClass, groups } = workspaceOfTables(tables, unit.workspaceId);
   const to = live.get(unit.id)?.to;
   return {
@@ -109,7 +110,7 @@ function unitFacts(tables: Tables, row: MemoryUnitRow, { movedAt, live }: MovesO
     namespace,
     trustClass,
     ...(groups === undefined ? {} : { groups }),
-    known: load,
+    known: knownOf(tables, row),
     directive: tables.directives.get(unit.workspaceId) ?? NO_DIRECTIVE,
     clusters: clustersOf(tables, unit.id),
     movingTo: to === unit.owner ? undefined : to,

@@ -96,9 +96,41 @@ export function describeLoads(world: () => World): void {
       const moved = { ...unit, epoch: deployed.epoch + 1, load: { ...zero, at: late } };
       const gone = { ...unit, unitId: "nobody" as UnitId, load: { ...zero, at: late } };
       await store.loads.recordSample(sampleOf(deployed, late, { units: [moved, gone] }), soon());
-      expect((await store.loads.countUnits(deployed.instanceId, soon()))[0]?.known).toEqual(latest.units[0]?.load);
+      // Its instance was measured since, and a row says nothing of units that the sample left out.
+      expect((await store.loads.countUnits(deployed.instanceId, soon()))[0]?.known).toEqual({ ...latest.units[0]?.load, at: late });
       expect((await store.loads.listInstanceLoads(CLASS, soon()))[0]?.at).toBe(late);
       await store.loads.recordSample(sampleOf({ ...deployed, instanceId: "nobody" as InstanceId }, late), soon());
+    });
+
+    it("that bring nothing new about a unit say when it was measured last, to whoever counts, plans or asks for the heaviest", async () => {
+      const { store, deploy } = world();
+      const deployed = await deploy();
+      const first = sampleOf(deployed, AT);
+      await store.loads.recordSample(first, soon());
+      const [same, without] = [millis(AT + 60_000), millis(AT + 120_000)];
+      for (const sample of [sampleOf(deployed, same), sampleOf(deployed, without, { units: [] })]) {
+        await store.loads.recordSample(sample, soon());
+        const known = { ...first.units[0]?.load, at: sample.at };
+        expect((await store.loads.countUnits(deployed.instanceId, soon()))[0]?.known).toEqual(known);
+        expect((await store.plans.readFacts(CLASS, AT, soon())).units[0]?.known).toEqual(known);
+        expect((await store.loads.listHeaviest(1, soon()))[0]?.known).toEqual(known);
+      }
+    });
+
+    it("that are older than one which brought nothing new change nothing", async () => {
+      const { store, deploy } = world();
+      const deployed = await deploy();
+      const first = sampleOf(deployed, AT);
+      await store.loads.recordSample(first, soon());
+      const latest = millis(AT + 120_000);
+      await store.loads.recordSample(sampleOf(deployed, latest), soon());
+      const late = millis(AT + 60_000);
+      const load = { planning: ZERO_LOAD, recent: ZERO_LOAD, at: late };
+      const units = [{ unitId: deployed.unitId, epoch: deployed.epoch, load, whole: ZERO_LOAD }];
+      await store.loads.recordSample(sampleOf(deployed, late, { units }), soon());
+      expect((await store.loads.countUnits(deployed.instanceId, soon()))[0]?.known).toEqual({ ...first.units[0]?.load, at: latest });
+      const { instances } = await store.placements.readFleet(CLASS, soon());
+      expect(instances[0]?.load).toEqual(vector([1000, 1, 12, 1, 4]));
     });
 
     it("of overlapping batches in opposite order let each other through", async () => {

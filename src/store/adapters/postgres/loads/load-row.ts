@@ -21,7 +21,14 @@ export const LIST_SIZES: Statement = {
   text: "select state -> 'sizes' as sizes from class_load where state -> 'sizes' is not null order by class",
 };
 
-/** Null together: it was not measured yet. */
+/**
+ * What is known of the load of a unit `u`. A sample of its instance that brings nothing new about the unit leaves the unit's row alone, so
+ * the unit was measured when its instance was measured last.
+ */
+export const KNOWN = "l.planning as l_planning, l.recent as l_recent, greatest(l.at, n.at) as l_at";
+export const JOIN_KNOWN = "left join unit_load l on l.unit = u.id left join instance_load n on n.instance = u.owner";
+
+/** The loads are null together: it was not measured yet. */
 export interface KnownRow {
   readonly l_planning: readonly number[] | null;
   readonly l_recent: readonly number[] | null;

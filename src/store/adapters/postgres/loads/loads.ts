@@ -7,6 +7,8 @@ import {
   INSTANCE_LOADS,
   type InstanceLoadRow,
   instanceLoadOf,
+  JOIN_KNOWN,
+  KNOWN,
   type KnownRow,
   knownOf,
   LIST_SIZES,
@@ -18,7 +20,7 @@ import { recordSample } from "./record-sample.ts";
 const COUNT: Statement = {
   name: "count_units_load",
   text: `
-select u.id, u.workspace, w.namespace, u.epoch, d.destinations, r.repositories, l.planning as l_planning, l.recent as l_recent, l.at as l_at
+select u.id, u.workspace, w.namespace, u.epoch, d.destinations, r.repositories, ${KNOWN}
   from placement_unit u
   join workspace w on w.id = u.workspace
  cross join lateral (
@@ -33,7 +35,7 @@ select u.id, u.workspace, w.namespace, u.epoch, d.destinations, r.repositories, 
  cross join lateral (
    select coalesce(json_object_agg(g.repo_url, g.applications order by g.repo_url), '{}') as repositories
      from (select a.repo_url, count(*) as applications from application a where a.unit = u.id group by a.repo_url) as g) as r
-  left join unit_load l on l.unit = u.id
+  ${JOIN_KNOWN}
  where u.owner = $1
  order by u.id`,
 };
@@ -46,13 +48,13 @@ const RECORD_STATE: Statement = {
 const HEAVIEST: Statement = {
   name: "list_heaviest",
   text: `
-select u.id, w.namespace, u.bucket, u.owner, u.load, i.capacity, l.planning as l_planning, l.recent as l_recent, l.at as l_at
+select u.id, w.namespace, u.bucket, u.owner, u.load, i.capacity, ${KNOWN}
   from placement_unit u
   join instance i on i.id = u.owner
   join workspace w on w.id = u.workspace
-  left join unit_load l on l.unit = u.id
- cross join lateral (select max(n.load::numeric / n.capacity) as share from unnest(u.load, i.capacity) as n (load, capacity) where n.capacity > 0) as n
- order by n.share desc nulls last, u.id
+  ${JOIN_KNOWN}
+ cross join lateral (select max(d.load::numeric / d.capacity) as share from unnest(u.load, i.capacity) as d (load, capacity) where d.capacity > 0) as h
+ order by h.share desc nulls last, u.id
  limit $1`,
 };
 

@@ -11,6 +11,8 @@ import {
   INSTANCE_LOADS,
   type InstanceLoadRow,
   instanceLoadOf,
+  JOIN_KNOWN,
+  KNOWN,
   type KnownRow,
   knownOf,
   READ_CLASS_LOAD,
@@ -47,12 +49,12 @@ export const IS_DEPLOYED = `(
 const UNITS: Statement = {
   name: "read_units_to_plan",
   text: `
-select ${UNIT}, w.namespace, w.trust_class, w.apart as w_apart, w.together as w_together, d.pin as d_pin, d.hold as d_hold, d.assigned as d_assigned, l.planning as l_planning, l.recent as l_recent, l.at as l_at, m.at as moved_at,
+select ${UNIT}, w.namespace, w.trust_class, w.apart as w_apart, w.together as w_together, d.pin as d_pin, d.hold as d_hold, d.assigned as d_assigned, ${KNOWN}, m.at as moved_at,
        v.to_instance as moving_to, c.clusters, ${IS_DEPLOYED} as is_deployed
   from placement_unit u
   join workspace w on w.id = u.workspace
   left join directive d on d.workspace = u.workspace
-  left join unit_load l on l.unit = u.id
+  ${JOIN_KNOWN}
   left join lateral (select at from unit_move where unit = u.id order by epoch desc limit 1) as m on true
   left join move v on v.unit = u.id and v.ended_at is null and v.to_instance <> u.owner
  cross join lateral (
