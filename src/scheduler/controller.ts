@@ -1,3 +1,4 @@
+import type { Change } from "../domain/change.ts";
 import type { Clock } from "../domain/clock.ts";
 import type { UnitId } from "../domain/ids.ts";
 import type { Partition } from "../domain/partition.ts";
@@ -9,6 +10,7 @@ import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { placeFirst } from "./find-instance.ts";
+import { keepFleets } from "./keep-fleets.ts";
 import { requestClassMove } from "./request-class-move.ts";
 import { requestGroupMove } from "./request-group-move.ts";
 import { createRingMemo } from "./ring-memo.ts";
@@ -46,6 +48,8 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   const { store, partition, clock, rng, log } = deps;
   const ending = new AbortController();
   const ringsOf = createRingMemo();
+  const fleets = keepFleets(store.placements, clock);
+  const placing = { ...deps, store: { ...store, placements: fleets.placements }, ringsOf };
   const queue = createKeyedQueue({
     ...deps,
     name: "placement",
@@ -64,9 +68,13 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     const found = await store.placements.readUnit(id, signal);
     if (found === undefined) return {};
     const { owner, wantedClass } = found.unit;
-    if (owner === undefined) return placeFirst({ ...deps, ringsOf }, found, signal);
-    if (found.unit.isRegrouped === true && (await requestGroupMove({ ...deps, ringsOf }, found, signal))) return {};
-    if (wantedClass !== undefined) await requestClassMove({ ...deps, ringsOf }, found, wantedClass, signal);
+    if (owner === undefined) {
+      const { placedOn, ...next } = await placeFirst(placing, found, signal);
+      if (placedOn !== undefined) fleets.add(found.unit, placedOn);
+      return next;
+    }
+    if (found.unit.isRegrouped === true && (await requestGroupMove(placing, found, signal))) return {};
+    if (wantedClass !== undefined) await requestClassMove(placing, found, wantedClass, signal);
     return {};
   };
   /** The last unit that a sweep has read; empty: the next sweep begins with the oldest. */
@@ -91,7 +99,8 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
       signal.addEventListener("abort", () => void stop(), { once: true });
       const ends = [
         store.changes.subscribe((changes) => {
-          if (changes === "missed" || changes.some(({ kind }) => kind === "instance")) return sweepSoon();
+          if (isAbout(changes, ["instance", "verdict"])) fleets.forget();
+          if (changes === "missed" || isAbout(changes, ["instance"])) return sweepSoon();
           for (const { kind, id } of changes) if (kind === "unit" && partition.isMine(id)) queue.add(id);
         }),
         partition.onChange(({ mayGain }) => void (mayGain && sweepSoon())),
@@ -105,4 +114,9 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     stop,
     idle: async () => void (await Promise.all([sweep.idle(), queue.idle()])),
   };
+}
+
+/** Whether one of these kinds has changed, or may have. */
+function isAbout(changes: readonly Change[] | "missed", kinds: readonly Change["kind"][]): boolean {
+  return changes === "missed" || changes.some(({ kind }) => kinds.includes(kind));
 }

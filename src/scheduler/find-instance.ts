@@ -24,12 +24,12 @@ export interface PlacingDeps {
   readonly ringsOf: ReturnType<typeof createRingMemo>;
 }
 
-/** Gives a unit without an owner an instance, or records that none has room. */
+/** Gives a unit without an owner an instance, and resolves to which; or records that none has room. */
 export async function placeFirst(
   placing: PlacingDeps,
   seen: UnitWithWorkspace,
   signal: AbortSignal,
-): Promise<{ readonly requeueAfterMs?: number }> {
+): Promise<{ readonly placedOn?: InstanceId; readonly requeueAfterMs?: number }> {
   const { store, clock, log } = placing;
   const { id } = seen.unit;
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
@@ -49,7 +49,7 @@ export async function placeFirst(
       { unitId: id, rowVersion: unit.rowVersion, instanceId: instance, ceiling, decision },
       signal,
     );
-    if (outcome.kind === "placed") return {};
+    if (outcome.kind === "placed") return { placedOn: instance };
   }
   return { requeueAfterMs: 100 };
 }

@@ -6,6 +6,7 @@ import { INSTANCE, type InstanceRow, instanceOf } from "../fleet/instance-row.ts
 import { loadOfRow } from "../rows.ts";
 import { BURDENS, SUMS } from "./placed-units.ts";
 
+/** Summed up instance by instance: units of other classes are not read. */
 const READ: Statement = {
   name: "read_fleet_of_class",
   text: `
@@ -13,7 +14,7 @@ select ${INSTANCE}, (select spec -> 'versions' ->> 'floor' from fleet) as floor,
        v.state as judged, v.at as judged_at
   from instance i
   left join instance_verdict v on v.instance = i.id
-  left join (select b.instance, count(*) filter (where b.is_owned) as units, ${SUMS} from ${BURDENS} group by b.instance) as h on h.instance = i.id
+  left join lateral (select count(*) filter (where b.is_owned) as units, ${SUMS} from ${BURDENS} where b.instance = i.id) as h on true
  where i.class = $1 and i.state <> 'RETIRED'
  order by i.id`,
 };
