@@ -10,7 +10,7 @@ import { commitMove } from "./commit-move.ts";
 import { readFacts } from "./read-facts.ts";
 
 const CLASSES: Statement = {
-  name: "list_classes",
+  name: "list_classes_to_plan",
   text: "select class from instance where state <> 'RETIRED' union select class from placement_unit order by 1",
 };
 
