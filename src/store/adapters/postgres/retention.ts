@@ -50,7 +50,7 @@ const FORGET_PLANS: Statement = {
   name: "forget_plans",
   text: `
 with old as materialized (
-  select id from plan where expires_at < $1 order by created_at, id limit $2 for update skip locked
+  select id from plan where expires_at < $1 order by expires_at, id limit $2 for update skip locked
 ), gone as (
   delete from plan p using old where p.id = old.id
 ), moves as (

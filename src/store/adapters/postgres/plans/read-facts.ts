@@ -52,7 +52,7 @@ const UNITS: Statement = {
 select ${UNIT}, w.namespace, w.trust_class, w.apart as w_apart, w.together as w_together, d.pin as d_pin, d.hold as d_hold, d.assigned as d_assigned, ${KNOWN}, m.at as moved_at,
        v.to_instance as moving_to, c.clusters, ${IS_DEPLOYED} as is_deployed
   from placement_unit u
-  join workspace w on w.id = u.workspace
+ cross join lateral (select namespace, trust_class, apart, together from workspace where id = u.workspace offset 0) as w
   left join directive d on d.workspace = u.workspace
   ${JOIN_KNOWN}
   left join lateral (select at from unit_move where unit = u.id order by epoch desc limit 1) as m on true
