@@ -74,6 +74,8 @@ describe.runIf(IS_LONG)("a deployed workspace that is larger than an instance sh
     await pools.restore();
   }, DEADLINE_MS);
 
+  /** Of all stories: what is pushed is never what an application has already, or nobody would see it arrive. */
+  let pushed = 0;
   /** Pushes to one application after the other, and what becomes of it: how long each took, and every sync there was. */
   const watchEverything = async () => {
     const sent = new Map<string, { readonly text: string; readonly at: number }>();
@@ -106,7 +108,8 @@ describe.runIf(IS_LONG)("a deployed workspace that is larger than an instance sh
         pushes += 1;
         const name = names[(pushes * 7) % names.length] ?? "app-0";
         if (sent.has(name)) return;
-        const text = String(pushes);
+        pushed += 1;
+        const text = String(pushed);
         // Before the commit: its application may be compared at any moment, and what it brings would be seen by nobody who waits for it.
         sent.set(name, { text, at: performance.now() });
         await world.git.commit(NAMESPACE, { [`${name}/config.yaml`]: configMapFile(name, { push: text }) });
