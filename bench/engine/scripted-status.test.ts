@@ -28,7 +28,7 @@ describe("the scripted engine", () => {
     expect(patchOf(seen({ comparedTo: { ...source, path: "d/0" } }))).toMatchObject(synced);
   });
 
-  it("lists as many objects as it is told; applications take turns by their names", () => {
+  it("lists as many objects as asked for; applications take turns by their names", () => {
     const counts = Array.from({ length: 60 }, (_, index) => {
       const step = nextEngineStep(seen({ name: `app-${index}`, reconciledAt: undefined, comparedTo: undefined }), NOW, [1, 10, 30]);
       const { status } = (step.kind === "patch" ? step.patch : {}) as { readonly status: { readonly resources: readonly object[] } };

@@ -55,7 +55,7 @@ export function connectClusters(context: Context, store: Pick<Store, "fleet">, c
 
   const warned = new Set<string>();
 
-  const look = async (wanted: string, signal: AbortSignal): Promise<FoundEngine> => {
+  const read = async (wanted: string, signal: AbortSignal): Promise<FoundEngine> => {
     const spec = (await store.fleet.readFleet(signal))?.spec.engineClusters.find((cluster) => cluster.name === wanted);
     if (spec === undefined) return { why: "it is not declared" };
     const found = await readEngineCredentials(spec, api, signal);
@@ -66,7 +66,7 @@ export function connectClusters(context: Context, store: Pick<Store, "fleet">, c
     engines.set(wanted, { key: found.key, client });
     return { client, spec };
   };
-  const find = foundForAWhile(look, { clock: context.clock, ms: FOUND_MS, kept: ({ client }) => client !== undefined });
+  const find = foundForAWhile(read, { clock: context.clock, ms: FOUND_MS, kept: ({ client }) => client !== undefined });
   const engine = async (wanted: string, signal: AbortSignal) => {
     const { client, spec, why } = await find(wanted, signal);
     const warning = `${wanted} ${why}`;

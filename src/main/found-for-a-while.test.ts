@@ -28,7 +28,7 @@ it("gives what was found again for a while, and to all who ask before it is ther
   expect(asked()).toBe(3);
 });
 
-it("looks again for what was not there, and after an error", async () => {
+it("asks again for what was not there, and after an error", async () => {
   const { find } = world(async (count) => {
     if (count === 1) throw new Error("away");
     return count === 2 ? undefined : "there";

@@ -18,7 +18,7 @@ describe("the watchdog", () => {
   let deployed: Deployed;
   let argoName: string;
   let stands: Map<string, readonly SeenApplication[] | undefined>;
-  let told: Map<string, readonly SeenApplication[]>;
+  let reported: Map<string, readonly SeenApplication[]>;
   let listed: string[];
   let rested: number;
   let answers: boolean | undefined;
@@ -32,7 +32,7 @@ describe("the watchdog", () => {
     await store.statuses.recordStatuses([aStatus(deployed)], soon());
     ({ argoName } = await world.application(deployed.applicationId));
     stands = new Map();
-    told = new Map();
+    reported = new Map();
     listed = [];
     rested = 0;
     answers = true;
@@ -47,8 +47,10 @@ describe("the watchdog", () => {
           listed.push(namespace);
           return stands.get(namespace);
         },
-        told: ({ namespace }) => told.get(namespace),
-        rest: async () => void (rested += 1),
+        reported: ({ namespace }) => reported.get(namespace),
+        async rest() {
+          rested += 1;
+        },
       },
       controllers: { on: async () => async () => answers },
     });
@@ -134,11 +136,11 @@ describe("the watchdog", () => {
     const world = createWorld(store);
     for (let index = 0; index < 39; index += 1) {
       const { namespace } = await world.addInstance();
-      told.set(namespace, []);
+      reported.set(namespace, []);
       stands.set(namespace, []);
     }
     const own = (await store.fleet.readInstance(deployed.instanceId, soon()))?.namespace ?? "";
-    const tell = (seen: readonly SeenApplication[]) => told.set(own, seen);
+    const tell = (seen: readonly SeenApplication[]) => reported.set(own, seen);
     tell([standing()]);
     await put([standing()]);
     const dog = watchdog();

@@ -8,8 +8,8 @@ export interface ApplicationsSeen {
    * `undefined`: the cluster cannot be reached.
    */
   list(instance: Placed, signal: AbortSignal): Promise<readonly SeenApplication[] | undefined>;
-  /** The same as a watch has told it last. `undefined`: the cluster is not watched, or its watch is silent. */
-  told(instance: Placed): readonly SeenApplication[] | undefined;
+  /** The same as a watch has reported it last. `undefined`: the cluster is not watched, or its watch is silent. */
+  reported(instance: Placed): readonly SeenApplication[] | undefined;
   /** Ends the watches, and resolves when they have ended. */
   rest(): Promise<void>;
 }

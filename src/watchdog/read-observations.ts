@@ -17,7 +17,7 @@ export async function readOwned(store: OwnershipStore, signal: AbortSignal): Pro
 }
 
 /**
- * The Applications on each instance that can be reached: as its API server lists them where they are to be `listed`, else as a watch has told them; listed too where none
+ * The Applications on each instance that can be reached: as its API server lists them where they are to be `listed`, else as a watch has reported them; listed too where none
  * does. Clusters are read in parallel, so that one that does not answer delays no other; the instances of a cluster one after the other, those to be listed first.
  */
 export async function readSeen(
@@ -28,7 +28,7 @@ export async function readSeen(
   const seen = new Map<InstanceId, readonly SeenApplication[]>();
   const readAll = async (some: readonly Instance[]): Promise<void> => {
     for (const instance of some.toSorted((a, b) => Number(listed.has(b.id)) - Number(listed.has(a.id)))) {
-      const found = (listed.has(instance.id) ? undefined : applications.told(instance)) ?? (await applications.list(instance, signal));
+      const found = (listed.has(instance.id) ? undefined : applications.reported(instance)) ?? (await applications.list(instance, signal));
       // Its other instances cannot be reached either, and each would cost one more timeout.
       if (found === undefined) return;
       seen.set(instance.id, found);

@@ -46,24 +46,24 @@ it("lists every Application in an instance's namespace, page by page, whoever cr
   expect(seen?.some(({ name }) => name === "elsewhere")).toBe(false);
 });
 
-it("tells nothing before it was asked, and what comes and goes afterwards, whoever made it", async () => {
+it("reports nothing before it was asked, and then what comes and goes afterwards, whoever made it", async () => {
   const client = server.client();
   const seen = seenBy(async () => client);
   await make("web");
-  expect(seen.told(at)).toBeUndefined();
+  expect(seen.reported(at)).toBeUndefined();
   const listed = await seen.list(at, AbortSignal.timeout(60_000));
-  await vi.waitFor(() => expect(seen.told(at)).toEqual(listed), { timeout: 30_000 });
+  await vi.waitFor(() => expect(seen.reported(at)).toEqual(listed), { timeout: 30_000 });
   await make("more");
   await make("elsewhere", "argosy-standard-2");
-  await vi.waitFor(() => expect(seen.told(at)?.map(({ name }) => name)).toEqual(["more", "web"]), { timeout: 30_000 });
+  await vi.waitFor(() => expect(seen.reported(at)?.map(({ name }) => name)).toEqual(["more", "web"]), { timeout: 30_000 });
   await client.delete(APPLICATIONS, { namespace: at.namespace, name: "web" }, {}, AbortSignal.timeout(60_000)).catch((error: unknown) => {
     if (!(error instanceof GoneError)) throw error;
   });
-  await vi.waitFor(() => expect(seen.told(at)?.map(({ name }) => name)).toEqual(["more"]), { timeout: 30_000 });
+  await vi.waitFor(() => expect(seen.reported(at)?.map(({ name }) => name)).toEqual(["more"]), { timeout: 30_000 });
   await seen.rest();
-  expect(seen.told(at)).toBeUndefined();
+  expect(seen.reported(at)).toBeUndefined();
   await seen.list(at, AbortSignal.timeout(60_000));
-  await vi.waitFor(() => expect(seen.told(at)).toHaveLength(1), { timeout: 30_000 });
+  await vi.waitFor(() => expect(seen.reported(at)).toHaveLength(1), { timeout: 30_000 });
 });
 
 it("gives no list for a cluster that is not declared or does not answer", async () => {
@@ -73,5 +73,5 @@ it("gives no list for a cluster that is not declared or does not answer", async 
   await server.close();
   const seen = seenBy(async () => client);
   expect(await seen.list(at, signal)).toBeUndefined();
-  expect(seen.told(at)).toBeUndefined();
+  expect(seen.reported(at)).toBeUndefined();
 });

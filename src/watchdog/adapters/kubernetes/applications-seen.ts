@@ -77,7 +77,7 @@ export function createApplicationsSeen({ clientOf, ...options }: ApplicationsSee
         throw error;
       }
     },
-    told({ engineCluster, namespace }) {
+    reported({ engineCluster, namespace }) {
       const reflector = watched.get(engineCluster);
       return reflector?.isSynced() === true && reflector.stalenessMs() <= SILENT_MS ? reflector.list(namespace) : undefined;
     },
