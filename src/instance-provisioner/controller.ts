@@ -1,6 +1,6 @@
 import type { Change } from "../domain/change.ts";
 import type { Clock } from "../domain/clock.ts";
-import type { Ids, InstanceId } from "../domain/ids.ts";
+import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import { SYSTEM_NAMESPACE } from "../domain/names.ts";
 import type { Partition } from "../domain/partition.ts";
@@ -31,7 +31,6 @@ export interface ProvisionerDeps {
   readonly concurrency?: number;
   readonly clock: Clock;
   readonly rng: Rng;
-  readonly ids: Ids;
   readonly log: Log;
   readonly metrics: Metrics;
 }

@@ -49,6 +49,7 @@ export interface World {
   startProvisioner(through?: Through): Promise<ResourceController>;
   /** Whether pods become ready from now on. */
   letPodsStart(canStart: boolean): void;
+  /** By the numbers of their names. */
   instances(): Promise<readonly Instance[]>;
   /** Lets time pass until the condition holds. */
   until(what: string, holds: () => boolean | Promise<boolean>, stepMs?: number): Promise<void>;
@@ -60,7 +61,6 @@ export async function startWorld(): Promise<World> {
   const server = await startFakeApiServer();
   const clock = createVirtualClock();
   const store = createMemoryStore({ clock });
-  const ids = createCountingIds();
   const abort = new AbortController();
   const hands = server.client("hands");
   const provisioners: ResourceController[] = [];
@@ -79,7 +79,9 @@ export async function startWorld(): Promise<World> {
       await setTimeout(2);
     }
   };
-  const instances = () => store.fleet.listInstances(abort.signal);
+  const ids = createCountingIds();
+  const instances = async () =>
+    (await store.fleet.listInstances(abort.signal)).toSorted((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
   return {
     ...{ store, clock, server, hands, ids, signal: abort.signal, until, instances },
     declare: async (fleet = aFleet()) => void (await store.fleet.applyFleet(fleet, "test", abort.signal)),
@@ -98,7 +100,6 @@ export async function startWorld(): Promise<World> {
         crds: CRDS,
         secrets: createSecretMaker(),
         partition: EVERYTHING_IS_MINE,
-        ids,
       });
       provisioners.push(provisioner);
       provisioner.start(abort.signal);
