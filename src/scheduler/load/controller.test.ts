@@ -82,25 +82,6 @@ describe("sampling instances", () => {
     expect(fleet.instances[0]?.load).toMatchObject({ applications: 1000, gitPerMinute: 500 });
   });
 
-  it("records a unit again only where something is new about it, and it is measured all the same", async () => {
-    const recorded: number[] = [];
-    const { recordSample } = store.loads;
-    store.loads.recordSample = (sample, signal) => {
-      recorded.push(sample.units.length);
-      return recordSample(sample, signal);
-    };
-    let seconds = 10;
-    page = () => pageOf(seconds, 0);
-    await start();
-    for (const more of [12, 12.01, 11.99, 36]) {
-      seconds += more;
-      await again();
-    }
-    await vi.waitFor(() => expect(recorded).toEqual([1, 1, 0, 0, 1]));
-    const [unit] = await store.loads.countUnits(deployed.instanceId, never);
-    expect(unit?.known?.at).toBe((await loads())[0]?.at);
-  });
-
   it("deals CPU to two units by their requests to Git, if repo-servers can be read", async () => {
     const other = { ...aSpec(), source: { ...aSpec().source, repoUrl: "https://git.example/other.git" } };
     const { id: otherId } = await world.unit((await world.record({ namespace: "other", spec: other })).applicationId);

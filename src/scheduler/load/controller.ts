@@ -15,7 +15,6 @@ import type { ReadInstancePages } from "./port.ts";
 import { type PageAt, type PagesAt, ratesOf } from "./rates.ts";
 import { recordUsage } from "./record-usage.ts";
 import { signalsOf, takeSample } from "./take-sample.ts";
-import { type FollowedLoads, nextFollowed, withUnrecorded } from "./unrecorded-loads.ts";
 
 export interface SamplerDeps {
   readonly store: Pick<Store, "fleet" | "loads" | "usages" | "environments" | "decisions">;
@@ -54,7 +53,6 @@ export function createSampler(deps: SamplerDeps): Sampler {
   const { store, partition, clock, rng, log } = deps;
   const ending = new AbortController();
   const pages = new Map<string, PagesAt>();
-  const followed = new Map<string, FollowedLoads>();
   const entries = createEntryWatch(deps);
   let serving = new Map<string, Instance>();
   const survey = async (signal: AbortSignal): Promise<void> => {
@@ -62,7 +60,7 @@ export function createSampler(deps: SamplerDeps): Sampler {
       ({ id, state }) => MEASURED.includes(state) && partition.isMine(`load/${id}`),
     );
     serving = new Map(mine.map((instance) => [instance.id, instance]));
-    for (const kept of [pages, followed]) for (const id of kept.keys()) if (!serving.has(id)) kept.delete(id);
+    for (const id of pages.keys()) if (!serving.has(id)) pages.delete(id);
     entries.keepOnly(serving);
     for (const id of serving.keys()) samples.add(id);
   };
@@ -75,7 +73,7 @@ export function createSampler(deps: SamplerDeps): Sampler {
     if (sums === undefined) return;
     const rates = ratesOf(pages.get(id), seen);
     pages.set(id, seen);
-    await record({ ...deps, followed }, instance, { rates, controller: sums, pages: seen }, signal);
+    await record(deps, instance, { rates, controller: sums, pages: seen }, signal);
     await entries.see(instance, sums, signal);
   };
   const queueOf = (name: string, concurrency: number, work: (key: string, signal: AbortSignal) => Promise<void>) =>
@@ -124,23 +122,14 @@ interface Seen {
   readonly pages: PagesAt;
 }
 
-interface RecordDeps extends SamplerDeps {
-  /** By instance. */
-  readonly followed: Map<string, FollowedLoads>;
-}
-
-async function record(deps: RecordDeps, instance: Instance, { rates, controller, pages }: Seen, signal: AbortSignal): Promise<void> {
-  const { store, projectsOf, environmentOf, clock, followed } = deps;
+async function record(deps: SamplerDeps, instance: Instance, { rates, controller, pages }: Seen, signal: AbortSignal): Promise<void> {
+  const { store, projectsOf, environmentOf, clock } = deps;
   const { weights = FIRST_WEIGHTS } = await store.loads.readState(instance.class, signal);
   const at = clock.now();
   const counted = await store.loads.countUnits(instance.id as InstanceId, signal);
-  const known = withUnrecorded(counted, followed.get(instance.id) ?? new Map());
-  const units = known.map((unit) => ({ ...unit, unit: unit.unitId, projects: projectsOf(unit.unitId) }));
+  const units = counted.map((unit) => ({ ...unit, unit: unit.unitId, projects: projectsOf(unit.unitId) }));
   const sample = takeSample({ at, units, rates, environmentOf, weights });
-  const next = nextFollowed(sample.units, counted);
-  const { cachedObjects } = controller;
-  await store.loads.recordSample({ instanceId: instance.id, at, cachedObjects, ...sample, units: next.changed }, signal);
-  followed.set(instance.id, next.followed);
+  await store.loads.recordSample({ instanceId: instance.id, at, cachedObjects: controller.cachedObjects, ...sample }, signal);
   const signals = signalsOf(rates, environmentOf);
   await recordUsage(deps, { instance, pages, controller, counted, units, signals, weights, at }, signal);
 }
