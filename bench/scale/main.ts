@@ -31,7 +31,6 @@ export async function scaleBench(args: readonly string[], write: (text: string) 
       conditions = { ...conditions, ...(await readVersions(world, either)) };
       await measureFleet({ world, options, replicas, progress, signal: either, onFigures: (found) => figures.push(...found) });
     }).catch((error: unknown) => {
-      if (signal.aborted) return;
       progress.say(`  ${errorText(error)}`);
       failed.push(`everything after that with ${replicas} processes`);
     });

@@ -11,6 +11,11 @@ export function nextInstanceNames(pool: string, taken: ReadonlySet<string>, coun
   return names;
 }
 
+/** Orders instances by name, those of one pool by number. */
+export function byInstanceName(a: { readonly name: string }, b: { readonly name: string }): number {
+  return a.name.localeCompare(b.name, "en", { numeric: true });
+}
+
 /**
  * The id that a new instance of this name gets: a UUID of version 8 (RFC 9562, section 5.8) from the name's SHA-256. A name is given once, so the id is too.
  * Because it is known before the instance is there, so is the place of the instance on the ring.

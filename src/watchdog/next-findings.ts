@@ -16,6 +16,11 @@ interface Known {
   readonly missed: number;
 }
 
+/** Whether one more check has to confirm that it is there, or that it is gone. */
+function isInDoubt({ isOpen, missed }: Known): boolean {
+  return !isOpen || missed > 0;
+}
+
 export interface Findings {
   readonly known: ReadonlyMap<string, Known>;
 }
@@ -60,14 +65,13 @@ export function nextFindings(
     else if (before.isOpen && before.missed === 0) next.set(key, { ...before, missed: 1 });
     else if (before.isOpen) cleared.push(before.finding);
   }
-  const isUnsure = [...next.values()].some(({ isOpen, missed }) => !isOpen || missed > 0);
+  const isUnsure = [...next.values()].some(isInDoubt);
   return { next: { known: next }, opened, cleared, isUnsure };
 }
 
-/** Instances that findings name which one more check has to confirm, or of which it has to confirm that they are gone. */
+/** Instances that findings in doubt name. */
 export function doubtful({ known }: Findings): ReadonlySet<string> {
-  const unsure = [...known.values()].filter(({ isOpen, missed }) => !isOpen || missed > 0);
-  return new Set(unsure.flatMap(({ finding }) => finding.instances));
+  return new Set([...known.values()].filter(isInDoubt).flatMap(({ finding }) => finding.instances));
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Directive } from "../../domain/directive.ts";
 import type { VerdictState } from "../../domain/health.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
+import { byInstanceName } from "../../domain/instance-name.ts";
 import type { LoadVector } from "../../domain/load.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
 import type { Remedy } from "../next-remedy.ts";
@@ -129,5 +130,5 @@ function isIdle(one: Instance, { source, units, verdicts }: QuarantineFacts): bo
 
 /** Instances of the pool first; within a pool the highest number, which was created last and is missed least. */
 function nearestFirst(pool: string): (a: Instance, b: Instance) => number {
-  return (a, b) => Number(b.pool === pool) - Number(a.pool === pool) || b.name.localeCompare(a.name, "en", { numeric: true });
+  return (a, b) => Number(b.pool === pool) - Number(a.pool === pool) || byInstanceName(b, a);
 }

@@ -2,6 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import type { FleetSpec } from "../../domain/fleet.ts";
 import type { Ids } from "../../domain/ids.ts";
 import type { Instance, InstanceState } from "../../domain/instance.ts";
+import { byInstanceName } from "../../domain/instance-name.ts";
 import type { Partition } from "../../domain/partition.ts";
 import { createCountingIds } from "../../runtime/ids.ts";
 import type { KubeClient } from "../../runtime/kube/client.ts";
@@ -80,8 +81,7 @@ export async function startWorld(): Promise<World> {
     }
   };
   const ids = createCountingIds();
-  const instances = async () =>
-    (await store.fleet.listInstances(abort.signal)).toSorted((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
+  const instances = async () => (await store.fleet.listInstances(abort.signal)).toSorted(byInstanceName);
   return {
     ...{ store, clock, server, hands, ids, signal: abort.signal, until, instances },
     declare: async (fleet = aFleet()) => void (await store.fleet.applyFleet(fleet, "test", abort.signal)),

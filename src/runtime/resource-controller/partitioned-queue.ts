@@ -1,4 +1,4 @@
-import type { Partition } from "../../domain/partition.ts";
+import type { Partition, ShareChange } from "../../domain/partition.ts";
 import { createKeyedQueue, type KeyedQueueOptions, type KeyOptions } from "../keyed-queue.ts";
 
 export interface PartitionedQueueOptions extends KeyedQueueOptions {
@@ -9,8 +9,10 @@ export interface PartitionedQueueOptions extends KeyedQueueOptions {
 }
 
 export interface PartitionedQueue {
-  /** Asks for one run for each of these keys that is of this process's share (see `KeyedQueue.add`). Other keys are dropped. */
-  add(keys: readonly string[], options?: Omit<KeyOptions, "group">): void;
+  /** Asks for one run for each of these keys that is of this process's share, now or after `afterMs`. Other keys are dropped. */
+  add(keys: readonly string[], options?: Pick<KeyOptions, "afterMs">): void;
+  /** Asks for one run for each of these keys that was gained, in the background: another process has worked on it until now, and what users change goes first. */
+  takeOver(keys: readonly string[], gained: ShareChange["gained"]): void;
   start(): void;
   /** Starts no more runs and resolves when those under way have ended. */
   stop(): Promise<void>;
@@ -24,10 +26,16 @@ export function createPartitionedQueue(options: PartitionedQueueOptions): Partit
   const { partition, groupOf } = options;
   const queue = createKeyedQueue(options);
   return {
-    add(keys, options) {
+    add(keys, after) {
       for (const key of keys) {
         const group = groupOf(key);
-        if (partition.isMine(group)) queue.add(key, { ...options, group });
+        if (partition.isMine(group)) queue.add(key, { ...after, group });
+      }
+    },
+    takeOver(keys, gained) {
+      for (const key of keys) {
+        const group = groupOf(key);
+        if (gained(group)) queue.add(key, { isBackground: true, group });
       }
     },
     start: queue.start,

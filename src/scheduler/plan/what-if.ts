@@ -2,6 +2,7 @@ import { type Millis, millis } from "../../domain/clock.ts";
 import { countText } from "../../domain/count-text.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
+import { byInstanceName } from "../../domain/instance-name.ts";
 import type { ServedByRelease, SupposedInstance, Supposition, WhatIf } from "../../domain/what-if.ts";
 import { percent } from "../percent.ts";
 import { WHOLE } from "../policy.ts";
@@ -72,7 +73,7 @@ function instancesOf(
   const all = new Map<InstanceId, Instance>([...facts.instances, ...supposed.instances].map((one) => [one.id, one]));
   return [...all.values()]
     .map(({ id, name, pool, version }) => ({ name, pool, version, before: before.get(id), after: after.get(id) }))
-    .toSorted((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
+    .toSorted(byInstanceName);
 }
 
 function releasesOf(

@@ -118,14 +118,7 @@ export function createEnvironmentController(deps: EnvironmentControllerDeps): Re
     ],
     takeOver(gained) {
       sweeps.add("rows");
-      // Another process has visited them until now: users' changes go first.
-      queue.add(
-        resources
-          .list()
-          .filter(({ namespace }) => gained(namespace))
-          .map(keyOf),
-        { isBackground: true },
-      );
+      queue.takeOver(resources.list().map(keyOf), gained);
     },
   });
 }

@@ -128,14 +128,7 @@ export function createRepositoryCredentialController(deps: RepositoryCredentialC
       probes.subscribe(onProbe),
     ],
     takeOver(gained) {
-      // Another process has visited them until now: users' changes go first.
-      queue.add(
-        resources
-          .list()
-          .filter(({ namespace }) => gained(namespace))
-          .map(keyOf),
-        { isBackground: true },
-      );
+      queue.takeOver(resources.list().map(keyOf), gained);
       sweeps.add("access");
     },
     ...{ sweeps, loops: [queue, accesses, probes] },
