@@ -25,6 +25,8 @@ const RECORDED = [
   "sync_run",
   "workspace",
 ];
+/** Tables whose rows outlive a namespace: the order in which spellings of a URL came is the fleet's, and what was taken stays on the bill. */
+const OUTLIVES = ["repository_spelling", "usage_hour", "usage_label"];
 
 let world: World;
 let target: TargetCluster;
@@ -207,8 +209,7 @@ describe("a namespace that is deleted", () => {
     await until("nothing of ours on its cluster", oursOnTarget, (left) => left.length === 0);
     await until(
       "nothing in the database",
-      // The order in which spellings of one repository came is never forgotten: it is the fleet's, and of a URL, not of a workspace.
-      async () => (await mentions(ids)).filter((table) => table !== "repository_spelling"),
+      async () => (await mentions(ids)).filter((table) => !OUTLIVES.includes(table)),
       (left) => left.length === 0,
     );
   });
