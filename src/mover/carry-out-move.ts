@@ -177,7 +177,7 @@ export function createMoveWorker(deps: MoveWorkerDeps): MoveWorker {
     OBSERVED[move.phase].applications &&
     prerequisiteWaits.length === 0 &&
     remoteClusters.length === 0 &&
-    [source, target].every(({ engineCluster }) => watch.isHeard(engineCluster));
+    [source, target].map(watch.isHeard).every((isHeard) => isHeard);
 
   return {
     async carryOn(id, signal) {

@@ -10,7 +10,7 @@ import { statusKey } from "./keys.ts";
 import type { EngineShard } from "./port.ts";
 
 export interface AskAgainDeps {
-  /** Engine clusters that are watched, by name. */
+  /** The content of instances of ours, by `placeKey`. */
   readonly watched: ReadonlyMap<string, EngineShard>;
   readonly partition: Partition;
   readonly clock: Clock;

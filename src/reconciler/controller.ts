@@ -39,7 +39,7 @@ import { createWorkspaceEntries } from "./units/apply-workspace-entry.ts";
 import { createImpersonation } from "./units/grant-impersonation.ts";
 import { createRepairReports } from "./units/report-repairs.ts";
 import { createStandingEnvironments } from "./units/standing-environments.ts";
-import { createClusterWatch, followApiCluster } from "./watch-clusters.ts";
+import { createShardWatch, followApiCluster } from "./watch-shards.ts";
 
 export interface ReconcilerDeps {
   readonly store: Pick<Store, "shards" | "statuses" | "syncRuns" | "fleet" | "credentials" | "decisions" | "changes">;
@@ -107,7 +107,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const abort = new AbortController();
   const queues = createQueues(deps);
   const requests = requestsOf(queues);
-  const { works, takeIn, sweep, clusterWatch, recordStatus, pacing, unitPrerequisites } = createSteps(deps, requests, abort.signal);
+  const { works, takeIn, sweep, shardWatch, recordStatus, pacing, unitPrerequisites } = createSteps(deps, requests, abort.signal);
 
   /** Compares everything of ours, thoroughly. */
   const resync = (): void => {
@@ -128,7 +128,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     recordStatus.forgetOthers(change);
     if (!change.mayGain) return;
     sweep.distrust(change.gained);
-    clusterWatch.recheckStatuses(change.gained);
+    shardWatch.recheckStatuses(change.gained);
     requests.requestFleet();
   };
   let cancelTick = (): void => undefined;
@@ -141,7 +141,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const stop = async (): Promise<void> => {
     abort.abort(new Error("the reconciler stops"));
     cancelTick();
-    for (const end of [...ends.splice(0), clusterWatch.stop, pacing.stop]) end();
+    for (const end of [...ends.splice(0), shardWatch.stop, pacing.stop]) end();
     await Promise.all(Object.values(queues).map((queue) => queue.stop()));
   };
 
@@ -203,8 +203,8 @@ function createSteps(deps: ReconcilerDeps, requests: Requests, stopping: AbortSi
   const takeIn = createIntake({ ...base, waitForPrerequisites });
   const orphans = createOrphans({ ...base, takeIn });
   const sweep = createSweep({ ...parts, takeIn, orphans, leftovers: createLeftovers(base) });
-  const clusterWatch = createClusterWatch({ ...base, sweep });
-  const { watched } = clusterWatch;
+  const shardWatch = createShardWatch({ ...base, sweep });
+  const { watched } = shardWatch;
 
   const applyApplication = createApplyApplication({ ...parts, waitForPrerequisites });
   const applyUnit = createApplyUnit({ ...parts, prerequisites });
@@ -224,7 +224,7 @@ function createSteps(deps: ReconcilerDeps, requests: Requests, stopping: AbortSi
       return pacing.during("sync", id, requestSyncs(id, signal));
     },
     instances(key, signal) {
-      if (key === FLEET_KEY) return clusterWatch.observeFleet(signal);
+      if (key === FLEET_KEY) return shardWatch.observeFleet(signal);
       if (key === DEPLOYER_KEY) return keepDeployerRole({ ...base, readerKinds, deployer: apiCluster.deployer }, signal);
       return applyInstance(key as InstanceId, signal);
     },
@@ -236,7 +236,7 @@ function createSteps(deps: ReconcilerDeps, requests: Requests, stopping: AbortSi
     works,
     takeIn,
     sweep,
-    clusterWatch,
+    shardWatch,
     recordStatus,
     pacing,
     unitPrerequisites: createApplyUnitForMove({ ...parts, prerequisites }),
@@ -256,7 +256,7 @@ export function createQueues(deps: Pick<ReconcilerDeps, "clock" | "rng" | "log" 
     units: queue("units", WRITES_AT_ONCE / 2),
     /** Ids of applications whose syncs users ask for: `request-syncs.ts`. */
     syncs: queue("syncs", WRITES_AT_ONCE),
-    /** Ids of instances, the fleet's key and the roles': `apply-instance.ts`, `watch-clusters.ts`, `keep-deployer-role.ts`. */
+    /** Ids of instances, the fleet's key and the roles': `apply-instance.ts`, `watch-shards.ts`, `keep-deployer-role.ts`. */
     instances: queue("instances", INSTANCES_AT_ONCE),
     /** Keys of Applications as watches show them, see `statusKey`: `record-statuses.ts`. */
     statuses: queue("statuses", STATUSES_AT_ONCE, STATUSES_BESIDE_OTHERS),

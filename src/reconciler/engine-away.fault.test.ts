@@ -1,13 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { InstanceId } from "../domain/ids.ts";
 import type { Application } from "../domain/workspace.ts";
-import { systemClock } from "../runtime/clock.ts";
 import type { FakeApiServer } from "../runtime/kube/testing/fake-api-server.ts";
 import { startFakeApiServer } from "../runtime/kube/testing/fake-api-server.ts";
-import { createSeededRng } from "../runtime/rng.ts";
-import { silentLog } from "../telemetry/log.ts";
-import { noMetrics } from "../telemetry/metrics.ts";
-import { createEngineShard } from "./adapters/kubernetes/clusters.ts";
 import { APPLICATIONS } from "./adapters/kubernetes/types.ts";
 import { eventually } from "./testing/until.ts";
 import { startWorld, type World } from "./testing/world.ts";
@@ -27,13 +22,7 @@ afterEach(async () => {
 
 /** A reconciler with instances on two engine clusters: one unit on the near one, many on the far one, all acknowledged. */
 async function twoClusters() {
-  const far = createEngineShard({
-    client: farServer.client("far"),
-    ...{ clock: systemClock, rng: createSeededRng("far"), log: silentLog, metrics: noMetrics },
-  });
-  far.start(world.signal);
-  await far.synced(world.signal);
-  await world.startReconciler(undefined, { engines: { far } });
+  await world.startReconciler(undefined, { engineServers: { far: farServer } });
   const instances = {
     near: await world.rows.addInstance("near"),
     far: await world.rows.addInstance("far", { engineCluster: "far" }),

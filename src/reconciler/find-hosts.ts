@@ -8,7 +8,7 @@ import type { FleetStore } from "../store/fleet/port.ts";
 import type { DesiredUnit } from "../store/shard/port.ts";
 import type { EngineShard, Engines } from "./port.ts";
 
-/** An instance together with the cluster it stands in. */
+/** An instance together with its content. */
 export interface Host {
   readonly instance: Instance;
   readonly engine: EngineShard;
@@ -70,6 +70,8 @@ export interface Hosts {
   whyNot(id: InstanceId): string | undefined;
   /** Instances of ours, in any state, as of the last refresh. */
   mine(): readonly Instance[];
+  /** Those of them that have content. */
+  filled(): readonly Instance[];
   /** Whether an instance of ours is gone for good, as of the last refresh. */
   isRetired(id: InstanceId): boolean;
 }
@@ -77,8 +79,13 @@ export interface Hosts {
 /** States in which an instance has a namespace to write to. */
 const FILLED_STATES: ReadonlySet<InstanceState> = new Set(["CREATING", "WARMING", "ACTIVE", "CORDONED", "DRAINING"]);
 
-export function createHosts(deps: { readonly fleet: FleetStore; readonly engines: Engines; readonly partition: Partition }): Hosts {
+export function createHosts(deps: {
+  readonly fleet: FleetStore;
+  readonly engines: Pick<Engines, "get">;
+  readonly partition: Partition;
+}): Hosts {
   let known = new Map<InstanceId, Instance>();
+  const mine = () => [...known.values()].filter((instance) => deps.partition.isMine(instance.id));
   return {
     async refresh(signal) {
       known = new Map((await deps.fleet.listInstances(signal)).map((instance) => [instance.id, instance]));
@@ -89,7 +96,7 @@ export function createHosts(deps: { readonly fleet: FleetStore; readonly engines
       if (instance === undefined) return undefined;
       known.set(id, instance);
       if (!FILLED_STATES.has(instance.state)) return undefined;
-      const engine = await deps.engines.get(instance.engineCluster);
+      const engine = await deps.engines.get(instance);
       return engine === undefined ? undefined : { instance, engine };
     },
     whyNot(id) {
@@ -102,6 +109,7 @@ export function createHosts(deps: { readonly fleet: FleetStore; readonly engines
         : `for instance ${name}, which is ${state}`;
     },
     isRetired: (id) => deps.partition.isMine(id) && known.get(id)?.state === "RETIRED",
-    mine: () => [...known.values()].filter((instance) => deps.partition.isMine(instance.id)),
+    mine,
+    filled: () => mine().filter(({ state }) => FILLED_STATES.has(state)),
   };
 }

@@ -4,7 +4,7 @@ import { type ObservedApplication, parseApplication } from "../shard/parse-appli
 import { isNewerVersion } from "../shard/parse-object.ts";
 import { renderApplication } from "../shard/render-application.ts";
 import { anApplication, anApplicationPlacement, stored, TARGET } from "../shard/testing/builders.ts";
-import { parseStatusKey, routeApplication, routeObject, statusKey } from "./keys.ts";
+import { parseStatusKey, placeKey, routeApplication, routeObject, statusKey } from "./keys.ts";
 
 function observed(id: string, status?: object): ObservedApplication {
   const parsed = parseApplication({
@@ -89,5 +89,5 @@ test("versions are compared as numbers, and what is none counts as newer when it
 });
 
 test("the key of a status says again what it was made of", () => {
-  expect(parseStatusKey(statusKey("eu-1", at))).toEqual({ cluster: "eu-1", at });
+  expect(parseStatusKey(statusKey("eu-1", at))).toEqual({ place: placeKey({ engineCluster: "eu-1", namespace: at.namespace }), at });
 });

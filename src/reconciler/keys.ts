@@ -4,6 +4,7 @@ import type { ObjectAt, ObjectChange, ObservedObject } from "../shard/managed-ob
 import type { ObservedApplication } from "../shard/parse-application.ts";
 import { applicationOf, differsInReport, differsInRequest, holderOf, unitOf } from "../shard/parse-application.ts";
 import { differsInRun } from "../shard/parse-sync.ts";
+import type { ShardPlace } from "./port.ts";
 
 /**
  * Puts keys into the reconciler's queues: each asks for one run of that key's work. A key that waits already is not added twice.
@@ -32,10 +33,15 @@ export function statusKey(cluster: string, at: ObjectAt): string {
   return `${cluster}|${at.namespace}|${at.name}`;
 }
 
-/** The cluster and place that a `statusKey` was made of. */
-export function parseStatusKey(key: string): { readonly cluster: string; readonly at: ObjectAt } {
-  const [cluster = "", namespace = "", name = ""] = key.split("|");
-  return { cluster, at: { namespace, name } };
+/** The instance's place that a `statusKey` names, as `placeKey` has it, and the Application's. */
+export function parseStatusKey(key: string): { readonly place: string; readonly at: ObjectAt } {
+  const [engineCluster = "", namespace = "", name = ""] = key.split("|");
+  return { place: placeKey({ engineCluster, namespace }), at: { namespace, name } };
+}
+
+/** One string for each place. */
+export function placeKey({ engineCluster, namespace }: ShardPlace): string {
+  return `${engineCluster}|${namespace}`;
 }
 
 /** Which keys to queue after a change of an Application. */

@@ -32,9 +32,13 @@ export interface ManagedObjects<T extends ObservedObject> {
   subscribe(listener: (change: ObjectChange<T>) => void): () => void;
 }
 
-/** The part of an engine cluster that holds instances' content. */
+/** Where the content of an instance stands. */
+export type ShardPlace = Pick<Instance, "engineCluster" | "namespace">;
+
+/** The content of one instance: what stands in its namespace on its engine cluster. */
 export interface EngineShard {
   readonly cluster: string;
+  readonly namespace: string;
   readonly applications: ManagedObjects<ObservedApplication>;
   /** Those of the Applications that Argo CD has yet to answer (`isUnanswered`), as the watch shows them. Costs as much as these are, not as all are. */
   listUnanswered(): readonly ObservedApplication[];
@@ -114,9 +118,15 @@ export interface DeployerRole extends KeptRole {
   discover(signal: AbortSignal): Promise<Discovery>;
 }
 
-/** Engine clusters by name; `undefined` for one that is not declared or cannot be reached yet. */
+/** The content of instances, each watched by itself, so that a process watches what it works on and no more. */
 export interface Engines {
-  get(cluster: string): Promise<EngineShard | undefined>;
+  /**
+   * The content at this place, which is watched from then on; `undefined` while its engine cluster is not declared or cannot be reached. The watch
+   * ends when nobody has asked for it for five minutes, unless it is retained.
+   */
+  get(place: ShardPlace): Promise<EngineShard | undefined>;
+  /** Whoever asks or does not ask: what stands at these places stays watched, once it is. Replaces what was retained before. */
+  retain(places: readonly ShardPlace[]): void;
 }
 
 /** A unit on an instance that it moves to or has left, under an epoch. */

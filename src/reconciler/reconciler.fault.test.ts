@@ -21,7 +21,7 @@ import { createApplyInstance } from "./instances/apply-instance.ts";
 import { createEntryTokens } from "./instances/keep-entry-token.ts";
 import { createReaderKinds } from "./instances/keep-reader-role.ts";
 import type { Requests } from "./keys.ts";
-import type { ApiCluster, EngineShard } from "./port.ts";
+import type { ApiCluster, EngineShard, Engines, ShardPlace } from "./port.ts";
 import { createRows } from "./read-and-record-rows.ts";
 import { createProgress } from "./report-progress.ts";
 import { addEnvironment } from "./testing/environments.ts";
@@ -67,9 +67,10 @@ let count = 0;
 
 beforeAll(async () => {
   world = await startWorld();
-  const { apiCluster, engine } = await world.watch();
-  work = build(apiCluster, engine);
+  const { apiCluster, engines } = await world.watch();
   instance = await world.rows.addInstance("one");
+  const engine = await listed(engines, instance);
+  work = build(apiCluster, engines, engine);
   await eventually("the instance is ready", async () => {
     await work.applyInstance(instance.id, world.signal);
     return engine.entries.list(instance.namespace).length === 1;
@@ -77,25 +78,36 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-/** The steps, over ports of which any call may break. What they ask for is not done. */
-function build(plainApi: ApiCluster, plainEngine: EngineShard) {
+/** The content of an instance, once all of it is known. */
+async function listed(engines: Engines, place: ShardPlace): Promise<EngineShard> {
+  const shard = await engines.get(place);
+  if (shard === undefined) throw new Error("the engine cluster is not there");
+  await shard.synced(world.signal);
+  return shard;
+}
+
+/** The steps, over ports of which any call may break. What they ask for is not done. `engine`: the content of the instance of all but one test. */
+function build(plainApi: ApiCluster, engines: Engines, engine: EngineShard) {
   const { wrap } = faults;
   const { accounts, bindings, roles, tokens } = plainApi;
   const apiCluster = { ...plainApi, accounts: wrap(accounts), bindings: wrap(bindings), roles: wrap(roles), tokens: wrap(tokens) };
-  const { applications, projects, repositories, entries: plainEntries } = plainEngine;
-  const engine = {
-    ...plainEngine,
-    applications: wrap(applications),
-    projects: wrap(projects),
-    repositories: wrap(repositories),
-    entries: wrap(plainEntries),
+  const breakable = async (place: ShardPlace) => {
+    const shard = await listed(engines, place);
+    const { applications, projects, repositories, entries } = shard;
+    return {
+      ...shard,
+      applications: wrap(applications),
+      projects: wrap(projects),
+      repositories: wrap(repositories),
+      entries: wrap(entries),
+    };
   };
   const { store } = world.rows;
   const shards = wrap(store.shards);
   const requests = NO_REQUESTS;
   const rows = createRows({ ...store, shards });
   const applicationRows = createApplicationRows<DesiredApplication>(systemClock);
-  const hosts = createHosts({ fleet: wrap(store.fleet), engines: { get: async () => engine }, partition: EVERYTHING_IS_MINE });
+  const hosts = createHosts({ fleet: wrap(store.fleet), engines: { get: breakable }, partition: EVERYTHING_IS_MINE });
   const writer = createObjectWriter(common);
   const pacing = createPacing({ ...common, requests, unfinishedPerUnit: 1 });
   const credentials = wrap(store.credentials);

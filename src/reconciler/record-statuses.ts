@@ -10,7 +10,7 @@ import type { Rows } from "./read-and-record-rows.ts";
 export interface RecordStatusDeps {
   readonly rows: Pick<Rows, "recordStatus">;
   readonly partition: Partition;
-  /** Engine clusters that are watched, by name. */
+  /** The content of instances of ours, by `placeKey`. */
   readonly watched: ReadonlyMap<string, EngineShard>;
   readonly clock: Clock;
 }
@@ -32,8 +32,8 @@ interface Recorded {
 export function createRecordStatus({ rows, partition, watched, clock }: RecordStatusDeps): RecordStatus {
   const recorded = new Map<string, Recorded>();
   const record = async (key: string, signal: AbortSignal): Promise<WorkResult | void> => {
-    const { cluster, at } = parseStatusKey(key);
-    const observed = watched.get(cluster)?.applications.get(at);
+    const { place, at } = parseStatusKey(key);
+    const observed = watched.get(place)?.applications.get(at);
     const holder = observed === undefined ? undefined : holderOf(observed);
     if (observed === undefined || holder === undefined || !partition.isMine(holder)) return void recorded.delete(key);
     const last = recorded.get(key)?.last;

@@ -1,5 +1,5 @@
 import type { Clock } from "../../domain/clock.ts";
-import type { ApplicationId, InstanceId } from "../../domain/ids.ts";
+import type { ApplicationId, InstanceId, UnitId } from "../../domain/ids.ts";
 import { createDelayLine } from "../../runtime/delay-line.ts";
 import type { ObjectAt } from "../../shard/managed-object.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
@@ -25,6 +25,8 @@ export interface Pacing {
   admits(work: PacedWork, host: Host): boolean;
   /** Waits for a run of a key. Work that the run did not put in line leaves the line, and its Application counts as the watch shows it. */
   during<T>(kind: PacedWork["kind"], id: ApplicationId, run: Promise<T>): Promise<T>;
+  /** Counts nothing of this instance any more: its content is watched by another process, or anew. */
+  forget(instance: InstanceId): void;
   stop(): void;
 }
 
@@ -49,7 +51,7 @@ export function createPacing({ requests, unfinishedPerUnit, clock, metrics }: Pa
   const windows = new Map<WindowKey, InFlightWindow>();
   const known = new Map<string, Known>();
   const instances = new Map<InstanceId, string>();
-  const follows = new Map<EngineShard, () => void>();
+  const follows = new Map<InstanceId, () => void>();
   const armed = new Set<WindowKey>();
   const alarms = createDelayLine<WindowKey>({ clock, onDue: (key) => void (armed.delete(key) && advance(key)) });
   const help = "Applications an instance's controller has work with, and those that are held back until it has done others of their unit.";
@@ -83,12 +85,12 @@ export function createPacing({ requests, unfinishedPerUnit, clock, metrics }: Pa
   };
 
   /** What is in flight stands in the watch: a process that has just started knows as much of it as one that began it. */
-  const follow = (engine: EngineShard): void => {
-    if (follows.has(engine)) return;
+  const follow = (id: InstanceId, engine: EngineShard): void => {
+    if (follows.has(id)) return;
     const end = engine.applications.subscribe((change) => {
       for (const key of windowsOf(change)) recount(engine, key, change.at, true);
     });
-    follows.set(engine, end);
+    follows.set(id, end);
     for (const now of engine.applications.list()) for (const key of windowsOf({ now })) recount(engine, key, now.at, false);
   };
 
@@ -102,7 +104,7 @@ export function createPacing({ requests, unfinishedPerUnit, clock, metrics }: Pa
   return {
     admits(work, { instance, engine }) {
       if (unfinishedPerUnit === 0) return true;
-      follow(engine);
+      follow(instance.id, engine);
       instances.set(instance.id, instance.name);
       const [name, window] = [nameOf(work), windowOf(instance.id, work.unit)];
       if (known.get(name)?.window !== window) withdraw(name);
@@ -120,6 +122,14 @@ export function createPacing({ requests, unfinishedPerUnit, clock, metrics }: Pa
         if (paced?.isChange === false) recount(paced.engine, paced.window, paced.work.at, false);
         else if (paced !== undefined) paced.isChange = false;
       }
+    },
+    forget(id) {
+      follows.get(id)?.();
+      follows.delete(id);
+      instances.delete(id);
+      const ofIt = (key: WindowKey): boolean => key.startsWith(windowOf(id, "" as UnitId));
+      for (const key of [...windows.keys()].filter(ofIt)) windows.delete(key);
+      for (const [name, { window }] of [...known]) if (ofIt(window)) known.delete(name);
     },
     stop() {
       alarms.stop();

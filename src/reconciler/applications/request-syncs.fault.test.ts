@@ -29,10 +29,18 @@ beforeAll(async () => {
   const reconciler = await world.startReconciler();
   await eventually("the application stands", () => isAcknowledged(deployed));
   await reconciler.stop();
-  ({ engine } = await world.watch());
+  engine = await watchAnew();
   argo = playSyncs(world, applicationAt(deployed));
 });
 afterAll(() => world.close());
+
+/** The content of the instance as a process of its own watches it. */
+async function watchAnew(): Promise<EngineShard> {
+  const shard = await (await world.watch()).engines.get(deployed.instance);
+  if (shard === undefined) throw new Error("the engine cluster is not there");
+  await shard.synced(world.signal);
+  return shard;
+}
 
 /** Of one process; its instance may have work with one Application of a unit at once. */
 function common() {
@@ -143,8 +151,8 @@ test("of two processes that want to begin at once, one does", async () => {
   const before = argo.begun.length;
   const run = await world.rows.addRun(deployed.application);
   await isSeen();
-  const other = await world.watch();
-  const hosts = createHosts({ fleet: world.rows.store.fleet, engines: { get: async () => other.engine }, partition: EVERYTHING_IS_MINE });
+  const other = await watchAnew();
+  const hosts = createHosts({ fleet: world.rows.store.fleet, engines: { get: async () => other }, partition: EVERYTHING_IS_MINE });
   const late = createRequestSyncs({ ...common(), rows: createRows(world.rows.store), hosts });
   await Promise.allSettled([open(), late].map((requestSyncs) => requestSyncs(deployed.application.id, world.signal)));
   for (let step = 0; step < 3; step += 1) {

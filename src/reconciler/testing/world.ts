@@ -10,11 +10,11 @@ import { startFakeApiServer } from "../../runtime/kube/testing/fake-api-server.t
 import { createSeededRng } from "../../runtime/rng.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
-import { createApiCluster, createEngineShard } from "../adapters/kubernetes/clusters.ts";
+import { createApiCluster, createEngines } from "../adapters/kubernetes/clusters.ts";
 import { APPLICATIONS, CLUSTER_ROLES } from "../adapters/kubernetes/types.ts";
 import type { Reconciler, ReconcilerDeps } from "../controller.ts";
 import { createReconciler } from "../controller.ts";
-import type { ApiCluster, EngineShard } from "../port.ts";
+import type { ApiCluster, Engines } from "../port.ts";
 import type { TestRows } from "./rows.ts";
 import { createTestRows } from "./rows.ts";
 
@@ -29,7 +29,7 @@ export interface Surroundings
   /** What its queues and timers go by; default the machine's. */
   readonly clock?: Clock;
   /** Engine clusters beside `engine`, by name. */
-  readonly engines?: Readonly<Record<string, EngineShard>>;
+  readonly engineServers?: Readonly<Record<string, FakeApiServer>>;
 }
 
 /** An API cluster, an engine cluster, something that plays Argo CD, and rows. */
@@ -40,8 +40,8 @@ export interface World {
   /** What people with kubectl, Argo CD and the cluster's own controllers use. */
   readonly hands: { readonly api: KubeClient; readonly engine: KubeClient };
   readonly signal: AbortSignal;
-  /** Watches both clusters with a cache of its own, as another process does. */
-  watch(): Promise<{ readonly apiCluster: ApiCluster; readonly engine: EngineShard }>;
+  /** Watches the API cluster with a cache of its own, as another process does; ways into engine clusters of its own, of which none is watched yet. */
+  watch(engineServers?: Surroundings["engineServers"]): Promise<{ readonly apiCluster: ApiCluster; readonly engines: Engines }>;
   /** A running reconciler over a watch of its own. */
   startReconciler(partition?: Partition, surroundings?: Surroundings): Promise<Reconciler>;
   /** Argo CD stops to react to deletions, or does so again. */
@@ -63,17 +63,19 @@ export async function startWorld(): Promise<World> {
     engineServer,
     hands,
     signal: abort.signal,
-    async watch() {
+    async watch(others = {}) {
       const rng = createSeededRng("watch");
       const apiCluster = createApiCluster({ ...common, client: apiServer.client("api"), rng, namespaces: NAMESPACES });
-      const engine = createEngineShard({ ...common, client: engineServer.client("engine"), rng });
-      for (const part of [apiCluster, engine]) part.start(abort.signal);
-      await Promise.all([apiCluster.synced(abort.signal), engine.synced(abort.signal)]);
-      return { apiCluster, engine };
+      apiCluster.start(abort.signal);
+      await apiCluster.synced(abort.signal);
+      const clients = new Map(Object.entries({ engine: engineServer, ...others }).map(([name, server]) => [name, server.client(name)]));
+      const engines = createEngines({ ...common, rng, clientOf: async (name) => clients.get(name), signal: abort.signal });
+      return { apiCluster, engines };
     },
-    async startReconciler(partition = EVERYTHING_IS_MINE, { clock = systemClock, engines: others = {}, ...rest } = {}) {
-      const { apiCluster, engine } = await world.watch();
-      const engines = { get: async (cluster: string) => (cluster === "engine" ? engine : others[cluster]) };
+    async startReconciler(partition = EVERYTHING_IS_MINE, { clock = systemClock, engineServers = {}, ...rest } = {}) {
+      const { apiCluster, engines } = await world.watch(engineServers);
+      // What is known before a reconciler starts is not waited for by its clock, which a test may hold.
+      for (const instance of await rows.store.fleet.listInstances(abort.signal)) await (await engines.get(instance))?.synced(abort.signal);
       const reconciler = createReconciler({
         ...common,
         // Nothing plays a controller that says anything, so that nothing would ever be finished.

@@ -15,7 +15,7 @@ import type { RepairReports } from "./report-repairs.ts";
 
 export interface ApplyUnitForMoveDeps {
   readonly shards: Pick<ShardStore, "readUnit">;
-  readonly engines: Engines;
+  readonly engines: Pick<Engines, "get">;
   readonly prerequisites: Prerequisites;
   readonly clusterEntries: Pick<ClusterEntries, "nameFreelyEntered" | "remove">;
   readonly workspaceEntries: Pick<WorkspaceEntries, "removeEntry" | "removeReader">;
@@ -40,7 +40,7 @@ export function createApplyUnitForMove(deps: ApplyUnitForMoveDeps): UnitPrerequi
   const place = async (unitToPrepare: UnitToPrepare, signal: AbortSignal): Promise<PlacedUnit | undefined> => {
     const { instance } = unitToPrepare;
     const row = await readRow(unitToPrepare, signal);
-    const engine = row === undefined ? undefined : await deps.engines.get(instance.engineCluster);
+    const engine = row === undefined ? undefined : await deps.engines.get(instance);
     return row === undefined || engine === undefined ? undefined : { row, host: { instance, engine } };
   };
 

@@ -100,6 +100,7 @@ export function createReflector<T>(options: ReflectorOptions<T>): Reflector<T> {
 
   async function run(signal: AbortSignal): Promise<void> {
     await followObjects({ ...options, cache, feed, meter, names, onContact, onFailure, onListed }, signal);
+    meter.end();
     firstList.reject(new UnavailableError("Waiting for the first list", { code: "kube.reflector-stopped", context: names }));
     ended.resolve();
   }

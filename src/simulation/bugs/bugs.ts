@@ -7,8 +7,8 @@ import type { ObservedObject } from "../../shard/managed-object.ts";
 import type { ObservedBinding } from "../../shard/parse-rights.ts";
 import { CASCADE_FINALIZER } from "../../shard/plan-application.ts";
 import { TERMINATE } from "../../shard/restlessness.ts";
-import type { Breaker, Ports } from "../fleet/argosy.ts";
-import type { Bug } from "./bug.ts";
+import type { Breaker } from "../fleet/argosy.ts";
+import { type Bug, withApplications, withPorts } from "./bug.ts";
 import { CLASS_BUGS } from "./class-bugs.ts";
 import { DRAWN_BUGS } from "./drawn-bugs.ts";
 import { MOVE_BUGS } from "./move-bugs.ts";
@@ -17,19 +17,8 @@ import { REDIRECT_BUGS } from "./redirect-bugs.ts";
 
 type Change<T extends ObservedObject> = (objects: ManagedObjects<T>) => Partial<ManagedObjects<T>>;
 
-/** Replaces methods of the port through which the Applications of every engine cluster are written. */
-const ofApplications =
-  (change: Change<NonNullable<ReturnType<EngineApplications["get"]>>>): Breaker =>
-  (ports) => ({
-    ...ports,
-    engines: {
-      async get(cluster) {
-        const engine = await ports.engines.get(cluster);
-        return engine && { ...engine, applications: { ...engine.applications, ...change(engine.applications) } };
-      },
-    },
-  });
-type EngineApplications = NonNullable<Awaited<ReturnType<Ports["engines"]["get"]>>>["applications"];
+const ofApplications = (change: Parameters<typeof withApplications>[1]): Breaker =>
+  withPorts(({ engines }) => ({ engines: withApplications(engines, change) }));
 
 const ofBindings =
   (change: Change<ObservedBinding>): Breaker =>

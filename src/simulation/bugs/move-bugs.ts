@@ -1,5 +1,5 @@
 import { ANNOTATION_ARRIVING, ANNOTATION_PAUSE } from "../../shard/names.ts";
-import { type Bug, seeing, withPorts } from "./bug.ts";
+import { type Bug, seeing, withApplications, withPorts } from "./bug.ts";
 import { keptFor } from "./kept-answers.ts";
 
 import {
@@ -80,15 +80,9 @@ export const MOVE_BUGS: readonly Bug[] = [
     about: "copies that are created after their move was given up are never found",
     ...{ property: "settled", scenario: "move-stale-workers" },
     breaker: withPorts(({ engines }) => ({
-      engines: {
-        async get(cluster) {
-          const engine = await engines.get(cluster);
-          if (engine === undefined) return undefined;
-          const list: typeof engine.applications.list = (namespace) =>
-            engine.applications.list(namespace).filter(({ annotations }) => annotations[ANNOTATION_ARRIVING] === undefined);
-          return { ...engine, applications: { ...engine.applications, list } };
-        },
-      },
+      engines: withApplications(engines, ({ list }) => ({
+        list: (namespace) => list(namespace).filter(({ annotations }) => annotations[ANNOTATION_ARRIVING] === undefined),
+      })),
     })),
   },
   {

@@ -1,5 +1,5 @@
 import type { MoveId } from "../../domain/ids.ts";
-import { type Bug, withPorts } from "./bug.ts";
+import { type Bug, withApplications, withPorts } from "./bug.ts";
 
 /** Fail-overs that go wrong, away from an instance that has just become the owner by a move. */
 export const REDIRECT_BUGS: readonly Bug[] = [
@@ -37,15 +37,9 @@ export const REDIRECT_BUGS: readonly Bug[] = [
       };
       return {
         store: { ...store, shards: { ...store.shards, listOwned } },
-        engines: {
-          async get(cluster) {
-            const engine = await engines.get(cluster);
-            if (engine === undefined) return undefined;
-            const list: typeof engine.applications.list = (namespace) =>
-              engine.applications.list(namespace).filter(({ epoch }) => epoch === undefined || !ended.has(epoch));
-            return { ...engine, applications: { ...engine.applications, list } };
-          },
-        },
+        engines: withApplications(engines, ({ list }) => ({
+          list: (namespace) => list(namespace).filter(({ epoch }) => epoch === undefined || !ended.has(epoch)),
+        })),
       };
     }),
   },

@@ -3,6 +3,7 @@ import { LABEL_MANAGED_BY, MANAGED_BY } from "../../../domain/names.ts";
 import type { Rng } from "../../../domain/rng.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
 import { readNamespace } from "../../../runtime/kube/namespaces.ts";
+import { every } from "../../../runtime/timer/every.ts";
 import type { OwnNamespaces } from "../../../shard/application-placement.ts";
 import { parseEntry } from "../../../shard/entry-token.ts";
 import type { ObjectChange } from "../../../shard/managed-object.ts";
@@ -12,7 +13,8 @@ import { parseObject } from "../../../shard/parse-object.ts";
 import { parseBinding, parseRole } from "../../../shard/parse-rights.ts";
 import type { Log } from "../../../telemetry/log.ts";
 import type { Metrics } from "../../../telemetry/metrics.ts";
-import type { ApiCluster, EngineShard, Engines } from "../../port.ts";
+import { placeKey } from "../../keys.ts";
+import type { ApiCluster, EngineShard, Engines, ShardPlace } from "../../port.ts";
 import { createAccountTokens } from "./account-tokens.ts";
 import { createDeployerRole, createReaderRole } from "./deployer-role.ts";
 import { createHeldObjects } from "./held-objects.ts";
@@ -36,8 +38,8 @@ export interface Watching {
 
 const OURS = `${LABEL_MANAGED_BY}=${MANAGED_BY}`;
 
-/** The content of all instances on one engine cluster. */
-export function createEngineShard(options: ClusterOptions): EngineShard & Watching {
+/** The content of the instance that has this namespace of the engine cluster. */
+export function createEngineShard(options: ClusterOptions & { readonly namespace: string }): EngineShard & Watching {
   const common = { ...options, labelSelector: OURS };
   const applications = createManagedObjects({ ...common, type: APPLICATIONS, parse: parseApplication, isChosen: isUnanswered });
   const projects = createManagedObjects({ ...common, type: PROJECTS, parse: (raw) => parseObject("project", raw) });
@@ -51,7 +53,14 @@ export function createEngineShard(options: ClusterOptions): EngineShard & Watchi
   const repositories = createManagedObjects({ ...secretsOf("repository"), parse: (raw) => parseObject("repository", raw) });
   const parts = { applications, projects, entries, repositories };
   const { onReturn, listChosen: listUnanswered } = applications;
-  return { cluster: options.client.cluster, ...parts, ...together(Object.values(parts)), onReturn, listUnanswered };
+  return {
+    cluster: options.client.cluster,
+    namespace: options.namespace,
+    ...parts,
+    ...together(Object.values(parts)),
+    onReturn,
+    listUnanswered,
+  };
 }
 
 /** What instances may do on the API cluster. */
@@ -91,42 +100,93 @@ interface EnginesOptions extends Omit<ClusterOptions, "client"> {
   readonly signal: AbortSignal;
 }
 
-/** What is reported of Applications, beside the clusters themselves. */
+/** What is reported of Applications, beside the content of instances itself. */
 export interface WatchedEngines extends Engines {
-  /** Whether that cluster is watched, and was listed completely. */
-  isHeard(cluster: string): boolean;
-  /** Calls `listener` with what others change of Applications on every cluster that is watched. Returned: the end of it. */
+  /** Whether what stands there is watched, and was listed completely. Asking for a place that is not watched begins to watch it. */
+  isHeard(place: ShardPlace): boolean;
+  /** Calls `listener` with what others change of Applications wherever they are watched. Returned: the end of it. */
   onApplication(listener: (change: ObjectChange<ObservedApplication>) => void): () => void;
 }
 
-/** Watches each engine cluster from the first time it is asked for. */
+interface Opened {
+  readonly place: ShardPlace;
+  readonly opening: Promise<EngineShard | undefined>;
+  /** Ends its watches. */
+  readonly end: AbortController;
+  shard: EngineShard | undefined;
+  client: KubeClient | undefined;
+  /** When somebody asked for it last, on the clock that only grows. */
+  askedAtMs: number;
+}
+
+/** How long the content of an instance stays watched that nobody asks for and nobody retains, in ms: the steps of a move are seconds apart. */
+const UNASKED_MS = 5 * 60_000;
+/** How often watches that nobody needs are ended, and those begun anew whose cluster is entered by another client now, in ms. */
+const LOOK_EVERY_MS = 60_000;
+
+/** Watches the content of each instance from the first time it is asked for. */
 export function createEngines(options: EnginesOptions): WatchedEngines {
-  const known = new Map<string, Promise<EngineShard | undefined>>();
-  const watched = new Map<string, EngineShard>();
+  const { clock, signal } = options;
+  const opened = new Map<string, Opened>();
   const listeners = new Set<(change: ObjectChange<ObservedApplication>) => void>();
-  const open = async (cluster: string): Promise<EngineShard | undefined> => {
-    const client = await options.clientOf(cluster);
-    if (client === undefined) return undefined;
-    const engine = createEngineShard({ ...options, client, rng: options.rng.fork(cluster) });
-    engine.start(options.signal);
-    engine.applications.subscribe((change) => listeners.forEach((listener) => listener(change)));
-    watched.set(cluster, engine);
-    return engine;
+  let retained: ReadonlySet<string> = new Set();
+
+  const open = (place: ShardPlace): Opened => {
+    const key = placeKey(place);
+    const end = new AbortController();
+    const start = async (): Promise<EngineShard | undefined> => {
+      const client = await options.clientOf(place.engineCluster);
+      if (client === undefined) return undefined;
+      const shard = createEngineShard({ ...options, client, namespace: place.namespace, rng: options.rng.fork(key) });
+      shard.start(AbortSignal.any([signal, end.signal]));
+      shard.applications.subscribe((change) => listeners.forEach((listener) => listener(change)));
+      one.client = client;
+      return shard;
+    };
+    const one: Opened = { place, opening: start(), end, shard: undefined, client: undefined, askedAtMs: clock.monotonicMs() };
+    opened.set(key, one);
+    return one;
   };
+
+  const close = (one: Opened, why: string): void => {
+    const key = placeKey(one.place);
+    if (opened.get(key) === one) opened.delete(key);
+    one.end.abort(new Error(why));
+  };
+
+  const get = async (place: ShardPlace): Promise<EngineShard | undefined> => {
+    const one = opened.get(placeKey(place)) ?? open(place);
+    one.askedAtMs = clock.monotonicMs();
+    try {
+      one.shard = await one.opening;
+    } catch (error) {
+      close(one, "its engine cluster could not be found");
+      throw error;
+    }
+    if (one.shard === undefined) close(one, "its engine cluster is not there");
+    return one.shard;
+  };
+
+  /** A client that was replaced has credentials which may be worth nothing any more. One that is not to be had now says nothing against the old one. */
+  const look = async (one: Opened): Promise<void> => {
+    const isNeeded = retained.has(placeKey(one.place)) || clock.monotonicMs() - one.askedAtMs < UNASKED_MS;
+    if (!isNeeded) return close(one, "nobody asks for this instance's content any more");
+    if (one.client === undefined) return;
+    const client = await options.clientOf(one.place.engineCluster).catch(() => undefined);
+    if (client !== undefined && client !== one.client) close(one, "its engine cluster is entered by another client now");
+  };
+  every({ ...options, ms: LOOK_EVERY_MS, run: () => [...opened.values()].forEach((one) => void look(one)) }, signal);
+
   return {
-    async get(cluster) {
-      const opening = known.get(cluster) ?? open(cluster);
-      known.set(cluster, opening);
-      try {
-        const engine = await opening;
-        if (engine === undefined) known.delete(cluster);
-        return engine;
-      } catch (error) {
-        known.delete(cluster);
-        throw error;
-      }
+    get,
+    retain(places) {
+      retained = new Set(places.map(placeKey));
     },
-    isHeard: (cluster) => watched.get(cluster)?.isSynced() === true,
+    isHeard(place) {
+      // Whoever asks goes on without it meanwhile, and asks again.
+      void get(place).catch(() => undefined);
+      return opened.get(placeKey(place))?.shard?.isSynced() === true;
+    },
     onApplication(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
