@@ -55,3 +55,6 @@ export interface RecordedStatus {
   /** Of the Application when it said so: `reconciledAt` has whole seconds, and an instance says several things in one. Not read back. */
   readonly version?: number | undefined;
 }
+
+/** That an instance has compared an application again and says what it said before: `hash` is that of the status. */
+export type RecordedRefresh = Omit<RecordedStatus, "status">;

@@ -1,6 +1,6 @@
 import type { ApplicationId } from "../domain/ids.ts";
 import type { ShardObject } from "../domain/shard-object.ts";
-import type { RecordedStatus } from "../domain/status.ts";
+import type { RecordedRefresh, RecordedStatus } from "../domain/status.ts";
 import type { SyncRun } from "../domain/sync-run.ts";
 import { createBatcher } from "../runtime/batcher.ts";
 import type { Store } from "../store/port.ts";
@@ -14,6 +14,8 @@ export interface Rows {
   acknowledge(object: ShardObject, signal: AbortSignal): Promise<void>;
   forget(id: ApplicationId, signal: AbortSignal): Promise<void>;
   recordStatus(status: RecordedStatus, signal: AbortSignal): Promise<void>;
+  /** Returns whether the status that was refreshed is the recorded one. */
+  recordRefresh(refresh: RecordedRefresh, signal: AbortSignal): Promise<boolean>;
   recordProgress(note: ProgressNote, signal: AbortSignal): Promise<void>;
   /** Unfinished runs of an application's syncs, see the store. */
   readQueue(id: ApplicationId, signal: AbortSignal): Promise<readonly SyncRun[]>;
@@ -50,6 +52,14 @@ export function createRows(store: Pick<Store, "shards" | "statuses" | "syncRuns"
     key: (status) => status.applicationId,
     flush: async (batch, signal) => nothings(batch, await store.statuses.recordStatuses(batch, signal)),
   });
+  const refreshes = createBatcher<RecordedRefresh, boolean>({
+    maxSize: BATCH_SIZE,
+    key: (refresh) => refresh.applicationId,
+    async flush(batch, signal) {
+      const taken = new Set(await store.statuses.recordRefreshes(batch, signal));
+      return batch.map(({ applicationId }) => taken.has(applicationId));
+    },
+  });
   const notes = createBatcher<ProgressNote, void>({
     maxSize: BATCH_SIZE,
     key: (note) => note.applicationId,
@@ -76,6 +86,7 @@ export function createRows(store: Pick<Store, "shards" | "statuses" | "syncRuns"
     acknowledge: acknowledgements.add,
     forget: ends.add,
     recordStatus: statuses.add,
+    recordRefresh: refreshes.add,
   };
 }
 

@@ -1,14 +1,16 @@
 import type { Clock } from "../domain/clock.ts";
 import type { Partition, ShareChange } from "../domain/partition.ts";
+import type { RecordedRefresh, RecordedStatus } from "../domain/status.ts";
 import type { WorkResult } from "../runtime/keyed-queue.ts";
-import { holderOf } from "../shard/parse-application.ts";
-import { type LastRecord, statusToRecord, waitForOthersMs } from "../shard/record-status.ts";
+import { holderOf, type ObservedApplication } from "../shard/parse-application.ts";
+import { letGoOfStatus } from "../shard/project-status.ts";
+import { type LastRecord, waitForOthersMs, whatToRecord } from "../shard/record-status.ts";
 import { parseStatusKey } from "./keys.ts";
 import type { EngineShard } from "./port.ts";
 import type { Rows } from "./read-and-record-rows.ts";
 
 export interface RecordStatusDeps {
-  readonly rows: Pick<Rows, "recordStatus">;
+  readonly rows: Pick<Rows, "recordStatus" | "recordRefresh">;
   readonly partition: Partition;
   /** The content of instances of ours, by `placeKey`. */
   readonly watched: ReadonlyMap<string, EngineShard>;
@@ -31,19 +33,43 @@ interface Recorded {
 
 export function createRecordStatus({ rows, partition, watched, clock }: RecordStatusDeps): RecordStatus {
   const recorded = new Map<string, Recorded>();
+
+  /** What has been recorded is not kept twice. Of what is being deleted it is needed: it says what has to go. */
+  const letGo = ({ report, isDeleting }: ObservedApplication): void => {
+    if (report !== undefined && !isDeleting) letGoOfStatus(report);
+  };
+
+  const recordStatus = async (key: string, status: RecordedStatus, signal: AbortSignal): Promise<void> => {
+    await rows.recordStatus(status, signal);
+    const { instanceId, hash, epoch, reconciledAt } = status;
+    recorded.set(key, { holder: instanceId, last: { hash, epoch, reconciledAt } });
+  };
+
+  const recordRefresh = async (key: string, refresh: RecordedRefresh, signal: AbortSignal): Promise<WorkResult | void> => {
+    const waitMs = waitForOthersMs(clock.now());
+    if (waitMs > 0) return { requeueAfterMs: waitMs };
+    const { instanceId, hash, epoch, reconciledAt } = refresh;
+    if (await rows.recordRefresh(refresh, signal))
+      return void recorded.set(key, { holder: instanceId, last: { hash, epoch, reconciledAt } });
+    // Somebody has recorded another status since, or the database is an older one: what is remembered counts no more.
+    recorded.delete(key);
+    return { requeueAfterMs: 0 };
+  };
+
   const record = async (key: string, signal: AbortSignal): Promise<WorkResult | void> => {
     const { place, at } = parseStatusKey(key);
-    const observed = watched.get(place)?.applications.get(at);
+    const applications = watched.get(place)?.applications;
+    const observed = applications?.get(at);
     const holder = observed === undefined ? undefined : holderOf(observed);
-    if (observed === undefined || holder === undefined || !partition.isMine(holder)) return void recorded.delete(key);
+    if (applications === undefined || observed === undefined || holder === undefined || !partition.isMine(holder))
+      return void recorded.delete(key);
     const last = recorded.get(key)?.last;
-    const status = statusToRecord(observed, last);
-    if (status === undefined) return undefined;
-    const waitMs = waitForOthersMs(status, last, clock.now());
-    if (waitMs > 0) return { requeueAfterMs: waitMs };
-    await rows.recordStatus(status, signal);
-    recorded.set(key, { holder, last: { hash: status.hash, epoch: status.epoch, reconciledAt: status.reconciledAt } });
-    return undefined;
+    const seen = whatToRecord(observed, last);
+    if (seen?.kind === "refresh") return recordRefresh(key, seen.refresh, signal);
+    const read = seen?.kind === "unread" ? await applications.read(at, signal) : undefined;
+    const known = read === undefined ? seen : whatToRecord(read, last);
+    if (known?.kind === "status") await recordStatus(key, known.status, signal);
+    return letGo(observed);
   };
   return {
     record,

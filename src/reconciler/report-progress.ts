@@ -146,7 +146,7 @@ function createBlockages(deps: BlockageDeps): Blockages {
     .collect(() => [{ value: blocked.size }]);
 
   const findHeld = async ({ application, unit, workspace }: DesiredApplication, observed: ObservedApplication, signal: AbortSignal) => {
-    const resources = observed.report?.status.resources ?? [];
+    const resources = observed.report?.status?.resources ?? [];
     // Outside the own namespace this account may not read.
     if (application.spec.destination.environment !== undefined || unit.owner === undefined) return [];
     const where = { namespace: workspace.namespace, account: accountName(unit.id, unit.owner), resources };
@@ -166,7 +166,7 @@ function createBlockages(deps: BlockageDeps): Blockages {
       const held = await findHeld(row, observed, signal);
       // What was not found is searched for again soon: a search may fail, and Argo CD may not have said yet what there is.
       const atMs = clock.monotonicMs() - (held.length === 0 ? OBSERVE_EVERY_MS - AGAIN_MS : 0);
-      const seen = { application: id, at, finalizers, since, held, conditions: report?.status.conditions };
+      const seen = { application: id, at, finalizers, since, held, conditions: report?.conditions };
       if (last === undefined) log.warn(seen, "Waiting long for the end of an Application");
       blocked.set(id, { atMs, held });
       return { since, held };

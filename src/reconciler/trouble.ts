@@ -109,7 +109,7 @@ function whatHolds(observed: ObservedApplication, environment: string | undefine
   const others = observed.finalizers.filter((finalizer) => !finalizer.startsWith(CASCADE_PREFIX));
   const { namespace, name } = observed.at;
   if (others.length > 0) return `Application ${namespace}/${name} has the finalizer ${others.join(", ")}`;
-  const complaint = observed.report?.status.conditions.find(({ type }) => type === "DeletionError");
+  const complaint = observed.report?.conditions.find(({ type }) => type === "DeletionError");
   if (complaint !== undefined) return `the instance says: ${complaint.message}`;
   if (environment !== undefined)
     return `what it deployed has not gone from the cluster of environment ${named(environment)}; see what is held there`;

@@ -46,10 +46,8 @@ const FIRST_OBSERVATION_MS = 10_000;
 export function isBlindAtBirth({ report, createdAt, isRefreshing, isDeleting, annotations }: ObservedApplication): boolean {
   if (isRefreshing || isDeleting || annotations[ANNOTATION_PAUSE] !== undefined || annotations[ANNOTATION_NUDGED] !== undefined)
     return false;
-  const { status, reconciledAt } = report ?? {};
-  if (status === undefined || reconciledAt === undefined || createdAt === undefined || reconciledAt - createdAt > FIRST_OBSERVATION_MS)
-    return false;
-  return status.conditions.some(({ type }) => type === "ComparisonError");
+  if (report?.reconciledAt === undefined || createdAt === undefined || report.reconciledAt - createdAt > FIRST_OBSERVATION_MS) return false;
+  return report.conditions.some(({ type }) => type === "ComparisonError");
 }
 
 /**
@@ -59,12 +57,12 @@ export function isBlindAtBirth({ report, createdAt, isRefreshing, isDeleting, an
  */
 export function isUnseenSync({ report, sync, isDeleting, annotations }: ObservedApplication): boolean {
   const { operation, state } = sync;
-  const { status, reconciledAt } = report ?? {};
   if (isDeleting || annotations[ANNOTATION_PAUSE] !== undefined || annotations[ANNOTATION_ARRIVING] !== undefined) return false;
-  if (operation !== undefined || state?.finishedAt === undefined || status === undefined || reconciledAt === undefined) return false;
+  if (operation !== undefined || state?.finishedAt === undefined || report?.reconciledAt === undefined) return false;
+  const { conditions, isOutOfSync, reconciledAt } = report;
   // What it refuses to refresh it does not compare.
-  if (status.conditions.some(({ type }) => type === "InvalidSpecError")) return false;
-  return reconciledAt < state.finishedAt || (reconciledAt === state.finishedAt && status.sync.status === "OutOfSync");
+  if (conditions.some(({ type }) => type === "InvalidSpecError")) return false;
+  return reconciledAt < state.finishedAt || (reconciledAt === state.finishedAt && isOutOfSync);
 }
 
 /** Conditions with which Argo CD says that it could not compare. */
@@ -77,7 +75,7 @@ const NOT_COMPARED: readonly string[] = ["ComparisonError", "UnknownError"];
  */
 export function isLeftByOutage({ report, isDeleting, entersBy, annotations }: ObservedApplication): boolean {
   if (isDeleting || annotations[ANNOTATION_PAUSE] !== undefined || annotations[ANNOTATION_ARRIVING] !== undefined) return false;
-  const said = report?.status.conditions.filter(({ type }) => NOT_COMPARED.includes(type)) ?? [];
+  const said = report?.conditions.filter(({ type }) => NOT_COMPARED.includes(type)) ?? [];
   return said.some(({ message }) => isOfEngine(message) || (entersBy === undefined && isOfEngineCluster(message)));
 }
 

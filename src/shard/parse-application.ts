@@ -2,14 +2,13 @@ import type { Millis } from "../domain/clock.ts";
 import type { ApplicationId, InstanceId, UnitId } from "../domain/ids.ts";
 import { asArray, asObject, asString, asTime, type Json } from "../domain/json.ts";
 import { LABEL_APPLICATION, LABEL_INSTANCE, LABEL_UNIT, LABEL_UNIT_OF_ENVIRONMENTS } from "../domain/names.ts";
-import type { EngineStatus } from "../domain/status.ts";
 import type { ObservedObject } from "./managed-object.ts";
 import { ANNOTATION_REFRESH, environmentOfServer, environmentProjectName, projectName } from "./names.ts";
 import { type AutomatedSync, parseAutomatedSync } from "./parse-automated-sync.ts";
 import { parseObject } from "./parse-object.ts";
 import { type ObservedSync, parseSync } from "./parse-sync.ts";
 import { parseUnfinished } from "./parse-unfinished.ts";
-import { projectStatus } from "./project-status.ts";
+import { type KeptReport, projectKeptStatus, projectStatus, type Report } from "./project-status.ts";
 
 /**
  * By which of its unit's projects an Application is deployed to an environment. Versions before named the project of the own namespace for
@@ -24,7 +23,7 @@ export interface ObservedApplication extends ObservedObject {
   /** When its deletion was asked for. */
   readonly deletingSince: Millis | undefined;
   /** Absent until the controller has said something. */
-  readonly report: { readonly status: EngineStatus; readonly hash: string; readonly reconciledAt: Millis | undefined } | undefined;
+  readonly report: KeptReport | undefined;
   readonly sync: ObservedSync;
   /** The present or last sync, where Argo CD began it by itself. */
   readonly automatedSync: AutomatedSync | undefined;
@@ -40,11 +39,26 @@ export interface ObservedApplication extends ObservedObject {
   readonly entersBy: EnvironmentAccess | undefined;
 }
 
-export function parseApplication(raw: unknown): ObservedApplication | undefined {
+/** `before`: as it was seen last. What one that is being deleted says is read anew: what it deployed is what has to go. */
+export function parseApplication(raw: unknown, before?: ObservedApplication): ObservedApplication | undefined {
+  return parseWith(raw, (status, isDeleting) => projectKeptStatus(status, isDeleting ? undefined : before?.report));
+}
+
+/** An Application that is read for one decision: nothing of what it says is compared with what it said before. */
+export type ReadApplication = Omit<ObservedApplication, "report"> & { readonly report: Report | undefined };
+
+export function parseReadApplication(raw: unknown): ReadApplication | undefined {
+  return parseWith(raw, projectStatus);
+}
+
+function parseWith<R extends Pick<Report, "reconciledAt"> | undefined>(
+  raw: unknown,
+  project: (status: unknown, isDeleting: boolean) => R,
+): (Omit<ObservedApplication, "report"> & { readonly report: R }) | undefined {
   const object = parseObject("application", raw);
   if (object === undefined) return undefined;
   const meta = asObject(asObject(raw)["metadata"]);
-  const said = { report: projectStatus(asObject(raw)["status"]), sync: parseSync(raw) };
+  const said = { report: project(asObject(raw)["status"], object.isDeleting), sync: parseSync(raw) };
   return {
     ...object,
     ...said,

@@ -1,6 +1,6 @@
 import { asArray, asObject, asString, type Json } from "../domain/json.ts";
 import { ANNOTATION_ARRIVING, ANNOTATION_COPIED, ANNOTATION_PAUSE, ANNOTATION_REFRESH } from "./names.ts";
-import { type ObservedApplication, parseApplication } from "./parse-application.ts";
+import { parseReadApplication, type ReadApplication } from "./parse-application.ts";
 import { type ObservedBinding, parseBinding } from "./parse-rights.ts";
 
 /** How far an Application is that a move has put on its target: made, being compared with what is live, compared and paused again. */
@@ -8,7 +8,7 @@ export const ARRIVALS = ["created", "comparing", "compared"] as const;
 export type Arrival = (typeof ARRIVALS)[number];
 
 /** An Argo CD Application as a move observes it, which needs more of it than is kept of all of them. */
-export interface ApplicationObservation extends ObservedApplication {
+export interface ApplicationObservation extends ReadApplication {
   readonly isPaused: boolean;
   /** It syncs by itself. */
   readonly isAutomated: boolean;
@@ -22,7 +22,7 @@ export interface ApplicationObservation extends ObservedApplication {
 }
 
 export function parseObservation(raw: unknown): ApplicationObservation | undefined {
-  const observed = parseApplication(raw);
+  const observed = parseReadApplication(raw);
   if (observed === undefined) return undefined;
   const annotations = asObject(asObject(asObject(raw)["metadata"])["annotations"]);
   const automated = asObject(asObject(asObject(raw)["spec"])["syncPolicy"])["automated"];

@@ -12,7 +12,7 @@ import type { Report } from "./project-status.ts";
  */
 export function parseUnfinished(
   raw: unknown,
-  { report, sync }: { readonly report: Report | undefined; readonly sync: ObservedSync },
+  { report, sync }: { readonly report: Pick<Report, "reconciledAt"> | undefined; readonly sync: ObservedSync },
 ): boolean {
   const { metadata, spec, status } = asObject(raw);
   const meta = asObject(metadata);

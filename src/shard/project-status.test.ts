@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { RESOURCE_LIMIT } from "../domain/status.ts";
 import { mirrorOperationState } from "./mirror-operation.ts";
-import { projectStatus } from "./project-status.ts";
+import { letGoOfStatus, projectKeptStatus, projectStatus } from "./project-status.ts";
 
 const resource = (name: string, over = {}) => ({
   group: "apps",
@@ -123,5 +123,35 @@ describe("the mirror of an operation", () => {
         (value) => JSON.stringify(mirrorOperationState({ operation: value, phase: "Running" })).length <= 256 * 1024,
       ),
     );
+  });
+});
+
+describe("a report that is kept", () => {
+  test("says what a read one says", () => {
+    const kept = projectKeptStatus(STATUS, undefined);
+    expect(kept).toMatchObject({ ...projectStatus(STATUS), conditions: projectStatus(STATUS)?.status.conditions });
+    expect(projectKeptStatus({}, kept)).toBeUndefined();
+  });
+
+  test("is not made anew by a comparison that brings nothing new, whether or not its status was let go of", () => {
+    const kept = projectKeptStatus(STATUS, undefined);
+    const again = projectKeptStatus({ ...STATUS, reconciledAt: "2026-01-01T00:03:00Z" }, kept);
+    expect(again).toEqual({ ...kept, reconciledAt: Date.UTC(2026, 0, 1, 0, 3) });
+    expect(again?.status).toBe(kept?.status);
+    if (again !== undefined) letGoOfStatus(again);
+    const third = projectKeptStatus({ ...STATUS, reconciledAt: "2026-01-01T00:06:00Z" }, again);
+    expect(third).toEqual({ ...kept, status: undefined, reconciledAt: Date.UTC(2026, 0, 1, 0, 6) });
+  });
+
+  test("is made anew by whatever else is new", () => {
+    const kept = projectKeptStatus(STATUS, undefined);
+    if (kept !== undefined) letGoOfStatus(kept);
+    for (const change of [
+      { health: { status: "Degraded" } },
+      { sync: { status: "OutOfSync" } },
+      { operationState: { phase: "Running" } },
+      { new: 1 },
+    ])
+      expect(projectKeptStatus({ ...STATUS, ...change }, kept)).toMatchObject({ ...projectStatus({ ...STATUS, ...change }) });
   });
 });

@@ -1,5 +1,5 @@
 import type { Millis } from "../domain/clock.ts";
-import { contentHash } from "../domain/hash.ts";
+import { contentHash, sha256 } from "../domain/hash.ts";
 import { asArray, asObject, asString, asTime } from "../domain/json.ts";
 import {
   type EngineCondition,
@@ -24,6 +24,36 @@ export interface Report {
   /** Of `status` alone: a mere refresh has the same. */
   readonly hash: string;
   readonly reconciledAt: Millis | undefined;
+}
+
+/** A report that is kept for as long as its Application stands. Of 25,000 Applications that are kept with their statuses these are four fifths. */
+export interface KeptReport extends Omit<Report, "status"> {
+  /** `undefined`: let go of. */
+  readonly status: EngineStatus | undefined;
+  readonly conditions: readonly EngineCondition[];
+  readonly isOutOfSync: boolean;
+  /** Of the raw status it was made of, but for the time of the last comparison. */
+  readonly rawDigest: string;
+}
+
+/** Forgets the status and keeps the rest: once it is recorded, nobody asks for more. */
+export function letGoOfStatus(report: KeptReport): void {
+  (report as { status: EngineStatus | undefined }).status = undefined;
+}
+
+/**
+ * What `projectStatus` says, to be kept. Where nothing but the time of the last comparison differs from the raw status that `before` was made of,
+ * nothing is projected: `before` counts, with a status that may have been let go of. Argo CD compares each Application again every few minutes.
+ */
+export function projectKeptStatus(raw: unknown, before: KeptReport | undefined): KeptReport | undefined {
+  const { reconciledAt, ...rest } = asObject(raw);
+  const rawDigest = sha256(JSON.stringify(rest));
+  if (before?.rawDigest === rawDigest) return { ...before, reconciledAt: asTime(reconciledAt) };
+  const report = projectStatus(raw);
+  if (report === undefined) return undefined;
+  const { status, hash } = report;
+  const { conditions, sync } = status;
+  return { status, hash, reconciledAt: report.reconciledAt, conditions, isOutOfSync: sync.status === "OutOfSync", rawDigest };
 }
 
 /**

@@ -4,7 +4,8 @@ import type { ApplicationId, InstanceId } from "../domain/ids.ts";
 import { type Ended, judgeOrphans, planOrphanEnd, type RowsOfOrphans, type UnitOwner, whyRevisit } from "./orphans.ts";
 import { differsInContent, differsInReport, differsInRequest, type ObservedApplication, parseApplication } from "./parse-application.ts";
 import { CASCADE_FINALIZER, planDeparture } from "./plan-application.ts";
-import { statusToRecord, waitForOthersMs } from "./record-status.ts";
+import { letGoOfStatus } from "./project-status.ts";
+import { waitForOthersMs, whatToRecord } from "./record-status.ts";
 import { renderApplication } from "./render-application.ts";
 import { anApplication, anApplicationPlacement, type Stored, setField, setMeta, stored, TARGET } from "./testing/builders.ts";
 
@@ -192,7 +193,8 @@ describe("what is recorded of a status", () => {
   const last = { hash: first.report?.hash ?? "", epoch: 7, reconciledAt: first.report?.reconciledAt };
 
   test("is the whole of it, with whose it is", () => {
-    expect(statusToRecord(first, undefined)).toMatchObject({
+    const found = whatToRecord(first, undefined);
+    expect(found?.kind === "status" && found.status).toMatchObject({
       applicationId: "application-1",
       instanceId: "instance-1",
       epoch: 7,
@@ -202,40 +204,41 @@ describe("what is recorded of a status", () => {
   });
 
   test("is nothing for a mere refresh, but once in ten minutes", () => {
-    expect(statusToRecord(at("2026-01-01T00:09:59Z"), last)).toBeUndefined();
-    expect(statusToRecord(at("2026-01-01T00:10:00Z"), last)).toBeDefined();
-    expect(statusToRecord(first, { ...last, epoch: 6 })).toBeDefined();
-    expect(statusToRecord(first, { ...last, hash: "other" })).toBeDefined();
+    expect(whatToRecord(at("2026-01-01T00:09:59Z"), last)).toBeUndefined();
+    expect(whatToRecord(at("2026-01-01T00:10:00Z"), last)).toMatchObject({ kind: "refresh", refresh: { hash: last.hash, epoch: 7 } });
+    expect(whatToRecord(first, { ...last, epoch: 6 })).toMatchObject({ kind: "status" });
+    expect(whatToRecord(first, { ...last, hash: "other" })).toMatchObject({ kind: "status" });
     const silent = anObserved("application-1", setField("status", { sync: { status: "Synced" } }));
-    expect(statusToRecord(silent, { hash: silent.report?.hash ?? "", epoch: 7, reconciledAt: undefined })).toBeUndefined();
+    expect(whatToRecord(silent, { hash: silent.report?.hash ?? "", epoch: 7, reconciledAt: undefined })).toBeUndefined();
   });
 
-  test("waits for others at the full minute when it is a mere refresh, and never when it is a change", () => {
-    const observation = statusToRecord(at("2026-01-01T00:10:00Z"), last);
-    const notifications = statusToRecord(anObserved("application-1", setField("status", { sync: { status: "OutOfSync" } })), last);
-    if (observation === undefined || notifications === undefined) throw new Error("nothing to record");
+  test("needs no status for a mere refresh, and has to be read again for anything else where the status was let go of", () => {
+    const refreshed = at("2026-01-01T00:10:00Z");
+    if (refreshed.report !== undefined) letGoOfStatus(refreshed.report);
+    expect(whatToRecord(refreshed, last)).toMatchObject({ kind: "refresh" });
+    expect(whatToRecord(refreshed, { ...last, epoch: 6 })).toEqual({ kind: "unread" });
+    expect(whatToRecord(refreshed, undefined)).toEqual({ kind: "unread" });
+  });
+
+  test("waits for others at the full minute when it is a mere refresh", () => {
     const minute = Date.UTC(2026, 0, 1, 0, 11);
     for (const [atMs, waitMs] of [
       [minute, 0],
       [minute + 5_000, 0],
       [minute + 5_001, 54_999],
       [minute + 59_999, 1],
-    ] as const) {
-      expect(waitForOthersMs(observation, last, millis(atMs))).toBe(waitMs);
-      expect(waitForOthersMs(notifications, last, millis(atMs))).toBe(0);
-      expect(waitForOthersMs(observation, { ...last, epoch: 6 }, millis(atMs))).toBe(0);
-      expect(waitForOthersMs(observation, undefined, millis(atMs))).toBe(0);
-    }
+    ] as const)
+      expect(waitForOthersMs(millis(atMs))).toBe(waitMs);
   });
 
   test("is nothing without a report, an epoch, or an owner", () => {
-    expect(statusToRecord(anObserved(), undefined)).toBeUndefined();
+    expect(whatToRecord(anObserved(), undefined)).toBeUndefined();
     for (const map of ["labels", "annotations"]) {
       const anonymous = anObserved("application-1", (raw) => {
         raw["status"] = { sync: { status: "Synced" } };
         delete raw.metadata[map];
       });
-      expect(statusToRecord(anonymous, undefined)).toBeUndefined();
+      expect(whatToRecord(anonymous, undefined)).toBeUndefined();
     }
   });
 });

@@ -5,7 +5,7 @@ import type { ApplicationId, RolloutId, WorkspaceId } from "../domain/ids.ts";
 import type { Owned } from "../domain/ownership.ts";
 import type { FrozenVersion, Rollout } from "../domain/rollout.ts";
 import type { ShownServer } from "../domain/shown-server.ts";
-import type { RecordedStatus } from "../domain/status.ts";
+import type { RecordedRefresh, RecordedStatus } from "../domain/status.ts";
 import type { AuditStore } from "./audit/port.ts";
 import type { CredentialStore } from "./credential/port.ts";
 import type { DecisionStore } from "./decision/port.ts";
@@ -170,4 +170,9 @@ export interface StatusStore {
    * a writer may be delayed. Returns the ids whose hash changed.
    */
   recordStatuses(statuses: readonly RecordedStatus[], signal: AbortSignal): Promise<readonly ApplicationId[]>;
+  /**
+   * Notes a batch of mere refreshes: time and version, where the very status that was refreshed is recorded, of the same instance and epoch, and
+   * nothing later. Notifies nobody. Returns the ids of which it was; the others' statuses have to be recorded as a whole.
+   */
+  recordRefreshes(refreshes: readonly RecordedRefresh[], signal: AbortSignal): Promise<readonly ApplicationId[]>;
 }

@@ -12,8 +12,11 @@ interface Entry<T> {
 }
 
 export interface ObjectCache<T> {
-  /** What changed by this object, `undefined` if nothing did. Throws what `project` throws; the entry then stays as it was. */
-  put(object: KubeObject, project: (object: KubeObject) => T | undefined): ReflectorChange<T> | undefined;
+  /**
+   * What changed by this object, `undefined` if nothing did. Throws what `project` throws; the entry then stays as it was. `project` gets what it
+   * made of the object before.
+   */
+  put(object: KubeObject, project: (object: KubeObject, before: T | undefined) => T | undefined): ReflectorChange<T> | undefined;
   remove(at: ObjectName): ReflectorChange<T> | undefined;
   get(at: ObjectName): T | undefined;
   /** In the order of their keys. */
@@ -90,7 +93,7 @@ export function createObjectCache<T>(cluster: string): ObjectCache<T> {
       const before = find(at);
       const { resourceVersion = "" } = object.metadata;
       if (before !== undefined && resourceVersion !== "" && before.resourceVersion === resourceVersion) return undefined;
-      const value = project(object);
+      const value = project(object, before?.value);
       set({ at, resourceVersion, value }, before);
       if (value !== undefined) return { kind: "upsert", at, now: value, before: before?.value };
       return before?.value === undefined ? undefined : { kind: "delete", at, before: before.value };

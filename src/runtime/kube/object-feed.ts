@@ -6,7 +6,7 @@ import type { KubeObject, ObjectName } from "./resource.ts";
 
 export interface ObjectFeedOptions<T> {
   readonly cache: ObjectCache<T>;
-  readonly project: (object: KubeObject) => T | undefined;
+  readonly project: (object: KubeObject, before: T | undefined) => T | undefined;
   readonly onChange: (change: ReflectorChange<T>) => void;
   readonly meter: ReflectorMeter;
   readonly log: Log;

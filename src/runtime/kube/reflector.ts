@@ -28,8 +28,8 @@ export interface ReflectorOptions<T> {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Reduces an object on arrival; `undefined` leaves it out of the cache. */
-  readonly project: (object: KubeObject) => T | undefined;
+  /** Reduces an object on arrival; `undefined` leaves it out of the cache. `before`: what it made of the object last. */
+  readonly project: (object: KubeObject, before: T | undefined) => T | undefined;
   /** Called after the cache has changed. What it throws is caught, counted and logged. */
   readonly onChange: (change: ReflectorChange<T>) => void;
   /** Called when the server says something again after nobody had got to it; never before the first complete list. */

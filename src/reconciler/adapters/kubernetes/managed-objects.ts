@@ -16,7 +16,8 @@ export interface ManagedObjectsOptions<T extends ObservedObject> {
   readonly type: ResourceType;
   readonly namespace?: string;
   readonly labelSelector: string;
-  readonly parse: (raw: unknown) => T | undefined;
+  /** `before`: what it made of the object last, as the watch showed it. */
+  readonly parse: (raw: unknown, before?: T) => T | undefined;
   /** Which objects `listChosen` has; absent: none. It depends on nothing but the object. */
   readonly isChosen?: (object: T) => boolean;
   readonly clock: Clock;

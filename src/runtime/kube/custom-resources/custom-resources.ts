@@ -7,7 +7,9 @@ import { createNamespaceShare, type NamespaceBound } from "./namespace-share.ts"
 import { createWrittenStatuses, type Versioned } from "./written-statuses.ts";
 
 export interface CustomResourcesOptions<T extends Versioned>
-  extends Pick<ReflectorOptions<T>, "client" | "type" | "project" | "clock" | "rng" | "log" | "metrics"> {
+  extends Pick<ReflectorOptions<T>, "client" | "type" | "clock" | "rng" | "log" | "metrics"> {
+  /** Reduces a resource on arrival; `undefined` leaves it out. */
+  readonly project: (object: KubeObject) => T | undefined;
   /** The order of a namespace's resources in lists. */
   readonly order: (a: T, b: T) => number;
   /** How many of a namespace are kept whole, and what is kept of others; absent: all are. */

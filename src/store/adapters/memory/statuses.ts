@@ -1,4 +1,4 @@
-import type { RecordedStatus } from "../../../domain/status.ts";
+import type { RecordedRefresh, RecordedStatus } from "../../../domain/status.ts";
 import type { StatusStore } from "../../port.ts";
 import { unitRow } from "./applications.ts";
 import type { Transact, Transaction } from "./tables.ts";
@@ -7,6 +7,10 @@ export function createStatusStore(transact: Transact): StatusStore {
   return {
     recordStatuses: (statuses, signal) =>
       transact(signal, (transaction) => statuses.filter((status) => record(transaction, status)).map((status) => status.applicationId)),
+    recordRefreshes: (refreshes, signal) =>
+      transact(signal, (transaction) =>
+        refreshes.filter((refresh) => refreshed(transaction, refresh)).map(({ applicationId }) => applicationId),
+      ),
   };
 }
 
@@ -26,6 +30,20 @@ function record({ tables, notify }: Transaction, status: RecordedStatus): boolea
   tables.applications.put(status.applicationId, { ...row, status: recorded, viewRevision: row.viewRevision + (isChange ? 1 : 0) });
   if (isChange) notify("status", status.applicationId);
   return isChange;
+}
+
+/** Whether the very status that was refreshed is recorded, and nothing later. */
+function refreshed({ tables }: Transaction, refresh: RecordedRefresh): boolean {
+  const { applicationId, instanceId, epoch, hash, reconciledAt, version } = refresh;
+  const row = tables.applications.get(applicationId);
+  if (row?.status === undefined) return false;
+  const { status } = row;
+  const { unit } = unitRow(tables, row.application.unitId);
+  if (unit.owner !== instanceId || unit.epoch !== epoch || status.instanceId !== instanceId || status.epoch !== epoch) return false;
+  if (status.hash !== hash) return false;
+  if (reconciledAt !== undefined && status.reconciledAt !== undefined && reconciledAt < status.reconciledAt) return false;
+  tables.applications.put(applicationId, { ...row, status: { ...status, reconciledAt, version } });
+  return true;
 }
 
 /** Whether the engine has reported something later under this epoch already: a delayed report must not replace a newer one. */

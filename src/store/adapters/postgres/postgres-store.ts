@@ -46,7 +46,7 @@ import { listUnsettled, readUnitsOf, readUnitWithWorkspace } from "./placements/
 import { recordRegrouped } from "./placements/record-regrouped.ts";
 import { recordUnplaceable } from "./placements/record-unplaceable.ts";
 import { createPlanStore } from "./plans/plans.ts";
-import { recordStatuses } from "./record-statuses.ts";
+import { recordRefreshes, recordStatuses } from "./record-statuses.ts";
 import { createRecoveryStore } from "./recovery.ts";
 import { createRepositoryAccessStore } from "./repository-access/repository-access.ts";
 import { createRepositoryCredentialStore } from "./repository-credentials/repository-credentials.ts";
@@ -155,7 +155,10 @@ function storesOn(
     intents: intentsOn(database, clock, ids),
     placements: placementsOn(database, ids),
     shards: shardsOn(database, clock),
-    statuses: { recordStatuses: (statuses, signal) => recordStatuses(database, statuses, signal) },
+    statuses: {
+      recordStatuses: (statuses, signal) => recordStatuses(database, statuses, signal),
+      recordRefreshes: (refreshes, signal) => recordRefreshes(database, refreshes, signal),
+    },
     syncRuns: syncRunsOn(database, clock),
     fleet: { ...createDeclaredFleet(database, clock, ids), ...createInstances(database, clock, ids) },
     proposals: createProposals(database, clock, ids),

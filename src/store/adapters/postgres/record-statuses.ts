@@ -1,5 +1,5 @@
 import type { ApplicationId } from "../../../domain/ids.ts";
-import type { RecordedStatus } from "../../../domain/status.ts";
+import type { RecordedRefresh, RecordedStatus } from "../../../domain/status.ts";
 import type { Database, Statement } from "./database.ts";
 import { instants, numbers, sortedBy, texts } from "./sql-values.ts";
 
@@ -39,6 +39,44 @@ with locked as materialized (
 )
 select application, pg_notify('argosy', 'status:' || application) from locked where is_change`,
 };
+
+/** Rows are locked in the order of the batch, which is that of their ids, as {@link RECORD} locks them. */
+const REFRESH: Statement = {
+  name: "record_refreshes",
+  text: `
+with locked as materialized (
+  select i.application, i.reconciled_at, i.version
+    from unnest($1::text[], $2::text[], $3::bigint[], $4::timestamptz[], $5::text[], $6::bigint[]) as i (application, instance, epoch, reconciled_at, hash, version)
+   cross join lateral (
+     select unit from application_status
+      where application = i.application and instance = i.instance and epoch = i.epoch and hash = i.hash
+        and (reconciled_at is null or i.reconciled_at is null or i.reconciled_at >= reconciled_at)
+        for no key update) as s
+   cross join lateral (select id from placement_unit where id = s.unit and owner = i.instance and epoch = i.epoch offset 0) as u
+)
+update application_status as s set reconciled_at = l.reconciled_at, version = l.version
+  from locked l where s.application = l.application
+returning s.application`,
+};
+
+export async function recordRefreshes(
+  database: Database,
+  refreshes: readonly RecordedRefresh[],
+  signal: AbortSignal,
+): Promise<readonly ApplicationId[]> {
+  if (refreshes.length === 0) return [];
+  const batch = sortedBy(refreshes, (refresh) => refresh.applicationId);
+  const values = [
+    texts(batch.map((entry) => entry.applicationId)),
+    texts(batch.map((entry) => entry.instanceId)),
+    numbers(batch.map((entry) => entry.epoch)),
+    instants(batch.map((entry) => entry.reconciledAt)),
+    texts(batch.map((entry) => entry.hash)),
+    numbers(batch.map(({ version }) => version)),
+  ];
+  const rows = await database.run<{ readonly application: ApplicationId }>(REFRESH, values, signal);
+  return rows.map(({ application }) => application);
+}
 
 export async function recordStatuses(
   database: Database,

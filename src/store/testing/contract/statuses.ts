@@ -40,6 +40,36 @@ export function describeStatuses(world: () => World): void {
       expect((await statusOf(applicationId))?.reconciledAt).toBeUndefined();
     });
 
+    it("notes refreshes of the very status that is recorded, and says which statuses have to be recorded as a whole", async () => {
+      const { store, deploy, record, addInstance, notificationsOf } = world();
+      const { applicationId, instanceId, epoch } = await deploy();
+      const other = await addInstance();
+      const [unsaid, changed] = [await record(), await record()];
+      const status = aStatus({ applicationId, instanceId, epoch });
+      const another = aStatus({ applicationId: changed.applicationId, instanceId, epoch }, { hash: "another" });
+      await store.statuses.recordStatuses([status, another], soon());
+      const { status: _, ...refresh } = { ...status, reconciledAt: millis(AT + 600_000), version: 7 };
+      const of = (over: Partial<typeof refresh>) => ({ ...refresh, ...over });
+      const refreshes = [
+        of({ applicationId: unsaid.applicationId }),
+        of({}),
+        of({ applicationId: changed.applicationId }),
+        of({ applicationId: "gone" as ApplicationId }),
+      ];
+      expect(
+        await notificationsOf(async () => expect(await store.statuses.recordRefreshes(refreshes, soon())).toEqual([applicationId])),
+      ).toEqual([]);
+      expect(await statusOf(applicationId)).toMatchObject({ ...status, reconciledAt: refresh.reconciledAt });
+      expect(await statusOf(changed.applicationId)).toEqual(another);
+      for (const over of [{ instanceId: other.id }, { epoch: epoch + 1 }, { reconciledAt: millis(AT + 599_999) }])
+        expect(await store.statuses.recordRefreshes([of(over)], soon())).toEqual([]);
+      expect(await statusOf(applicationId)).toMatchObject({ ...status, reconciledAt: refresh.reconciledAt });
+      expect(await store.statuses.recordRefreshes([], soon())).toEqual([]);
+      // What was said before the refresh is late.
+      const before = { ...status, hash: "before", reconciledAt: refresh.reconciledAt, version: 6 };
+      expect(await store.statuses.recordStatuses([before], soon())).toEqual([]);
+    });
+
     it("drops what was said before what is recorded, whoever brings it late", async () => {
       const { store, deploy, notificationsOf } = world();
       const { applicationId, instanceId, epoch } = await deploy();
