@@ -42,7 +42,7 @@ export interface ListPage<T> {
 }
 
 /**
- * One API server, spoken to over one pool of kept-alive connections. Errors are those of domain/errors.ts: 404 and 410
+ * One API server, spoken to over pools of kept-alive connections. Errors are those of domain/errors.ts: 404 and 410
  * `GoneError`; 409 `StaleError` (code `kube.conflict`, or `kube.exists` for AlreadyExists); 400, 401, 403, 405, 413, 415, 422 `RefusedError`
  * (context: status, reason); 429, 5xx and everything on the wire `UnavailableError` with the server's Retry-After.
  */

@@ -1,4 +1,5 @@
 import type { KubeQuery, KubeRequest } from "./client.ts";
+import type { Purpose } from "./connections.ts";
 
 /** A request as it goes over the wire, apart from who we are. */
 export interface Exchange {
@@ -8,6 +9,7 @@ export interface Exchange {
   readonly search: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
+  readonly purpose: Purpose;
   /** Over a connection that is closed after it. */
   readonly isFresh: boolean;
 }
@@ -24,12 +26,19 @@ export function httpExchangeOf(request: KubeRequest): Exchange {
     search: searchOf(query),
     headers: { ...always, ...(accept === undefined ? {} : { accept }), ...media, ...request.headers },
     body: body === undefined || typeof body === "string" ? body : JSON.stringify(body),
+    purpose: purposeOf(request),
     isFresh: request.isFresh === true,
   };
 }
 
+function purposeOf({ method, path, query }: KubeRequest): Purpose {
+  if (method !== "GET") return "write";
+  if (path.includes("/proxy/")) return "page";
+  return query?.["limit"] === undefined ? "read" : "list";
+}
+
 export function watchExchange(path: string, query: KubeQuery): Exchange {
-  return { method: "GET", path, search: searchOf(query), headers: always, body: undefined, isFresh: false };
+  return { method: "GET", path, search: searchOf(query), headers: always, body: undefined, purpose: "read", isFresh: false };
 }
 
 function searchOf(query: KubeQuery | undefined): string {

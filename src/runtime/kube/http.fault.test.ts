@@ -87,6 +87,28 @@ describe("connections", () => {
     expect(server.connections()).toBeLessThanOrEqual(32);
   });
 
+  it("lets no write wait for reads, and neither for lists or for pages of pods that never come", async () => {
+    const single = clientWith({ writeConnections: 1 });
+    const stop = new AbortController();
+    const hold = (path: RegExp) => server.faults.hold({ method: "GET", path, times: Number.POSITIVE_INFINITY });
+    const held: Promise<unknown>[] = [];
+    const send = (request: () => Promise<unknown>) => {
+      for (let count = 0; count < 40; count += 1) held.push(request().catch(() => undefined));
+    };
+    const releases = [hold(/configmaps\?/), hold(/proxy/)];
+    send(() => single.listPage(configMaps, { limit: 1 }, stop.signal));
+    send(() => single.request({ method: "GET", path: "/api/v1/namespaces/team-a/pods/redis:9121/proxy/metrics" }, stop.signal));
+    await until(() => server.requests().length >= 2);
+    expect(await single.get(configMaps, at, never)).toBeUndefined();
+    releases.push(hold(/configmaps/));
+    send(() => single.get(configMaps, at, stop.signal));
+    expect((await single.create(configMaps, configMap("a"), never)).metadata.name).toBe("a");
+    stop.abort(new Error("enough"));
+    for (const release of releases) release();
+    await Promise.all(held);
+    await single.close();
+  });
+
   it("never lets a request wait for a watch", async () => {
     const single = clientWith({ writeConnections: 1 });
     const stop = new AbortController();

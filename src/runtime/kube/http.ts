@@ -32,7 +32,7 @@ export interface KubeClientOptions {
   readonly clock: Clock;
   readonly rng: Rng;
   readonly metrics: Metrics;
-  /** Connections for everything but watches; default 24. More than 32 bring nothing; fewer than 16 leave a fast server idle. */
+  /** Connections for writes, and as many for reads of single objects; default 24. More than 32 bring nothing; fewer than 16 leave a fast server idle. */
   readonly writeConnections?: number;
   /** Average rate of writes, with one second's worth at once; unlimited if undefined. */
   readonly writesPerSecond?: number;
@@ -44,7 +44,7 @@ export interface KubeClientOptions {
 const defaultTimeoutMs = 30_000;
 
 /**
- * Speaks to one API server over HTTP/1.1: one pool of kept-alive connections for requests, one unbounded pool for watches, which hold
+ * Speaks to one API server over HTTP/1.1: a pool of kept-alive connections for each purpose of requests, one unbounded pool for watches, which hold
  * their connection for minutes, and connections of their own for requests that ask for one. HTTP/2 is not used: it is no faster here and pins everything to one server behind a load balancer.
  *
  * Idempotent requests are sent up to four times after failures that pass, with jittered back-off and the server's Retry-After; a 401 makes
@@ -56,7 +56,7 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
   const { cluster, credentials, clock, rng, metrics } = options;
   const server = new URL(credentials.server);
   const prefix = server.pathname.replace(/\/+$/, "");
-  const { pool, fresh, watches, close } = createConnections(credentials, options.writeConnections ?? 24);
+  const { pools, fresh, watches, close } = createConnections(credentials, options.writeConnections ?? 24);
   const bucket = options.writesPerSecond === undefined ? undefined : createTokenBucket(options.writesPerSecond, clock);
   const meter = createRequestMeter(metrics, { cluster, clock });
   const reachability = createReachability({ cluster, clock });
@@ -67,7 +67,7 @@ export function createKubeClient(options: KubeClientOptions): KubeClient {
     const { method, path } = exchange;
     const attributes = { "http.request.method": method, "url.path": path, "k8s.cluster.name": cluster };
     return traced({ name: `${method} ${pluralOf(path)}`, kind: "client", attributes }, () =>
-      sendOnce<T>({ ...transport, pool: exchange.isFresh ? fresh : pool }, exchange, signal),
+      sendOnce<T>({ ...transport, pool: exchange.isFresh ? fresh : pools[exchange.purpose] }, exchange, signal),
     );
   }
 
