@@ -9,6 +9,7 @@ import { MEASURES } from "./measures/all.ts";
 import { movesBench } from "./moves/main.ts";
 import { type BenchOptions, parseBenchOptions, renderHelp } from "./options.ts";
 import { placementBench } from "./placement/main.ts";
+import { plannerBench } from "./planner/main.ts";
 import { probingBench } from "./probing/main.ts";
 import { resourceHealthBench } from "./resource-health/main.ts";
 import { readResult, writeResult } from "./results.ts";
@@ -25,6 +26,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (args[0] === "moves") return movesBench(args.slice(1), (text) => void process.stdout.write(text));
   if (args[0] === "resource-health") return resourceHealthBench(args.slice(1), (text) => void process.stdout.write(text));
   if (args[0] === "scale") return scaleBench(args.slice(1), (text) => void process.stdout.write(text), endOnSignals());
+  if (args[0] === "planner") return plannerBench(args.slice(1), (text) => void process.stdout.write(text));
   if (args[0] === "probing") return probingBench(args.slice(1), (text) => void process.stdout.write(text));
   const options = parseBenchOptions(args, MEASURES);
   if (options.help) {

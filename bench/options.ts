@@ -42,6 +42,7 @@ const DEFAULTS = { applications: "200", rate: "200", burst: "300", noise: "300",
 export function renderHelp(measures: readonly MeasureInfo[]): string {
   return `Usage: npm run bench -- [names] [options]
        npm run bench -- placement [parts] [options]   where workspaces go; see npm run bench -- placement --help
+       npm run bench -- planner [options]             how long planning blocks others; see npm run bench -- planner --help
        npm run bench -- moves [options]               what hand-overs take; see npm run bench -- moves --help
        npm run bench -- scale [options]               how costs grow with the fleet; see npm run bench -- scale --help
 
