@@ -3,9 +3,10 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { millis } from "../../src/domain/clock.ts";
 import { loadVector } from "../../src/domain/load.ts";
+import { complete } from "../../src/domain/resumable.ts";
 import type { Rng } from "../../src/domain/rng.ts";
 import { createSeededRng } from "../../src/runtime/rng.ts";
-import { planMoves } from "../../src/scheduler/plan/plan-moves.ts";
+import { hashesInTurns, planMoves } from "../../src/scheduler/plan/plan-moves.ts";
 import type { PlanSnapshot } from "../../src/scheduler/plan/snapshot.ts";
 import { createRingMemo } from "../../src/scheduler/ring-memo.ts";
 import { UNLIMITED_POLICY } from "./events.ts";
@@ -22,7 +23,8 @@ export interface Determinism {
 }
 
 const ringOf = createRingMemo()("determinism");
-const hashOf = (snapshot: PlanSnapshot): string => planMoves(snapshot, { policy: UNLIMITED_POLICY, ringOf }).planHash;
+const hashOf = (snapshot: PlanSnapshot): string =>
+  complete(hashesInTurns(snapshot, planMoves(snapshot, { policy: UNLIMITED_POLICY, ringOf }))).planHash;
 
 /** Plans once for each of many orders of the same rows, and once in another process. */
 export function runDeterminism(shuffles: number): Determinism {

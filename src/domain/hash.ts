@@ -1,8 +1,31 @@
-import { hash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 
 /** SHA-256 of UTF-8 text, in lower-case hexadecimal (64 characters). */
 export function sha256(text: string): string {
   return hash("sha256", text, "hex");
+}
+
+/** The SHA-256 of a long text that comes piece by piece, as `sha256` gives it for the whole. */
+export interface TextHash {
+  add(piece: string): void;
+  end(): string;
+}
+
+/** Pieces are gathered to about this many characters: a call of the hash costs more than the characters of a line. */
+const GATHERED = 16_384;
+
+export function createSha256(): TextHash {
+  const whole = createHash("sha256");
+  let gathered = "";
+  return {
+    add(piece) {
+      gathered += piece;
+      if (gathered.length < GATHERED) return;
+      whole.update(gathered);
+      gathered = "";
+    },
+    end: () => whole.update(gathered).digest("hex"),
+  };
 }
 
 /** JSON with sorted keys and without `undefined`: equal values give equal text whatever order they were built in. */

@@ -1,4 +1,5 @@
 import type { Brand } from "./brand.ts";
+import { type Resumable, visitInTurns } from "./resumable.ts";
 
 export const LOAD_DIMENSIONS = ["applications", "clusterEntries", "cachedResources", "milliCpu", "gitPerMinute"] as const;
 export type LoadDimension = (typeof LOAD_DIMENSIONS)[number];
@@ -71,4 +72,13 @@ export const ZERO_LOAD: LoadVector = loadVector(() => 0);
 
 export function addLoad(a: LoadVector, b: LoadVector): LoadVector {
   return loadVector((dimension) => a[dimension] + b[dimension]);
+}
+
+/** What many take together, with pauses. */
+export function* sumInTurns<Item>(items: readonly Item[], loadOf: (item: Item) => LoadVector): Resumable<LoadVector> {
+  let sum = ZERO_LOAD;
+  yield* visitInTurns(items, (item) => {
+    sum = addLoad(sum, loadOf(item));
+  });
+  return sum;
 }

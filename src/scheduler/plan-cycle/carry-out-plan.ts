@@ -5,6 +5,7 @@ import type { Ids, InstanceId, PlanId } from "../../domain/ids.ts";
 import type { CarriedStep, PlannedMove, StepOutcome, StoredPlan } from "../../domain/plan.ts";
 import type { Supposition, WhatIf } from "../../domain/what-if.ts";
 import type { LiveMoves } from "../../mover/port.ts";
+import { giveTurns } from "../../runtime/give-turns.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import {
@@ -19,11 +20,11 @@ import {
   stepBefore,
   unplaceableSteps,
 } from "../plan/carried-steps.ts";
-import { type Goal, makePlan } from "../plan/make-plan.ts";
-import { type ApprovalLimits, policyFor } from "../plan/planner-policy.ts";
-import { proposalOf, storedPlanOf } from "../plan/stored-plan.ts";
-import { type CarryingOut, kindOf, moveDecision, openCarryingOut } from "../plan/validate-step.ts";
-import { whatIf } from "../plan/what-if.ts";
+import { type Goal, makePlanInTurns } from "../plan/make-plan.ts";
+import { type ApprovalLimits, policyInTurns } from "../plan/planner-policy.ts";
+import { proposalOf, storedPlanInTurns } from "../plan/stored-plan.ts";
+import { type CarryingOut, kindOf, moveDecision, openCarryingOutInTurns } from "../plan/validate-step.ts";
+import { whatIfInTurns } from "../plan/what-if.ts";
 import { createRingMemo } from "../ring-memo.ts";
 
 export interface PlanningDeps {
@@ -71,8 +72,9 @@ export function createPlanRequests(deps: PlanningDeps): PlanRequests {
 
   const draft: PlanRequests["draft"] = async (className, { subject, actor, ...goal }, signal) => {
     const at = clock.now();
-    const made = makePlan(await readFacts(deps, className, at, signal), goal, { at, ringOf: ringsOf(className), approval });
-    return storedPlanOf(made, { id: ids.next(), goal: goal.kind, subject, actor, at });
+    const facts = await readFacts(deps, className, at, signal);
+    const made = await giveTurns(makePlanInTurns(facts, goal, { at, ringOf: ringsOf(className), approval }), clock, signal);
+    return giveTurns(storedPlanInTurns(made, { id: ids.next(), goal: goal.kind, subject, actor, at }), clock, signal);
   };
   return {
     draft,
@@ -80,7 +82,7 @@ export function createPlanRequests(deps: PlanningDeps): PlanRequests {
       const at = clock.now();
       const facts = await readFacts(deps, className, at, signal);
       const names = new Set((await deps.store.fleet.listInstances(signal)).map(({ name }) => name));
-      const found = whatIf(facts, suppositions, { at, names, ringOf: ringsOf(className) });
+      const found = await giveTurns(whatIfInTurns(facts, suppositions, { at, names, ringOf: ringsOf(className) }), clock, signal);
       if (found.kind === "answer") return found.answer;
       const { message, remedy, index } = found;
       throw new InputError(message, { code: "plan.suppose", path: `suppose.${index}`, remedy });
@@ -150,7 +152,8 @@ async function makeSteps(
 ): Promise<readonly CarriedStep[]> {
   if (wanted.length === 0) return [];
   const facts = await readFacts(deps, run.plan.class, run.at, signal);
-  const validation = openCarryingOut(facts, run.at, policyFor(facts, deps.approval));
+  const policy = await giveTurns(policyInTurns(facts, deps.approval), deps.clock, signal);
+  const validation = await giveTurns(openCarryingOutInTurns(facts, run.at, policy), deps.clock, signal);
   const steps: CarriedStep[] = [];
   for (const move of wanted)
     steps.push(stepBefore(carriedStepOf(move, run.plan), before) ?? (await makeStep(deps, { ...run, validation }, move, signal)));

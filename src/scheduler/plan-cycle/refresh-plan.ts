@@ -1,18 +1,19 @@
 import { type Clock, type Millis, millis } from "../../domain/clock.ts";
 import { RefusedError, StaleError } from "../../domain/errors.ts";
-import type { Ids, InstanceId } from "../../domain/ids.ts";
+import type { Ids, InstanceId, PlanId } from "../../domain/ids.ts";
 import type { CarriedStep, StoredPlan } from "../../domain/plan.ts";
 import { modeInForce, type ReliefPromise } from "../../domain/rebalancing.ts";
+import { giveTurns } from "../../runtime/give-turns.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Counter } from "../../telemetry/metrics.ts";
 import { relievedBy, unrelieved, withVerdicts } from "../load/next-overloaded.ts";
-import { assembleSnapshot, type ClassState } from "../plan/assemble.ts";
-import { makePlan } from "../plan/make-plan.ts";
-import { nextClassState } from "../plan/next-class-state.ts";
+import { assembleSnapshotInTurns, type ClassState } from "../plan/assemble.ts";
+import { makePlanInTurns } from "../plan/make-plan.ts";
+import { nextClassStateInTurns } from "../plan/next-class-state.ts";
 import type { PlanDocument } from "../plan/report.ts";
-import { proposalOf, proposedOf, SCHEDULER, storedPlanOf } from "../plan/stored-plan.ts";
+import { proposalOf, proposedOf, SCHEDULER, storedPlanInTurns } from "../plan/stored-plan.ts";
 import { promisesOf } from "../rebalancing/relief-promise.ts";
 import { settlePromises, withPromises } from "../rebalancing/settle-promises.ts";
 import type { RingSource } from "../ring-memo.ts";
@@ -70,8 +71,8 @@ export async function refreshPlan(deps: ClassPlanDeps, name: string, ringOf: Rin
   // Verdicts on instances that are being relieved already are left out.
   const known = await store.health.listVerdicts(signal);
   const verdicts = unrelieved(known, facts, at);
-  const snapshot = assembleSnapshot(facts, at);
-  const next = nextClassState(facts, snapshot);
+  const snapshot = await giveTurns(assembleSnapshotInTurns(facts, at), clock, signal);
+  const next = await giveTurns(nextClassStateInTurns(facts, snapshot), clock, signal);
   const judged = { ...next, overloadedSince: withVerdicts(next.overloadedSince, verdicts) };
   const measured = await measurePromises(deps, judged, { facts, at }, signal);
   const sized = await refreshSizes(deps, measured, { facts, at, metrics: snapshot.metrics, verdicts: known }, signal);
@@ -109,14 +110,12 @@ async function evenOut(
 ): Promise<void> {
   const { store, planning } = deps;
   const { class: name } = facts;
-  const made = makePlan({ ...facts, state }, { kind: "rebalance" }, { at, ringOf, approval: deps.approval });
+  const options = { at, ringOf, approval: deps.approval };
+  const made = await giveTurns(makePlanInTurns({ ...facts, state }, { kind: "rebalance" }, options), deps.clock, signal);
   // A unit without an instance needs no plan: the scheduler places it as soon as an instance has room.
   if (made.plan.moves.every(({ from }) => from === undefined)) return;
-  const plan = await propose(
-    deps,
-    storedPlanOf(made, { id: deps.ids.next(), goal: "rebalance", subject: "", actor: SCHEDULER, at }),
-    signal,
-  );
+  const head = { id: deps.ids.next<PlanId>(), goal: "rebalance", subject: "", actor: SCHEDULER, at } as const;
+  const plan = await propose(deps, await giveTurns(storedPlanInTurns(made, head), deps.clock, signal), signal);
   const relieved = deps.relieves ? relievedBy(plan, verdicts) : [];
   const leaving = mode === "auto" ? [...new Set([...relieved, ...carriedOutAlone(plan, state.promises ?? [])])] : relieved;
   const steps: CarriedStep[] = [];

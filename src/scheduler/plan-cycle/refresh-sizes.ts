@@ -1,10 +1,12 @@
 import { type PoolSizes, type Sizing, USUAL_SCALING } from "../../domain/capacity.ts";
-import { type Millis, millis, rfc3339 } from "../../domain/clock.ts";
+import { type Clock, type Millis, millis, rfc3339 } from "../../domain/clock.ts";
 import { countText } from "../../domain/count-text.ts";
 import type { Decision } from "../../domain/decision.ts";
 import type { InstanceId } from "../../domain/ids.ts";
-import { addLoad, type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
+import { type LoadVector, loadVector, sumInTurns, ZERO_LOAD } from "../../domain/load.ts";
 import { largestOf, type PeakWindow, peakWindows } from "../../domain/peaks.ts";
+import type { Resumable } from "../../domain/resumable.ts";
+import { giveTurns } from "../../runtime/give-turns.ts";
 import type { Store } from "../../store/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { forecastPeak, KNOWN_MS } from "../capacity/demand.ts";
@@ -14,11 +16,12 @@ import type { MetricsVerdict } from "../load/judge-metrics.ts";
 import { COUNTED } from "../load/planning-load.ts";
 import { percent } from "../percent.ts";
 import { type ClassState, freezeAt, type PlanningFacts } from "../plan/assemble.ts";
-import { sharesOf } from "../plan/shares-of.ts";
+import { sharesInTurns } from "../plan/shares-of.ts";
 import { WHOLE } from "../policy.ts";
 import { totalMean } from "../rebalancing/mean-loads.ts";
 
 export interface SizingDeps {
+  readonly clock: Clock;
   readonly store: Pick<Store, "decisions">;
   /** How slowly pools shrink; absent: as the configuration has it where it says nothing. */
   readonly scaling?: { readonly spareMs: number; readonly restMs: number } | undefined;
@@ -44,7 +47,7 @@ interface Refreshing {
  * not trusted only declared peaks change anything: how many instances they ask for depends on no measurement.
  */
 export async function refreshSizes(
-  { store, scaling = USUAL_SCALING, log }: SizingDeps,
+  { store, scaling = USUAL_SCALING, clock, log }: SizingDeps,
   before: ClassState,
   { facts, at, metrics, verdicts }: Refreshing,
   signal: AbortSignal,
@@ -55,11 +58,12 @@ export async function refreshSizes(
   const distrust = metrics.kind === "distrusted" ? metrics.rule : undefined;
   const isBlind = distrust !== undefined && distrust !== "JUMP";
   const peaks = peaksOf(facts, at);
-  const plan = decideSize(facts, state, { at, isJump: distrust === "JUMP", isBlind, peaks, scaling });
+  const work = decideSizeInTurns(facts, state, { at, isJump: distrust === "JUMP", isBlind, peaks, scaling });
+  const plan = await giveTurns(work, clock, signal);
   if (isBlind && plan.kind !== "grow") return { state, emptied: undefined };
   const sizing = sizingOf(plan, state.sizing, at);
   const next: ClassState = { ...state, sizes: keptSizes(state.sizes ?? {}, facts), sizing: isBlind ? state.sizing : sizing };
-  if (plan.kind !== "keep") return recordChange({ store, log }, { plan, facts, next, sizing, peaks }, signal);
+  if (plan.kind !== "keep") return recordChange({ store, clock, log }, { plan, facts, next, sizing, peaks }, signal);
   if (sizing.shortSince === at) {
     const reason = `${needText(sizing)}, ${WHY_NO_MORE[plan.why ?? "CEILING"]}`;
     log.warn({ class: facts.class, reason }, "A class needs more instances than it gets");
@@ -122,8 +126,12 @@ function askedFor(peaks: readonly PoolPeak[], name: string, { at, aheadMs }: { r
 const WHY_NO_MORE = { FAILING: "and an instance of its pools failed", CEILING: "and its pools may have no more" } as const;
 
 /** What is measured is not followed through a jump. A launch is one too, and too many instances cost less than too few; giving one up can wait. */
-function decideSize(facts: PlanningFacts, state: ClassState, { at, isJump, isBlind, peaks, scaling }: Deciding): SizePlan {
-  const found = factsOf(facts, isJump ? { ...state, meanLoads: {} } : state, { at, peaks });
+function* decideSizeInTurns(
+  facts: PlanningFacts,
+  state: ClassState,
+  { at, isJump, isBlind, peaks, scaling }: Deciding,
+): Resumable<SizePlan> {
+  const found = yield* factsOf(facts, isJump ? { ...state, meanLoads: {} } : state, { at, peaks });
   const loads = isBlind ? { soon: ZERO_LOAD, later: ZERO_LOAD } : {};
   return planSize({ ...found, ...loads, ...scaling, isFrozen: found.isFrozen || isJump || isBlind });
 }
@@ -137,15 +145,15 @@ interface Deciding {
   readonly scaling: NonNullable<SizingDeps["scaling"]>;
 }
 
-function factsOf(
+function* factsOf(
   facts: PlanningFacts,
   state: ClassState,
   { at, peaks }: Pick<Deciding, "at" | "peaks">,
-): Omit<SizeFacts, "spareMs" | "restMs"> {
-  const { least, present } = presentDemand(facts, state);
+): Resumable<Omit<SizeFacts, "spareMs" | "restMs">> {
+  const { least, present } = yield* presentDemand(facts, state);
   const expected = (untilMs: number): LoadVector => forecastPeak(state.demand, least, { at, untilMs, present, peaks });
   const asked = (name: string, aheadMs: number): number => askedFor(peaks, name, { at, aheadMs });
-  const shares = sharesOf(facts.instances, facts.units, ({ unit }) => unit.owner);
+  const shares = yield* sharesInTurns(facts.instances, facts.units, ({ unit }) => unit.owner);
   return {
     pools: (facts.scaled ?? []).map(({ name, instances: { min, max }, capacity }) => ({
       ...{ name, min, max, capacity, peak: { soon: asked(name, SIZING.soonMs), later: asked(name, SIZING.laterMs) } },
@@ -166,11 +174,11 @@ function factsOf(
  * `least`: what plans count; units that wait for their first instance are among it. Of what is measured, CPU and Git requests, that is the mean of a day, so the
  * last half hour counts where it is more. `present` is that half hour.
  */
-function presentDemand(
+function* presentDemand(
   { units, instances }: PlanningFacts,
   { meanLoads = {} }: ClassState,
-): { readonly least: LoadVector; readonly present: LoadVector } {
-  const planned = units.reduce((sum, { unit }) => addLoad(sum, unit.load), ZERO_LOAD);
+): Resumable<{ readonly least: LoadVector; readonly present: LoadVector }> {
+  const planned = yield* sumInTurns(units, ({ unit }) => unit.load);
   const entries = instances.some((one) => one.entries === "per-workspace") ? units.length : 0;
   const measured = totalMean(meanLoads);
   const counted = loadVector((dimension) => planned[dimension] + (dimension === "clusterEntries" ? entries : 0));

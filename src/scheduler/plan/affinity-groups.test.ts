@@ -2,13 +2,14 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import type { InstanceId, WorkspaceId } from "../../domain/ids.ts";
 import { asLoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
+import { complete } from "../../domain/resumable.ts";
 import { NO_CONSTRAINTS } from "../eligibility.ts";
 import { aUnit, HOUR_MS, NOON } from "../testing/snapshots.ts";
-import { amountsOf, failedUntil, groupsOf } from "./affinity-groups.ts";
+import { amountsOf, failedUntil, groupsInTurns } from "./affinity-groups.ts";
 import { DEFAULT_PLANNER_POLICY } from "./planner-policy.ts";
 import type { PlanUnit } from "./snapshot.ts";
 
-const groups = (...units: readonly PlanUnit[]) => groupsOf(units, NOON, DEFAULT_PLANNER_POLICY);
+const groups = (...units: readonly PlanUnit[]) => complete(groupsInTurns(units, NOON, DEFAULT_PLANNER_POLICY));
 const constraintsOf = (...units: readonly PlanUnit[]) => groups(...units)[0]?.constraints;
 const inGroup = (together: string) => ({ needs: { together } });
 

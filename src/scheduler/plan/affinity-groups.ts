@@ -1,6 +1,7 @@
 import type { Millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { LoadVector } from "../../domain/load.ts";
+import { mapInTurns, type Resumable, visitInTurns } from "../../domain/resumable.ts";
 import { NO_CONSTRAINTS, type PlacementConstraints } from "../eligibility.ts";
 import { METRICS_LIMITS } from "../load/judge-metrics.ts";
 import { partsApart } from "../unit-needs.ts";
@@ -23,23 +24,20 @@ export interface AffinityGroup {
 /**
  * The affinity groups of these units, in their order. Parts of one workspace live apart, as if they named an `apart` group of their own.
  */
-export function groupsOf(units: readonly PlanUnit[], at: Millis, policy: PlannerPolicy): readonly AffinityGroup[] {
-  const split = repeated(units);
+export function* groupsInTurns(units: readonly PlanUnit[], at: Millis, policy: PlannerPolicy): Resumable<readonly AffinityGroup[]> {
+  const split = yield* repeated(units);
   const groups = new Map<string, [PlanUnit, ...PlanUnit[]]>();
   const members: Members[] = [];
-  for (const unit of units) {
+  yield* visitInTurns(units, (unit) => {
     const name = unit.needs?.together;
     const group = name === undefined ? undefined : groups.get(name);
-    if (group !== undefined) {
-      group.push(unit);
-      continue;
-    }
+    if (group !== undefined) return void group.push(unit);
     const first: [PlanUnit] = [unit];
     if (name !== undefined) groups.set(name, first);
     members.push(first);
-  }
+  });
   const moment = { at, policy };
-  return members.map((each, index) => {
+  return yield* mapInTurns(members, (each, index) => {
     const constraints = constraintsOf(each, split, moment);
     return { index, key: keyOf(each), units: each, load: sumOf(each), constraints, isPlain: constraints === NO_CONSTRAINTS };
   });
@@ -90,11 +88,11 @@ export function failedUntil({ times, at }: NonNullable<PlanUnit["failed"]>, poli
 }
 
 /** Workspaces that have more than one unit. */
-function repeated(units: readonly PlanUnit[]): ReadonlySet<string> {
+function* repeated(units: readonly PlanUnit[]): Resumable<ReadonlySet<string>> {
   const seen = new Set<string>();
   const again = new Set<string>();
-  for (const { workspaceId } of units) {
+  yield* visitInTurns(units, ({ workspaceId }) => {
     if (seen.size === seen.add(workspaceId).size) again.add(workspaceId);
-  }
+  });
   return again;
 }

@@ -9,6 +9,7 @@ import type { Instance, InstanceState } from "../../domain/instance.ts";
 import { addLoad, type LoadVector, ZERO_LOAD } from "../../domain/load.ts";
 import type { MoveReason } from "../../domain/plan.ts";
 import type { ResourceLimits } from "../../domain/raised-resources.ts";
+import { complete, filterInTurns, mapInTurns, type Resumable, visitInTurns } from "../../domain/resumable.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
 import { usualLoads } from "../capacity/demand.ts";
 import { instanceTraits } from "../instance-traits.ts";
@@ -20,7 +21,7 @@ import { type UnitLoad, wholeLoad } from "../load/planning-load.ts";
 import type { PromiseState } from "../rebalancing/settle-promises.ts";
 import { unitNeeds } from "../unit-needs.ts";
 import { frozenUntil } from "./freeze-window.ts";
-import { movingTogether } from "./moving-together.ts";
+import { movingTogetherInTurns } from "./moving-together.ts";
 import type { PlanCandidate, PlanSnapshot, PlanUnit } from "./snapshot.ts";
 
 /** What the planner remembers of a class from one plan to the next. */
@@ -97,14 +98,19 @@ const MEASURED: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
 
 /** Makes the snapshot of a plan from rows. It decides only what depends on the time: freezes, freshness, which instances are new. */
 export function assembleSnapshot(facts: PlanningFacts, at: Millis): PlanSnapshot {
-  const together = movingTogether(facts);
+  return complete(assembleSnapshotInTurns(facts, at));
+}
+
+/** The same, with pauses. */
+export function* assembleSnapshotInTurns(facts: PlanningFacts, at: Millis): Resumable<PlanSnapshot> {
+  const together = yield* movingTogetherInTurns(facts);
   const voluntary = facts.moves.filter(({ reason }) => reason !== "FORCED");
   const failures = Map.groupBy(facts.failures, ({ unit }) => unit);
   return {
     class: facts.class,
     at,
     candidates: facts.instances.map((instance) => planCandidateOf(instance, facts, at)),
-    units: planUnitsOf({ facts, failures, together, at }),
+    units: yield* planUnitsOf({ facts, failures, together, at, movedAt: lastMoves(facts) }),
     metrics: judgeMetrics({
       ...{ now: at, reports: reportsOf(facts), negligible: negligibleOf(facts) },
       ...{ reference: facts.state.reference?.total, rival: facts.state.reference?.rival, usual: usualLoads(facts.state.demand, at) },
@@ -140,12 +146,17 @@ export function negligibleOf({ instances }: Pick<PlanningFacts, "instances">): L
 }
 
 /** The present load of each instance's units; for a unit that was not measured, its planning load. */
-export function presentLoads({ instances, units, state }: PlanningFacts): readonly PresentLoad[] {
+export function presentLoads(facts: PlanningFacts): readonly PresentLoad[] {
+  return complete(presentLoadsInTurns(facts));
+}
+
+/** The same, with pauses. */
+export function* presentLoadsInTurns({ instances, units, state }: PlanningFacts): Resumable<readonly PresentLoad[]> {
   const sums = new Map<string, LoadVector>();
-  for (const { unit, known } of units) {
+  yield* visitInTurns(units, ({ unit, known }) => {
     const load = known === undefined ? unit.load : wholeLoad(known.recent);
     if (unit.owner !== undefined) sums.set(unit.owner, addLoad(sums.get(unit.owner) ?? ZERO_LOAD, load));
-  }
+  });
   return instances
     .filter((instance) => MEASURED.includes(instance.state))
     .map(({ id, capacity }) => ({ id, capacity, load: sums.get(id) ?? ZERO_LOAD, since: state.overloadedSince[id] }));
@@ -184,27 +195,36 @@ interface Moment {
   readonly failures: ReadonlyMap<UnitId, PlanningFacts["failures"]>;
   /** The group that a unit is moved with as one, by unit. */
   readonly together: ReadonlyMap<UnitId, string>;
+  /** When each unit was moved last, of those that were lately. */
+  readonly movedAt: ReadonlyMap<UnitId, Millis>;
   readonly at: Millis;
 }
 
-function planUnitsOf(moment: Moment): readonly PlanUnit[] {
-  const passing = passingUnits(moment.facts);
-  return moment.facts.units.map((unit) => {
+/** The moves come newest first. */
+function lastMoves({ moves }: PlanningFacts): ReadonlyMap<UnitId, Millis> {
+  return new Map(moves.toReversed().map(({ unit, at }) => [unit, at]));
+}
+
+function* planUnitsOf(moment: Moment): Resumable<readonly PlanUnit[]> {
+  const passing = yield* passingUnits(moment.facts);
+  return yield* mapInTurns(moment.facts.units, (unit) => {
     const planned = planUnitOf(unit, moment);
-    return passing.has(planned.id) ? { ...planned, isPassing: true } : planned;
+    return passing.has(planned.id) ? { ...planned, isPassing: true as const } : planned;
   });
 }
 
 /** Units of which another part of their workspace takes applications over where they are, or is to, and those parts; on instances that take units. */
-function passingUnits({ units, instances }: PlanningFacts): ReadonlySet<UnitId> {
-  const concerned = units.flatMap(({ unit }) => (unit.joins === undefined && unit.tookFrom === undefined ? [] : [unit]));
+function* passingUnits({ units, instances }: PlanningFacts): Resumable<ReadonlySet<UnitId>> {
+  const isConcerned = ({ joins, tookFrom }: PlacementUnit): boolean => joins !== undefined || tookFrom !== undefined;
+  const concerned = yield* filterInTurns(units, ({ unit }) => isConcerned(unit));
   if (concerned.length === 0) return new Set();
-  const owners = new Map(units.map(({ unit }) => [unit.id, unit.owner]));
+  const owners = new Map<UnitId, InstanceId | undefined>();
+  yield* visitInTurns(units, ({ unit }) => owners.set(unit.id, unit.owner));
   const active = new Set(instances.flatMap(({ id, state }) => (state === "ACTIVE" ? [id] : [])));
   const isHere = (owner: InstanceId | undefined, other: UnitId): boolean =>
     owner !== undefined && active.has(owner) && owners.get(other) === owner;
   return new Set(
-    concerned.flatMap(({ id, owner, joins, tookFrom }) =>
+    concerned.flatMap(({ unit: { id, owner, joins, tookFrom } }) =>
       [joins, tookFrom].flatMap((other) => (other !== undefined && isHere(owner, other) ? [id, other] : [])),
     ),
   );
@@ -212,12 +232,12 @@ function passingUnits({ units, instances }: PlanningFacts): ReadonlySet<UnitId> 
 
 function planUnitOf(
   { unit, trustClass, groups, known, directive, clusters, movingTo, movedAt }: PlanningUnit,
-  { facts, failures, together: groupOf, at }: Moment,
+  { facts, failures, together: groupOf, movedAt: lastMoved, at }: Moment,
 ): PlanUnit {
   const own = unitNeeds({ class: unit.class, trustClass, directive, groups }, facts.instances);
   const together = groupOf.get(unit.id);
   const needs = together === undefined ? own : { ...own, together };
-  const failed = failedOf(unit, { facts, failures, at });
+  const failed = failedOf(unit, { facts, failures, movedAt: lastMoved, at });
   return {
     ...{ id: unit.id, workspaceId: unit.workspaceId, owner: unit.owner, epoch: unit.epoch, load: unit.load, movingTo, movedAt },
     recentLoad: known === undefined ? undefined : wholeLoad(known.recent),
@@ -236,11 +256,11 @@ const KEEPS: readonly (InstanceState | undefined)[] = ["ACTIVE", "CORDONED"];
 /** Where the last failed move of a unit was to go, and how many moves to there failed; none that is older than its last move that was made. */
 function failedOf(
   { id, owner }: PlacementUnit,
-  { facts: { instances, moves }, failures: known, at }: Omit<Moment, "together">,
+  { facts: { instances }, failures: known, movedAt: lastMoved, at }: Omit<Moment, "together">,
 ): PlanUnit["failed"] {
   const failures = known.get(id);
   if (failures === undefined) return undefined;
-  const movedAt = moves.find((move) => move.unit === id)?.at ?? 0;
+  const movedAt = lastMoved.get(id) ?? 0;
   const own = failures.filter((failure) => failure.at > movedAt);
   const [last] = own;
   if (last === undefined) return undefined;

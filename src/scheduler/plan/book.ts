@@ -1,10 +1,11 @@
 import { sha256 } from "../../domain/hash.ts";
 import { LOAD_DIMENSIONS, type LoadVector, loadVector } from "../../domain/load.ts";
+import { complete, mapInTurns, type Resumable, visitInTurns } from "../../domain/resumable.ts";
 import type { CandidateSet } from "../choose-candidate.ts";
 import { NO_CONSTRAINTS, type Offer, whyNotEligible } from "../eligibility.ts";
-import { type AffinityGroup, amountsOf, groupsOf } from "./affinity-groups.ts";
+import { type AffinityGroup, amountsOf, groupsInTurns } from "./affinity-groups.ts";
 import { NOTHING, NOWHERE, openLedger } from "./ledger.ts";
-import { type Limits, limitsOf } from "./limits.ts";
+import { type Limits, limitsInTurns } from "./limits.ts";
 import type { PlannerPolicy } from "./planner-policy.ts";
 import { inOrder, type PlanCandidate, type PlanSnapshot, type PlanUnit } from "./snapshot.ts";
 
@@ -40,10 +41,16 @@ export interface Book {
 }
 
 export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
+  return complete(openBookInTurns(snapshot, policy));
+}
+
+/** The same, with pauses. */
+export function* openBookInTurns(snapshot: PlanSnapshot, policy: PlannerPolicy): Resumable<Book> {
   const candidates = inOrder(snapshot.candidates);
   const candidateIndex = new Map<string, number>(candidates.map(({ id }, index) => [id, index]));
-  const groups = groupsOf(inOrder(withPresentLoad(snapshot.units, candidates)), snapshot.at, policy);
-  const where = groups.map(({ units }) => units.map(({ owner }) => candidateIndex.get(owner ?? "") ?? NOWHERE));
+  const units = inOrder(yield* withPresentLoad(snapshot.units, candidates));
+  const groups = yield* groupsInTurns(units, snapshot.at, policy);
+  const where = [...(yield* mapInTurns(groups, ({ units: each }) => each.map(({ owner }) => candidateIndex.get(owner ?? "") ?? NOWHERE)))];
   const capacities = candidates.map(({ capacity }) => amountsOf(capacity));
   const ledger = openLedger(capacities);
   const hasOwnEntries = candidates.map(({ entries }) => entries === "per-workspace");
@@ -71,7 +78,7 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
     const places = placementsOf(group);
     for (const [each, candidate] of places.entries()) if (places.indexOf(candidate) === each) residents[candidate]?.push(group);
   };
-  for (const group of groups) {
+  yield* visitInTurns(groups, (group) => {
     addToLedger(group, 1);
     addToResidents(group);
     for (const { movingTo, load } of group.units) {
@@ -80,7 +87,8 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
       addTaken(arrives, amountsOf(load), 1);
       strangers.change(group, [arrives], 1);
     }
-  }
+  });
+  const limits = yield* limitsInTurns({ candidates, capacities, groups, where }, policy);
 
   const missingOn = (group: AffinityGroup, candidate: number): readonly number[] => {
     const places = placementsOf(group);
@@ -100,7 +108,7 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
     candidates,
     groups,
     candidateIndex,
-    limits: limitsOf({ candidates, capacities, groups, where }, policy),
+    limits,
     loadOf: ledger.loadOf,
     surplus: ledger.surplus,
     capacityOf: ledger.capacityOf,
@@ -139,10 +147,10 @@ export function openBook(snapshot: PlanSnapshot, policy: PlannerPolicy): Book {
 const ENTRIES = LOAD_DIMENSIONS.indexOf("clusterEntries");
 
 /** On an overloaded instance the present load of its units counts too: planning load has not followed yet. */
-function withPresentLoad(units: readonly PlanUnit[], candidates: readonly PlanCandidate[]): readonly PlanUnit[] {
+function* withPresentLoad(units: readonly PlanUnit[], candidates: readonly PlanCandidate[]): Resumable<readonly PlanUnit[]> {
   const hot = new Set(candidates.filter(({ isOverloaded }) => isOverloaded).map(({ id }) => id));
   if (hot.size === 0) return units;
-  return units.map((unit) =>
+  return yield* mapInTurns(units, (unit) =>
     unit.owner !== undefined && hot.has(unit.owner) && unit.recentLoad !== undefined
       ? { ...unit, load: largerLoad(unit.load, unit.recentLoad) }
       : unit,

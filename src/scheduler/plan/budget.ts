@@ -1,6 +1,7 @@
 import type { Millis } from "../../domain/clock.ts";
 import type { InstanceId, WorkspaceId } from "../../domain/ids.ts";
 import { ZERO_LOAD } from "../../domain/load.ts";
+import { complete, type Resumable, visitInTurns } from "../../domain/resumable.ts";
 import type { MetricsVerdict } from "../load/judge-metrics.ts";
 import { WHOLE } from "../policy.ts";
 import type { PlannerPolicy } from "./planner-policy.ts";
@@ -50,10 +51,20 @@ export interface Budget {
  * Opens the budget of one plan. The voluntary moves of the last hour are counted first, towards every limit but that of
  * one plan; towards that of a day, those of the last day. A workspace counts once, however many of its units move.
  */
-export function openBudget(snapshot: PlanSnapshot, { budgets }: PlannerPolicy): Budget {
+export function openBudget(snapshot: PlanSnapshot, policy: PlannerPolicy): Budget {
+  return complete(openBudgetInTurns(snapshot, policy));
+}
+
+/** The same, with pauses. */
+export function* openBudgetInTurns(snapshot: PlanSnapshot, { budgets }: PlannerPolicy): Resumable<Budget> {
   const recent = new Set<string>(snapshot.recentMoves.map(({ unit }) => unit));
-  const units = new Map<string, PlanUnit>(snapshot.units.filter(({ id }) => recent.has(id)).map((unit) => [unit.id, unit]));
-  const workspaces = countWorkspaces(snapshot.units);
+  const units = new Map<string, PlanUnit>();
+  const seen = new Set<string>();
+  yield* visitInTurns(snapshot.units, (unit) => {
+    if (recent.has(unit.id)) units.set(unit.id, unit);
+    seen.add(unit.workspaceId);
+  });
+  const workspaces = seen.size;
   const most: Readonly<Record<Count["rule"], number>> = {
     PLAN_MOVES: budgets.movesPerPlan,
     HOUR_MOVES: budgets.movesPerHour,

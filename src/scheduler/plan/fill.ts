@@ -1,4 +1,5 @@
 import type { InstanceId } from "../../domain/ids.ts";
+import { type Resumable, visitInTurns } from "../../domain/resumable.ts";
 import { WHOLE } from "../policy.ts";
 import type { AffinityGroup } from "./affinity-groups.ts";
 import { NOWHERE } from "./ledger.ts";
@@ -16,10 +17,11 @@ interface Filling {
  * Fills new instances almost up to the mean, with units of instances above that only. It takes first the units that the ring would put
  * there, so that placements keep agreeing with the ring, then the largest that fit from the most loaded instance.
  */
-export function planFill(planning: Planning): void {
+export function* planFillInTurns(planning: Planning): Resumable<void> {
   const { book, policy } = planning;
   const goal = Math.floor((book.limits.mean * (WHOLE - policy.fillShort)) / WHOLE);
   for (const [candidate, { id, state, isFilling }] of book.candidates.entries()) {
+    yield;
     const share = book.share(candidate);
     if (state !== "ACTIVE" || !isFilling || share >= goal) continue;
     const gate = planning.budget.gate("voluntary");
@@ -28,29 +30,33 @@ export function planFill(planning: Planning): void {
     const [load, capacity] = [asVector(book.loadOf(candidate)), asVector(book.capacityOf(candidate))];
     const filling = { candidate, goal, cause: { rule: "BELOW", instance: id, load, capacity, share, limit: goal } as const };
     const stock = new Map<number, readonly AffinityGroup[]>();
-    takeNatural(planning, filling, stock);
-    takeLargest(planning, filling, stock);
+    yield* takeNatural(planning, filling, stock);
+    yield* takeLargest(planning, filling, stock);
   }
 }
 
 /** Takes the units on donors that the ring would put on the new instance, largest first. */
-function takeNatural(planning: Planning, filling: Filling, stock: Map<number, readonly AffinityGroup[]>): void {
+function* takeNatural(planning: Planning, filling: Filling, stock: Map<number, readonly AffinityGroup[]>): Resumable<void> {
   const { book } = planning;
   const natural: AffinityGroup[] = [];
   for (const donor of book.candidates.keys()) {
     if (!isDonor(planning, filling, donor)) continue;
     const movable = movableOn(planning, donor, "voluntary");
     stock.set(donor, movable);
-    for (const group of movable) if (preferredFor(planning, group) === filling.candidate) natural.push(group);
+    yield* visitInTurns(movable, (group) => {
+      if (preferredFor(planning, group) === filling.candidate) natural.push(group);
+    });
+    yield;
   }
   for (const group of bySize(planning, natural)) {
+    yield;
     if (book.share(filling.candidate) >= filling.goal) return;
     take(planning, filling, group);
   }
 }
 
 /** Takes the largest unit that fits from the most loaded donor, again and again, until the instance is filled or no donor can give. */
-function takeLargest(planning: Planning, filling: Filling, stock: ReadonlyMap<number, readonly AffinityGroup[]>): void {
+function* takeLargest(planning: Planning, filling: Filling, stock: ReadonlyMap<number, readonly AffinityGroup[]>): Resumable<void> {
   const { book, moved } = planning;
   const sorted = new Map<number, readonly AffinityGroup[]>();
   // What is too large now stays too large: deficit and surplus only shrink.
@@ -69,6 +75,7 @@ function takeLargest(planning: Planning, filling: Filling, stock: ReadonlyMap<nu
   const spent = new Set<number>();
   const shares = book.candidates.map((_, candidate) => book.share(candidate));
   while (book.share(filling.candidate) < filling.goal && planning.budget.spent("voluntary") === undefined) {
+    yield;
     const donor = mostLoaded(shares, filling, spent);
     if (donor === NOWHERE) return;
     const left = stockOf(donor);

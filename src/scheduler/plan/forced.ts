@@ -1,4 +1,5 @@
 import { sha256 } from "../../domain/hash.ts";
+import { filterInTurns, mapInTurns, type Resumable } from "../../domain/resumable.ts";
 import { NO_CONSTRAINTS, whyNotStay } from "../eligibility.ts";
 import { shareOf } from "../utilisation.ts";
 import type { AffinityGroup } from "./affinity-groups.ts";
@@ -14,10 +15,11 @@ import type { Cause } from "./record.ts";
  * with their size. If all were sorted by size, some instances would end up with big units only, and a small excess there could later be
  * removed only by a big move.
  */
-export function planForced(planning: Planning, forced: readonly AffinityGroup[]): void {
+export function* planForcedInTurns(planning: Planning, forced: readonly AffinityGroup[]): Resumable<void> {
   const { book } = planning;
   const { tight, bound, hard } = book.limits;
-  for (const group of inOrder(planning, forced)) {
+  for (const group of yield* inOrder(planning, forced)) {
+    yield;
     // Of two that live apart, one may stay once the other has left.
     const cause = whyForced(planning, group);
     if (cause === undefined) continue;
@@ -28,11 +30,11 @@ export function planForced(planning: Planning, forced: readonly AffinityGroup[])
 }
 
 /** The groups that may not stay where they are, or are nowhere, as the book has them. */
-export function forcedOf(planning: Planning): readonly AffinityGroup[] {
+export function* forcedInTurns(planning: Planning): Resumable<readonly AffinityGroup[]> {
   const { book } = planning;
   const keepsAnybody = book.candidates.map((candidate) => whyNotStay(NO_CONSTRAINTS, candidate) === undefined);
   const mayStay = (group: AffinityGroup): boolean => group.isPlain && keepsAnybody[book.placementOf(group)] === true;
-  return book.groups.filter((group) => !mayStay(group) && whyForced(planning, group) !== undefined);
+  return yield* filterInTurns(book.groups, (group) => !mayStay(group) && whyForced(planning, group) !== undefined);
 }
 
 /** Why a group may not stay as it is; `undefined` when it may, or when a move of it is under way and has to end first. */
@@ -75,14 +77,14 @@ function gatherGroup(planning: Planning, search: CandidateSearch): FoundCandidat
   return nameCandidate(planning, { ...search, bounds: [book.limits.hard] }, host);
 }
 
-function inOrder({ book, policy }: Planning, forced: readonly AffinityGroup[]): readonly AffinityGroup[] {
+function* inOrder({ book, policy }: Planning, forced: readonly AffinityGroup[]): Resumable<readonly AffinityGroup[]> {
   const active = book.candidates.flatMap(({ state }, candidate) => (state === "ACTIVE" ? [book.capacityOf(candidate)] : []));
   const mean = NOTHING.map((_, d) =>
     Math.floor(active.reduce((sum, capacity) => sum + (capacity[d] as number), 0) / Math.max(1, active.length)),
   );
-  const sized = forced.map((group) => {
+  const sized = yield* mapInTurns(forced, (group) => {
     const size = Math.max(...group.load.map((amount, d) => shareOf(amount, mean[d] as number)));
     return { group, size: size < policy.bigUnit ? 0 : size, tie: sha256(group.key) };
   });
-  return sized.sort((a, b) => b.size - a.size || (a.tie < b.tie ? -1 : 1)).map(({ group }) => group);
+  return [...sized].sort((a, b) => b.size - a.size || (a.tie < b.tie ? -1 : 1)).map(({ group }) => group);
 }

@@ -3,11 +3,12 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import type { WorkspaceGroups } from "../../domain/groups.ts";
 import type { InstanceId } from "../../domain/ids.ts";
+import { complete } from "../../domain/resumable.ts";
 import { createRingMemo } from "../ring-memo.ts";
 import { aFacts, aRow, aUnitRow } from "../testing/facts.ts";
 import { aCandidate, anySnapshot, aSnapshot, aUnit, LONG_ABOVE, NOON, units } from "../testing/snapshots.ts";
 import { assembleSnapshot, type PlanningUnit } from "./assemble.ts";
-import { movingTogether } from "./moving-together.ts";
+import { movingTogetherInTurns } from "./moving-together.ts";
 import { planMoves } from "./plan-moves.ts";
 import { DEFAULT_PLANNER_POLICY } from "./planner-policy.ts";
 import type { PlanSnapshot, PlanUnit } from "./snapshot.ts";
@@ -124,7 +125,7 @@ describe("workspaces of a group that lives together", () => {
     ...over,
   });
   const namesOf = (rows: readonly PlanningUnit[]) => {
-    const names = movingTogether(aFacts([aRow("a"), aRow("b")], rows));
+    const names = complete(movingTogetherInTurns(aFacts([aRow("a"), aRow("b")], rows)));
     return rows.map(({ unit }) => names.get(unit.id));
   };
 
@@ -151,7 +152,7 @@ describe("workspaces of a group that lives together", () => {
       ...facts,
       instances: facts.instances.map((each) => ({ ...each, capacity: { ...each.capacity, applications: 7 } })),
     };
-    expect(movingTogether(large).size).toBe(0);
+    expect(complete(movingTogetherInTurns(large)).size).toBe(0);
   });
 
   it("leave an instance that is emptied together", () => {

@@ -1,4 +1,5 @@
 import { LOAD_DIMENSIONS } from "../../domain/load.ts";
+import { type Resumable, visitInTurns } from "../../domain/resumable.ts";
 import { boundAt, shareOf } from "../utilisation.ts";
 import type { AffinityGroup } from "./affinity-groups.ts";
 import { NOTHING, NOWHERE, openLedger } from "./ledger.ts";
@@ -33,16 +34,20 @@ export interface Occupancy {
  * `shedTo` keeps its distance from `bound` also where both are held by the activity threshold or the hard limit: an instance
  * that was left at exactly the bound would be above it again with the next fluctuation.
  */
-export function limitsOf({ candidates, capacities, groups, where }: Occupancy, { placement }: PlannerPolicy): Limits {
+export function* limitsInTurns({ candidates, capacities, groups, where }: Occupancy, { placement }: PlannerPolicy): Resumable<Limits> {
   const active = candidates.flatMap(({ state }, candidate) => (state === "ACTIVE" ? [candidate] : []));
   const empty = openLedger(capacities);
   const isCounted = ({ index, load }: AffinityGroup): boolean =>
     where[index]?.some((candidate) => candidate !== NOWHERE) === true ||
     active.some((candidate) => empty.fits(candidate, load, placement.hardLimit));
-  const loads = groups.filter(isCounted).map(({ load }) => load);
+  const [counted, all] = [LOAD_DIMENSIONS.map(() => 0), LOAD_DIMENSIONS.map(() => 0)];
+  yield* visitInTurns(groups, (group) => {
+    addTo(all, group.load);
+    if (isCounted(group)) addTo(counted, group.load);
+  });
   const means = LOAD_DIMENSIONS.map((_, d) =>
     shareOf(
-      sumOf(loads, d),
+      counted[d] as number,
       sumOf(
         active.map((candidate) => capacities[candidate] ?? NOTHING),
         d,
@@ -53,9 +58,12 @@ export function limitsOf({ candidates, capacities, groups, where }: Occupancy, {
   const tight = boundAt(mean, placement.tight, placement);
   const bound = boundAt(mean, placement.loose, placement);
   const shedTo = Math.min(tight, Math.max(mean, Math.floor((bound * placement.tight) / placement.loose)));
-  const all = groups.map(({ load }) => load);
-  const meanUnit = LOAD_DIMENSIONS.map((_, d) => sumOf(all, d) / Math.max(1, all.length));
+  const meanUnit = all.map((amount) => amount / Math.max(1, groups.length));
   return { mean, scarce: means.indexOf(mean), tight, bound, shedTo, hard: placement.hardLimit, meanUnit };
+}
+
+function addTo(sums: number[], amounts: readonly number[]): void {
+  for (let d = 0; d < sums.length; d += 1) sums[d] = (sums[d] as number) + (amounts[d] as number);
 }
 
 function sumOf(rows: readonly (readonly number[])[], d: number): number {

@@ -1,4 +1,5 @@
 import type { Millis } from "../../domain/clock.ts";
+import type { Resumable } from "../../domain/resumable.ts";
 import { WHOLE } from "../policy.ts";
 import type { AffinityGroup } from "./affinity-groups.ts";
 import type { Book } from "./book.ts";
@@ -24,7 +25,7 @@ export interface Moment {
  * Calculated for the fleet as the snapshot has it. Forced units move in any case, and what overfull instances must give is added. What
  * new instances must get may be these same moves, so the larger of the two counts. A new instance that is cordoned gets nothing.
  */
-export function lowerBoundOf(book: Book, forced: readonly AffinityGroup[], { at, policy }: Moment): LowerBound {
+export function* lowerBoundInTurns(book: Book, forced: readonly AffinityGroup[], { at, policy }: Moment): Resumable<LowerBound> {
   const { fillShort } = policy;
   const { scarce, bound, shedTo, mean } = book.limits;
   const isForced = new Set(forced);
@@ -32,6 +33,7 @@ export function lowerBoundOf(book: Book, forced: readonly AffinityGroup[], { at,
   let [given, shed, got] = [0, 0, 0];
   let moves = forced.reduce((sum, { units }) => sum + units.length, 0);
   for (const [candidate, { state, isFilling, isOverloaded, aboveSince }] of book.candidates.entries()) {
+    yield;
     if (state !== "ACTIVE" && state !== "CORDONED") continue;
     const excess = book.surplus(candidate, scarce, bound);
     if (excess > 0) {

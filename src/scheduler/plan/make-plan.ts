@@ -2,11 +2,12 @@ import type { Millis } from "../../domain/clock.ts";
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { PlanGoal } from "../../domain/plan.ts";
+import { complete, filterInTurns, type Resumable } from "../../domain/resumable.ts";
 import { instanceTraits } from "../instance-traits.ts";
 import type { RingSource } from "../ring-memo.ts";
-import { assembleSnapshot, type PlanningFacts } from "./assemble.ts";
-import { type Plan, planMoves } from "./plan-moves.ts";
-import { type ApprovalLimits, DEFAULT_PLANNER_POLICY, type PlannerPolicy, policyFor } from "./planner-policy.ts";
+import { assembleSnapshotInTurns, type PlanningFacts } from "./assemble.ts";
+import { type Plan, planMovesInTurns } from "./plan-moves.ts";
+import { type ApprovalLimits, DEFAULT_PLANNER_POLICY, type PlannerPolicy, policyInTurns } from "./planner-policy.ts";
 import type { PlanDocument } from "./report.ts";
 import type { PlanSnapshot } from "./snapshot.ts";
 
@@ -44,10 +45,15 @@ interface PlanOptions {
 
 /** Makes the plan a goal asks for from rows as they were at one moment. */
 export function makePlan(facts: PlanningFacts, goal: Goal, options: PlanOptions): MadePlan {
-  const snapshot = snapshotFor(withoutOtherReleases(assembleSnapshot(facts, options.at), facts, goal), goal);
+  return complete(makePlanInTurns(facts, goal, options));
+}
+
+/** The same, with pauses. */
+export function* makePlanInTurns(facts: PlanningFacts, goal: Goal, options: PlanOptions): Resumable<MadePlan> {
+  const snapshot = snapshotFor(withoutOtherReleases(yield* assembleSnapshotInTurns(facts, options.at), facts, goal), goal);
   const { approval = DEFAULT_PLANNER_POLICY.approval } = options;
-  const policy = goal.kind === "add" ? { ...UNHURRIED, approval } : policyFor(facts, approval);
-  const plan = planMoves(snapshot, options.ringOf === undefined ? { policy } : { policy, ringOf: options.ringOf });
+  const policy = goal.kind === "add" ? { ...UNHURRIED, approval } : yield* policyInTurns(facts, approval);
+  const plan = yield* planMovesInTurns(snapshot, options.ringOf === undefined ? { policy } : { policy, ringOf: options.ringOf });
   const moved = new Set(plan.moves.map(({ unit }) => unit));
   const { left, unplaceable, withoutCandidate } = plan.report;
   const named = new Set<string>([
@@ -55,15 +61,15 @@ export function makePlan(facts: PlanningFacts, goal: Goal, options: PlanOptions)
     ...left.shown.map(({ unit }) => unit),
     ...[...unplaceable, ...withoutCandidate].flatMap(({ units }) => units),
   ]);
-  const units = [...namesOfUnits(facts.units)].filter(([unit]) => named.has(unit));
+  const rows = yield* filterInTurns(facts.units, ({ unit }) => named.has(unit.id));
   const document = {
     ...plan.report,
     // Of all rows: a plan for a fleet without an instance names that one too.
     names: {
-      units: Object.fromEntries(units),
+      units: Object.fromEntries(namesOfUnits(rows)),
       instances: Object.fromEntries([...facts.instances, ...snapshot.candidates].map(({ id, name }) => [id, name])),
     },
-    deployed: facts.units.filter(({ unit, isDeployed }) => isDeployed && moved.has(unit.id)).map(({ unit }) => unit.id),
+    deployed: rows.filter(({ unit, isDeployed }) => isDeployed && moved.has(unit.id)).map(({ unit }) => unit.id),
   };
   return { snapshot, plan, document };
 }

@@ -1,8 +1,9 @@
 import type { Directive } from "../../domain/directive.ts";
 import { apartKey, type WorkspaceGroups } from "../../domain/groups.ts";
-import type { InstanceId, UnitId } from "../../domain/ids.ts";
+import type { InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadVector, ZERO_LOAD } from "../../domain/load.ts";
+import { filterInTurns, type Resumable, visitInTurns } from "../../domain/resumable.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
 
 interface GroupedUnit {
@@ -20,28 +21,36 @@ const LARGEST_PART = 1 / 4;
  * their own: they were put there because there was no room, and a plan that gathered them again and again would only move them back and forth. One that is pinned, is
  * being moved, or whose workspace has several parts, moves alone, as do those that must be apart from others than the rest.
  */
-export function movingTogether({
+export function* movingTogetherInTurns({
   units,
   instances,
 }: {
   readonly units: readonly GroupedUnit[];
   readonly instances: readonly Pick<Instance, "state" | "capacity">[];
-}): ReadonlyMap<UnitId, string> {
-  const grouped = units.filter(({ groups }) => groups?.together !== undefined);
+}): Resumable<ReadonlyMap<UnitId, string>> {
+  const grouped = yield* filterInTurns(units, ({ groups }) => groups?.together !== undefined);
   if (grouped.length === 0) return new Map();
-  const parts = Map.groupBy(units, ({ unit }) => unit.workspaceId);
+  const parts = new Map<WorkspaceId, number>();
+  yield* visitInTurns(units, ({ unit }) => parts.set(unit.workspaceId, (parts.get(unit.workspaceId) ?? 0) + 1));
   const movable = grouped.filter(
     ({ unit, directive, movingTo }) =>
-      unit.owner !== undefined && movingTo === undefined && directive.pin === undefined && parts.get(unit.workspaceId)?.length === 1,
+      unit.owner !== undefined && movingTo === undefined && directive.pin === undefined && parts.get(unit.workspaceId) === 1,
   );
   const active = instances.filter(({ state }) => state === "ACTIVE").map(({ capacity }) => capacity);
   const isSmall = (load: LoadVector): boolean =>
     LOAD_DIMENSIONS.every((dimension) => load[dimension] <= LARGEST_PART * Math.min(...active.map((capacity) => capacity[dimension])));
   const nameOf = ({ unit, groups }: GroupedUnit): string => `${groups?.together} ${apartKey(groups)} on ${unit.owner}`;
+  const members = new Map<string, GroupedUnit[]>();
+  yield* visitInTurns(movable, (unit) => {
+    const name = nameOf(unit);
+    const known = members.get(name);
+    if (known === undefined) members.set(name, [unit]);
+    else known.push(unit);
+  });
   return new Map(
-    [...Map.groupBy(movable, nameOf)].flatMap(([name, members]) => {
-      const load = members.reduce((sum, { unit }) => addLoad(sum, unit.load), ZERO_LOAD);
-      return members.length > 1 && isSmall(load) ? members.map(({ unit }) => [unit.id, name] as const) : [];
+    [...members].flatMap(([name, own]) => {
+      const load = own.reduce((sum, { unit }) => addLoad(sum, unit.load), ZERO_LOAD);
+      return own.length > 1 && isSmall(load) ? own.map(({ unit }) => [unit.id, name] as const) : [];
     }),
   );
 }

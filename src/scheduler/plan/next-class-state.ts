@@ -1,12 +1,13 @@
 import type { Millis } from "../../domain/clock.ts";
+import { complete, type Resumable } from "../../domain/resumable.ts";
 import { nextDemand, withDemand } from "../capacity/demand.ts";
 import { FIRST_WEIGHTS, nextCpuWeights } from "../load/cpu-weights.ts";
 import { farFrom, METRICS_LIMITS, totalOf } from "../load/judge-metrics.ts";
 import { nextOverloaded } from "../load/next-overloaded.ts";
 import { nextReference } from "../load/next-reference.ts";
 import { nextMeanLoads, totalMean } from "../rebalancing/mean-loads.ts";
-import { type ClassState, negligibleOf, type PlanningFacts, presentLoads, reportsOf } from "./assemble.ts";
-import { openBook } from "./book.ts";
+import { type ClassState, negligibleOf, type PlanningFacts, presentLoadsInTurns, reportsOf } from "./assemble.ts";
+import { openBookInTurns } from "./book.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
 import type { PlanSnapshot } from "./snapshot.ts";
 
@@ -17,6 +18,11 @@ const REFIT_MS = 24 * 60 * 60_000;
  * followed through a jump, because an overload may have caused it.
  */
 export function nextClassState(facts: PlanningFacts, snapshot: PlanSnapshot): ClassState {
+  return complete(nextClassStateInTurns(facts, snapshot));
+}
+
+/** The same, with pauses. */
+export function* nextClassStateInTurns(facts: PlanningFacts, snapshot: PlanSnapshot): Resumable<ClassState> {
   const { state, instanceLoads } = facts;
   const { at, metrics } = snapshot;
   const isTrusted = metrics.kind === "trusted";
@@ -27,7 +33,7 @@ export function nextClassState(facts: PlanningFacts, snapshot: PlanSnapshot): Cl
   return {
     ...(reference === undefined ? {} : { reference }),
     ...(isDue ? refit(state, instanceLoads, at) : keptFit(state)),
-    aboveSince: isTrusted ? Object.fromEntries(nextAbove(snapshot)) : state.aboveSince,
+    aboveSince: isTrusted ? Object.fromEntries(yield* nextAboveInTurns(snapshot)) : state.aboveSince,
     ...{
       promises: state.promises,
       measured: state.measured,
@@ -38,7 +44,7 @@ export function nextClassState(facts: PlanningFacts, snapshot: PlanSnapshot): Cl
     },
     meanLoads,
     ...((facts.scaled ?? []).length === 0 ? {} : learnDemand(facts, snapshot, { ...state, reference, meanLoads })),
-    overloadedSince: isPresent ? nextOverloaded(presentLoads(facts), at) : {},
+    overloadedSince: isPresent ? nextOverloaded(yield* presentLoadsInTurns(facts), at) : {},
   };
 }
 
@@ -80,8 +86,13 @@ function keptFit({ weights, fittedAt }: ClassState): Pick<ClassState, "weights" 
  * Since when each instance has been above the bound; the snapshot has what was known before. Called with every new set of samples: an
  * instance that is not above the bound in one of them starts anew.
  */
-export function nextAbove(snapshot: PlanSnapshot, policy: PlannerPolicy = DEFAULT_PLANNER_POLICY): ReadonlyMap<string, Millis> {
-  const book = openBook(snapshot, policy);
+export function nextAbove(snapshot: PlanSnapshot, policy?: PlannerPolicy): ReadonlyMap<string, Millis> {
+  return complete(nextAboveInTurns(snapshot, policy));
+}
+
+/** The same, with pauses. */
+function* nextAboveInTurns(snapshot: PlanSnapshot, policy: PlannerPolicy = DEFAULT_PLANNER_POLICY): Resumable<ReadonlyMap<string, Millis>> {
+  const book = yield* openBookInTurns(snapshot, policy);
   const above = book.candidates.filter((_, candidate) => book.share(candidate) > book.limits.bound);
   return new Map(above.map(({ id, aboveSince }) => [id, aboveSince ?? snapshot.at]));
 }

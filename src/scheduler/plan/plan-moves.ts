@@ -1,22 +1,19 @@
 import { sha256 } from "../../domain/hash.ts";
 import type { PlannedMove } from "../../domain/plan.ts";
+import { complete, type Resumable } from "../../domain/resumable.ts";
 import { buildRing } from "../hash-ring.ts";
 import type { RingSource } from "../ring-memo.ts";
-import { planFill } from "./fill.ts";
-import { forcedOf, planForced } from "./forced.ts";
-import { lowerBoundOf } from "./lower-bound.ts";
+import { planFillInTurns } from "./fill.ts";
+import { forcedInTurns, planForcedInTurns } from "./forced.ts";
+import { lowerBoundInTurns } from "./lower-bound.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
-import { openPlanning } from "./planning.ts";
+import { openPlanningInTurns } from "./planning.ts";
 import type { MoveRecord } from "./record.ts";
-import { balanceOf, type PlanReport, reportOf } from "./report.ts";
-import { planRelief } from "./shed.ts";
-import { type PlanSnapshot, snapshotHash } from "./snapshot.ts";
+import { balanceOf, type PlanReport, reportInTurns } from "./report.ts";
+import { planReliefInTurns } from "./shed.ts";
+import { type PlanSnapshot, snapshotHashInTurns } from "./snapshot.ts";
 
 export interface Plan {
-  /** Content hash of the snapshot it was made from. */
-  readonly snapshotHash: string;
-  /** Content hash of snapshot and moves: the same snapshot and policy give the same plan, wherever and however often. */
-  readonly planHash: string;
   /** In the order in which they are to be started. */
   readonly moves: readonly PlannedMove[];
   readonly records: readonly MoveRecord[];
@@ -38,20 +35,37 @@ export interface PlanOptions {
  * ids alone decide. Every choice is recorded with the facts it rests on (`record.ts`).
  */
 export function planMoves(snapshot: PlanSnapshot, options: PlanOptions = {}): Plan {
-  const { policy = DEFAULT_PLANNER_POLICY, ringOf = buildRing } = options;
-  const planning = openPlanning(snapshot, policy, ringOf);
-  const forced = forcedOf(planning);
-  const before = { balance: balanceOf(planning.book), lowerBound: lowerBoundOf(planning.book, forced, { at: snapshot.at, policy }) };
-  planForced(planning, forced);
-  planRelief(planning);
-  planFill(planning);
-  const { moves, records } = planning;
-  const hash = snapshotHash(snapshot);
-  return { snapshotHash: hash, planHash: planHash(hash, moves), moves, records, report: reportOf(planning, before) };
+  return complete(planMovesInTurns(snapshot, options));
 }
 
-/** A plan is the same when it makes the same moves in the same order of the same snapshot. */
-function planHash(snapshot: string, moves: readonly PlannedMove[]): string {
+/** The same, with pauses. */
+export function* planMovesInTurns(snapshot: PlanSnapshot, options: PlanOptions = {}): Resumable<Plan> {
+  const { policy = DEFAULT_PLANNER_POLICY, ringOf = buildRing } = options;
+  const planning = yield* openPlanningInTurns(snapshot, policy, ringOf);
+  const forced = yield* forcedInTurns(planning);
+  const lowerBound = yield* lowerBoundInTurns(planning.book, forced, { at: snapshot.at, policy });
+  const before = { balance: balanceOf(planning.book), lowerBound };
+  yield* planForcedInTurns(planning, forced);
+  yield* planReliefInTurns(planning);
+  yield* planFillInTurns(planning);
+  const { moves, records } = planning;
+  return { moves, records, report: yield* reportInTurns(planning, before) };
+}
+
+/** What a plan that is kept is known by. */
+export interface PlanHashes {
+  /** Content hash of the snapshot it was made from. */
+  readonly snapshotHash: string;
+  /** Content hash of snapshot and moves: the same snapshot and policy give the same plan, wherever and however often. */
+  readonly planHash: string;
+}
+
+/**
+ * A plan is the same when it makes the same moves in the same order of the same snapshot. It takes as long as all of planning: what is not kept, as a plan that
+ * moves nothing, needs no hashes.
+ */
+export function* hashesInTurns(snapshot: PlanSnapshot, { moves }: Pick<Plan, "moves">): Resumable<PlanHashes> {
+  const hash = yield* snapshotHashInTurns(snapshot);
   const lines = moves.map(({ unit, from, to, epoch, reason }) => `${unit} ${from ?? "-"} ${to} ${epoch} ${reason}`);
-  return sha256([snapshot, ...lines].join("\n")).slice(0, 32);
+  return { snapshotHash: hash, planHash: sha256([hash, ...lines].join("\n")).slice(0, 32) };
 }

@@ -1,5 +1,6 @@
 import type { RebalancingSpec } from "../../domain/fleet.ts";
 import type { WorkspaceId } from "../../domain/ids.ts";
+import { type Resumable, visitInTurns } from "../../domain/resumable.ts";
 import { DEFAULT_POLICY, type PlacementPolicy, WHOLE } from "../policy.ts";
 
 const MINUTE_MS = 60_000;
@@ -107,14 +108,16 @@ interface DeclaredBudgets {
  * What plans of a class are made and carried out by: the moves that its declaration allows. As many workspaces may move within an hour as one plan may without an
  * approver: by the share of the planner's own budgets that is one of a small class, and a new instance of a large one takes days to get its share.
  */
-export function policyFor(
+export function* policyInTurns(
   { rebalancing, units }: DeclaredBudgets,
   approval: ApprovalLimits = DEFAULT_PLANNER_POLICY.approval,
-): PlannerPolicy {
+): Resumable<PlannerPolicy> {
   const policy = { ...DEFAULT_PLANNER_POLICY, approval };
   if (rebalancing === undefined) return policy;
   const { movesPerHour, movesPerDay } = rebalancing;
-  const workspaces = new Set(units.map(({ unit }) => unit.workspaceId)).size;
+  const known = new Set<WorkspaceId>();
+  yield* visitInTurns(units, ({ unit }) => known.add(unit.workspaceId));
+  const workspaces = known.size;
   const unapproved = Math.max(approval.workspaces, Math.floor((workspaces * approval.workspaceShare) / WHOLE));
   const leastWorkspaces = Math.max(1, Math.min(movesPerHour, unapproved));
   return { ...policy, budgets: { ...policy.budgets, movesPerHour, movesPerDay, leastWorkspaces } };

@@ -2,13 +2,14 @@ import { type Millis, millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import { LOAD_DIMENSIONS, type LoadVector, loadVector } from "../../domain/load.ts";
 import type { MoveReason, PlannedMove } from "../../domain/plan.ts";
+import type { Resumable } from "../../domain/resumable.ts";
 import { type CandidateSet, type Choice, chooseCandidate } from "../choose-candidate.ts";
 import type { HashRing } from "../hash-ring.ts";
 import { type LoadedInstance, ringNodes, whyNot } from "../place-unit.ts";
 import type { RingSource } from "../ring-memo.ts";
 import { type AffinityGroup, failedUntil } from "./affinity-groups.ts";
-import { type Book, openBook } from "./book.ts";
-import { type BlockedBy, type Budget, openBudget, type Urgency } from "./budget.ts";
+import { type Book, openBookInTurns } from "./book.ts";
+import { type BlockedBy, type Budget, openBudgetInTurns, type Urgency } from "./budget.ts";
 import { NOWHERE } from "./ledger.ts";
 import type { PlannerPolicy } from "./planner-policy.ts";
 import { type CandidateQuestion, type Cause, type MoveRecord, type PlacementAnswer, ruleFor, type StayRecord } from "./record.ts";
@@ -30,13 +31,13 @@ export interface Planning {
   readonly moved: Set<AffinityGroup>;
 }
 
-export function openPlanning(snapshot: PlanSnapshot, policy: PlannerPolicy, ringOf: RingSource): Planning {
-  const book = openBook(snapshot, policy);
+export function* openPlanningInTurns(snapshot: PlanSnapshot, policy: PlannerPolicy, ringOf: RingSource): Resumable<Planning> {
+  const book = yield* openBookInTurns(snapshot, policy);
   return {
     snapshot,
     policy,
     book,
-    budget: openBudget(snapshot, policy),
+    budget: yield* openBudgetInTurns(snapshot, policy),
     ring: ringOf(ringNodes(book.candidates)),
     moves: [],
     records: [],

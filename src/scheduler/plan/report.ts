@@ -2,6 +2,7 @@ import type { Millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import { LOAD_DIMENSIONS, type LoadDimension } from "../../domain/load.ts";
 import { MOVE_REASONS, type MoveReason } from "../../domain/plan.ts";
+import { type Resumable, visitInTurns } from "../../domain/resumable.ts";
 import type { MetricsVerdict } from "../load/judge-metrics.ts";
 import { WHOLE } from "../policy.ts";
 import type { Book } from "./book.ts";
@@ -80,16 +81,21 @@ export interface FleetBefore {
   readonly lowerBound: LowerBound;
 }
 
-export function reportOf(planning: Planning, { balance, lowerBound }: FleetBefore): PlanReport {
+export function* reportInTurns(planning: Planning, { balance, lowerBound }: FleetBefore): Resumable<PlanReport> {
   const { snapshot, book, moves, withoutInstance, policy } = planning;
   const { mean, bound, shedTo, scarce } = book.limits;
-  const total = book.groups.reduce((sum, group) => sum + (group.load[scarce] as number), 0);
+  let total = 0;
+  const known = new Set<string>();
+  yield* visitInTurns(book.groups, (group) => {
+    total += group.load[scarce] as number;
+    for (const { workspaceId } of group.units) known.add(workspaceId);
+  });
   const after = balanceOf(book);
   const records = [...withoutInstance.values()];
   const limits = policy.approval;
   const moved = movedLoad(planning, scarce);
   const movedApplications = Math.ceil(movedLoad(planning, LOAD_DIMENSIONS.indexOf("applications")) / 1000);
-  const workspaces = { moved: movedWorkspaces(planning), of: countWorkspaces(snapshot.units) };
+  const workspaces = { moved: movedWorkspaces(planning), of: known.size };
   const shares = { load: ppm(moved, total), workspaces: ppm(workspaces.moved, workspaces.of) };
   const withoutCandidate = records.filter(({ reason }) => reason !== "FORCED");
   return {

@@ -1,5 +1,6 @@
 import type { InstanceId } from "../../domain/ids.ts";
 import type { MoveReason } from "../../domain/plan.ts";
+import type { Resumable } from "../../domain/resumable.ts";
 import { WHOLE } from "../policy.ts";
 import type { AffinityGroup } from "./affinity-groups.ts";
 import type { Urgency } from "./budget.ts";
@@ -31,11 +32,11 @@ interface Excess {
  * (hot), then from those that have been above the bound for long (voluntary). It keeps to the budget, and writes moves
  * and reasons to `planning`.
  */
-export function planRelief(planning: Planning): void {
+export function* planReliefInTurns(planning: Planning): Resumable<void> {
   for (const reliefs of [hotReliefs(planning), skewReliefs(planning)]) {
     const open = reliefs.filter((relief) => isOpen(planning, relief));
-    const spares = sparesOf(planning, open);
-    for (const relief of open) relieve(planning, relief, spares.get(relief) ?? { left: 0 });
+    const spares = yield* sparesOf(planning, open);
+    for (const relief of open) yield* relieve(planning, relief, spares.get(relief) ?? { left: 0 });
   }
 }
 
@@ -44,6 +45,15 @@ function isOpen(planning: Planning, { urgency }: Relief): boolean {
   const gate = planning.budget.gate(urgency);
   if (gate !== undefined) noteBlockedBy(planning, gate);
   return gate === undefined;
+}
+
+/** What an instance should shed, what could leave it, and the fewest moves that suffice. */
+interface Need {
+  readonly relief: Relief;
+  readonly excess: Excess;
+  /** Smallest first. */
+  readonly amounts: readonly number[];
+  readonly least: number;
 }
 
 /** How many moves an instance may still make beyond the fewest that suffice. */
@@ -60,24 +70,29 @@ interface Spare {
  * `spareMoves` of the sum of their fewest, and at least one. These are given first to the instance where they save most
  * load.
  */
-function sparesOf(planning: Planning, reliefs: readonly Relief[]): ReadonlyMap<Relief, Spare> {
+function* sparesOf(planning: Planning, reliefs: readonly Relief[]): Resumable<ReadonlyMap<Relief, Spare>> {
   if (reliefs.length === 1 && reliefs[0]?.urgency === "voluntary") return new Map([[reliefs[0], { left: Number.POSITIVE_INFINITY }]]);
-  const needs = reliefs.flatMap((relief) => {
+  const needs: Need[] = [];
+  for (const relief of reliefs) {
+    yield;
     const excess = worstExcess(planning, relief);
-    if (excess === undefined) return [];
+    if (excess === undefined) continue;
     const amounts = amountsIn(movableOn(planning, relief.candidate, relief.urgency), excess);
-    return [{ relief, excess, amounts, least: fewestFor(amounts, excess.amount) }];
-  });
+    needs.push({ relief, excess, amounts, least: fewestFor(amounts, excess.amount) });
+  }
   const least = needs.reduce((sum, need) => sum + need.least, 0);
   const spare = Math.max(1, Math.floor((least * planning.policy.spareMoves) / WHOLE));
-  const requests = needs.map(({ relief, excess: { dimension, amount }, amounts, least: few }) => {
+  const requests: { readonly relief: Relief; readonly more: number; readonly saved: number }[] = [];
+  for (const { relief, excess, amounts, least: few } of needs) {
+    yield;
+    const { dimension, amount } = excess;
     const fixedCost = fixedCostIn(planning, dimension);
     const [held, free] = [few, few + spare].map((most) => cover(amounts, amount, { fixedCost, most })) as [
       readonly number[],
       readonly number[],
     ];
-    return { relief, more: free.length - few, saved: sumOf(amounts, held) - sumOf(amounts, free) };
-  });
+    requests.push({ relief, more: free.length - few, saved: sumOf(amounts, held) - sumOf(amounts, free) });
+  }
   let left = spare;
   const spares = new Map<Relief, Spare>();
   for (const { relief, more } of requests.sort((a, b) => b.saved - a.saved || a.relief.candidate - b.relief.candidate)) {
@@ -167,16 +182,21 @@ function evidence(book: Planning["book"], candidate: number) {
  * When no unit can leave alone and the instance is still above the bound, one changes places with a smaller unit of
  * another instance.
  */
-function relieve(planning: Planning, relief: Relief, spare: Spare): void {
+function* relieve(planning: Planning, relief: Relief, spare: Spare): Resumable<void> {
   const stuck = new Set<AffinityGroup>();
   for (;;) {
+    yield;
     const excess = worstExcess(planning, relief);
     if (excess === undefined) return;
     const spent = planning.budget.spent(relief.urgency);
     if (spent !== undefined) return noteBlockedBy(planning, spent);
     const leaving = cheapest(planning, relief, { ...excess, stuck, spare });
-    if (leaving.length > 0) for (const group of leaving) sendAway(planning, relief, { group, stuck });
-    else if (planning.book.share(relief.candidate) <= planning.book.limits.bound || !swapOnce(planning, relief, excess)) return;
+    for (const group of leaving) {
+      yield;
+      sendAway(planning, relief, { group, stuck });
+    }
+    if (leaving.length > 0) continue;
+    if (planning.book.share(relief.candidate) <= planning.book.limits.bound || !(yield* swapOnce(planning, relief, excess))) return;
   }
 }
 
@@ -255,8 +275,8 @@ interface Exchange {
  * alone. The cheapest exchange that removes the whole excess is made, else the one that removes most. The one that fits into
  * its new instance while both are there moves first. Returns whether an exchange was made.
  */
-function swapOnce(planning: Planning, relief: Relief, excess: Excess): boolean {
-  const exchange = bestExchange(planning, relief, excess);
+function* swapOnce(planning: Planning, relief: Relief, excess: Excess): Resumable<boolean> {
+  const exchange = yield* bestExchange(planning, relief, excess);
   if (exchange === undefined) return false;
   const { leaves, comes, partner } = exchange;
   const { book, budget } = planning;
@@ -281,10 +301,11 @@ function swapOnce(planning: Planning, relief: Relief, excess: Excess): boolean {
   return true;
 }
 
-function bestExchange(planning: Planning, relief: Relief, excess: Excess): Exchange | undefined {
+function* bestExchange(planning: Planning, relief: Relief, excess: Excess): Resumable<Exchange | undefined> {
   const leaving = movableOn(planning, relief.candidate, relief.urgency);
   let best: Exchange | undefined;
-  for (const partner of leastLoaded(planning, relief.candidate)) best = bestWith(planning, relief, { excess, leaving, partner, best });
+  for (const partner of leastLoaded(planning, relief.candidate))
+    best = yield* bestWith(planning, relief, { excess, leaving, partner, best });
   return best;
 }
 
@@ -297,18 +318,24 @@ interface ExchangeSearch {
 }
 
 /** Instances hold hundreds of units, so there are very many pairs: only what would be the best so far is examined. */
-function bestWith(planning: Planning, relief: Relief, { excess, leaving, partner, best: before }: ExchangeSearch): Exchange | undefined {
+function* bestWith(
+  planning: Planning,
+  relief: Relief,
+  { excess, leaving, partner, best: before }: ExchangeSearch,
+): Resumable<Exchange | undefined> {
   const { dimension } = excess;
   const coming = movableOn(planning, partner, relief.urgency);
   const most = spaceFor(planning, partner, relief, dimension);
   let best = before;
-  for (const leaves of leaving)
+  for (const leaves of leaving) {
+    yield;
     for (const comes of coming) {
       const [out, back] = [leaves.load[dimension] as number, comes.load[dimension] as number];
       if (out <= back || out - back > most) continue;
       const found = { leaves, comes, partner, gain: out - back, cost: out + back };
       if ((best === undefined || compare(found, best, excess) < 0) && canBeMade(planning, relief, found)) best = found;
     }
+  }
   return best;
 }
 

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import type { InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
+import { complete } from "../../domain/resumable.ts";
 import { aCandidate, apps, aSnapshot, aUnit, NOON, ROOMY, TRAITS } from "../testing/snapshots.ts";
-import { type PlanCandidate, type PlanSnapshot, type PlanUnit, snapshotHash } from "./snapshot.ts";
+import { type PlanCandidate, type PlanSnapshot, type PlanUnit, snapshotHashInTurns } from "./snapshot.ts";
 
 const [A, B] = ["a", "b"] as unknown as [InstanceId, InstanceId];
 const MOVE = { unit: "m" as UnitId, from: A, to: B };
@@ -14,8 +15,8 @@ const full = (change: Partial<PlanUnit> = {}): PlanUnit =>
   });
 const candidate = (change: Partial<PlanCandidate> = {}) => aCandidate("a", { aboveSince: millis(3), ...change });
 const SNAPSHOT = aSnapshot([candidate(), aCandidate("b")], [full(), aUnit("v", "b", 1)], { recentMoves: [MOVE, LATER] });
-const hashWith = (change: Partial<PlanSnapshot>) => snapshotHash({ ...SNAPSHOT, ...change });
-const HASH = snapshotHash(SNAPSHOT);
+const hashWith = (change: Partial<PlanSnapshot>) => complete(snapshotHashInTurns({ ...SNAPSHOT, ...change }));
+const HASH = complete(snapshotHashInTurns(SNAPSHOT));
 const ofUnit = (change: Partial<PlanUnit>) => hashWith({ units: [full(change), aUnit("v", "b", 1)] });
 const ofCandidate = (change: Partial<PlanCandidate>) => hashWith({ candidates: [candidate(change), aCandidate("b")] });
 

@@ -1,8 +1,9 @@
 import type { Millis } from "../../domain/clock.ts";
-import { canonicalJson, sha256 } from "../../domain/hash.ts";
+import { canonicalJson, createSha256 } from "../../domain/hash.ts";
 import type { InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { LoadVector } from "../../domain/load.ts";
 import type { UnitNeeds } from "../../domain/needs.ts";
+import { type Resumable, visitInTurns } from "../../domain/resumable.ts";
 import type { MetricsVerdict } from "../load/judge-metrics.ts";
 import type { Candidate } from "../place-unit.ts";
 
@@ -66,17 +67,15 @@ export interface PlanSnapshot {
  * Content hash of a snapshot. Every row becomes a line of text with its fields in one order, and the rows are sorted, so that
  * they may come in any order. Lines, not one canonical JSON: that takes seconds for 100,000 units.
  */
-export function snapshotHash(snapshot: PlanSnapshot): string {
+export function* snapshotHashInTurns(snapshot: PlanSnapshot): Resumable<string> {
   const { candidates, units, recentMoves, ...head } = snapshot;
   const moved = recentMoves.map(({ unit, from, to }) => `moved ${unit} ${from} ${to}`).sort();
-  const text = `${canonicalJson(head)}\n${textOf(candidates, candidateLine)}${textOf(units, unitLine)}${moved.join("\n")}`;
-  return sha256(text).slice(0, 32);
-}
-
-function textOf<Row extends { readonly id: string }>(rows: readonly Row[], lineOf: (row: Row) => string): string {
-  let text = "";
-  for (const row of inOrder(rows)) text += `${lineOf(row)}\n`;
-  return text;
+  const hash = createSha256();
+  hash.add(`${canonicalJson(head)}\n`);
+  yield* visitInTurns(inOrder(candidates), (candidate) => hash.add(`${candidateLine(candidate)}\n`));
+  yield* visitInTurns(inOrder(units), (unit) => hash.add(`${unitLine(unit)}\n`));
+  hash.add(moved.join("\n"));
+  return hash.end().slice(0, 32);
 }
 
 function vector(load: LoadVector | undefined): string {

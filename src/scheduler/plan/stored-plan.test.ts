@@ -2,9 +2,11 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import type { PlanId } from "../../domain/ids.ts";
 import type { StoredPlan } from "../../domain/plan.ts";
+import { complete } from "../../domain/resumable.ts";
 import { aFacts, aRow, unitRows } from "../testing/facts.ts";
 import { HOUR_MS, NOON } from "../testing/snapshots.ts";
 import { makePlan } from "./make-plan.ts";
+import { hashesInTurns } from "./plan-moves.ts";
 import { interruptedOf, type PlanHead, proposalOf, proposedOf, SCHEDULER, standingOf, storedPlanOf } from "./stored-plan.ts";
 
 const isProposed = (...plans: Parameters<typeof proposedOf>): boolean => proposedOf(...plans) !== undefined;
@@ -17,7 +19,8 @@ const MINUTE_MS = 60_000;
 
 describe("a stored plan", () => {
   it("has the hash of its snapshot and its report, and expires after an hour", () => {
-    const { snapshotHash, planHash, moves, records } = made.plan;
+    const { moves, records } = made.plan;
+    const { snapshotHash, planHash } = complete(hashesInTurns(made.snapshot, made.plan));
     expect(moves).toHaveLength(3);
     expect(stored).toEqual({
       ...HEAD,

@@ -3,7 +3,9 @@ import type { Decision } from "../../domain/decision.ts";
 import type { PlanId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import type { PlanGoal, StoredPlan } from "../../domain/plan.ts";
+import { complete, type Resumable } from "../../domain/resumable.ts";
 import type { MadePlan } from "./make-plan.ts";
+import { hashesInTurns } from "./plan-moves.ts";
 
 export interface PlanHead {
   readonly id: PlanId;
@@ -20,8 +22,17 @@ const GOOD_FOR_MS = 60 * 60_000;
 export const SCHEDULER = "scheduler";
 
 /** A plan as it is stored. */
-export function storedPlanOf({ snapshot, plan, document }: MadePlan, { id, goal, subject, actor, at }: PlanHead): StoredPlan {
-  const { snapshotHash, planHash, moves, records } = plan;
+export function storedPlanOf(made: MadePlan, head: PlanHead): StoredPlan {
+  return complete(storedPlanInTurns(made, head));
+}
+
+/** The same, with pauses. */
+export function* storedPlanInTurns(
+  { snapshot, plan, document }: MadePlan,
+  { id, goal, subject, actor, at }: PlanHead,
+): Resumable<StoredPlan> {
+  const { moves, records } = plan;
+  const { snapshotHash, planHash } = yield* hashesInTurns(snapshot, plan);
   return {
     ...{ id, class: snapshot.class, goal, subject, snapshotHash, planHash, actor, moves, records },
     ...{ createdAt: at, expiresAt: millis(at + GOOD_FOR_MS), appliedAt: undefined },

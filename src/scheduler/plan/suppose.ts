@@ -2,9 +2,10 @@ import type { Millis } from "../../domain/clock.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { instanceIdOf, nextInstanceNames } from "../../domain/instance-name.ts";
 import { type LoadVector, loadVector } from "../../domain/load.ts";
+import { mapInTurns, type Resumable } from "../../domain/resumable.ts";
 import type { Supposition } from "../../domain/what-if.ts";
 import type { PlanningFacts, PlanningUnit } from "./assemble.ts";
-import { sharesOf } from "./shares-of.ts";
+import { sharesInTurns } from "./shares-of.ts";
 
 interface Refused {
   readonly kind: "refused";
@@ -28,14 +29,18 @@ export type Supposed = { readonly kind: "facts"; readonly facts: PlanningFacts }
  * that the class does not have, and more instances fewer than there are. `names`: those of all instances there ever were; more instances get the next ones, as
  * they would by the declaration, and so the ids and the places on the ring that they would have.
  */
-export function suppose(facts: PlanningFacts, suppositions: readonly Supposition[], { at, names }: SupposedWhen): Supposed {
+export function* supposeInTurns(
+  facts: PlanningFacts,
+  suppositions: readonly Supposition[],
+  { at, names }: SupposedWhen,
+): Resumable<Supposed> {
   let now: PlanningFacts = {
     ...facts,
     ...{ freezes: [], moves: [], failures: [], rebalancing: undefined },
-    units: facts.units.map(arrived),
+    units: yield* mapInTurns(facts.units, arrived),
   };
   for (const [index, each] of suppositions.entries()) {
-    const next = supposeOne(now, each, { at, names });
+    const next: One = yield* supposeOne(now, each, { at, names });
     if (next.kind === "refused") return { ...next, index };
     now = next.facts;
   }
@@ -48,15 +53,15 @@ function arrived(row: PlanningUnit): PlanningUnit {
   return { ...row, unit: { ...unit, owner: movingTo ?? unit.owner }, movingTo: undefined, movedAt: undefined };
 }
 
-function supposeOne(facts: PlanningFacts, wanted: Supposition, when: SupposedWhen): One {
-  if (wanted.kind === "load") return withLoad(facts, wanted);
+function* supposeOne(facts: PlanningFacts, wanted: Supposition, when: SupposedWhen): Resumable<One> {
+  if (wanted.kind === "load") return yield* withLoad(facts, wanted);
   const own = facts.instances.filter(({ pool, state }) => pool === wanted.pool && (state === "ACTIVE" || state === "CORDONED"));
   if (own.length === 0) {
     const pools = [...new Set(facts.instances.map(({ pool }) => pool))].toSorted();
     const remedy = pools.length === 0 ? "Declare one in fleet.yaml" : `Name one of ${pools.join(", ")}`;
     return refused(`pool ${wanted.pool} has no instance that serves class ${facts.class}`, remedy);
   }
-  if (wanted.kind === "instances") return wanted.by > 0 ? withMore(facts, own, wanted.by, when) : withFewer(facts, own, -wanted.by);
+  if (wanted.kind === "instances") return wanted.by > 0 ? withMore(facts, own, wanted.by, when) : yield* withFewer(facts, own, -wanted.by);
   const { version } = wanted;
   const instances = facts.instances.map((one) => (own.includes(one) ? { ...one, version, desiredVersion: version } : one));
   return { kind: "facts", facts: { ...facts, instances } };
@@ -72,19 +77,22 @@ function withMore(facts: PlanningFacts, [like]: readonly Instance[], by: number,
 }
 
 /** The emptiest go, as somebody who has to give some up would choose. */
-function withFewer(facts: PlanningFacts, own: readonly Instance[], by: number): One {
+function* withFewer(facts: PlanningFacts, own: readonly Instance[], by: number): Resumable<One> {
   if (own.length < by) return refused(`pool ${own[0]?.pool} has ${own.length} instances`, `Suppose at most ${own.length} fewer`);
-  const shares = sharesOf(own, facts.units, ({ unit }) => unit.owner);
+  const shares = yield* sharesInTurns(own, facts.units, ({ unit }) => unit.owner);
   const shareOf = ({ id }: Instance): number => shares.get(id)?.share ?? 0;
   const gone = own.toSorted((a, b) => shareOf(a) - shareOf(b) || (a.id < b.id ? -1 : 1)).slice(0, by);
   return { kind: "facts", facts: { ...facts, instances: facts.instances.filter((one) => !gone.includes(one)) } };
 }
 
-function withLoad(facts: PlanningFacts, { workspace, times }: { readonly workspace: string | undefined; readonly times: number }): One {
+function* withLoad(
+  facts: PlanningFacts,
+  { workspace, times }: { readonly workspace: string | undefined; readonly times: number },
+): Resumable<One> {
   if (workspace !== undefined && facts.units.every(({ namespace }) => namespace !== workspace))
     return refused(`class ${facts.class} has no workspace ${workspace}`, "Name one that has a deployment: `argosy get workspaces`");
   const grown = (load: LoadVector): LoadVector => loadVector((dimension) => Math.ceil(load[dimension] * times));
-  const units = facts.units.map((row) =>
+  const units = yield* mapInTurns(facts.units, (row) =>
     workspace !== undefined && row.namespace !== workspace
       ? row
       : {

@@ -5,13 +5,14 @@ import { type InstanceState, loadOn } from "../../domain/instance.ts";
 import { addLoad, type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
 import type { MoveKind } from "../../domain/move.ts";
 import type { MoveReason, PlanGoal, PlannedMove, StoredPlan } from "../../domain/plan.ts";
+import { complete, type Resumable, visitInTurns } from "../../domain/resumable.ts";
 import { type Ineligible, NO_CONSTRAINTS, type PlacementConstraints, whyNotEligible } from "../eligibility.ts";
 import { type LoadedInstance, type Refusal, whyNot } from "../place-unit.ts";
 import { refusalText } from "../refusal-text.ts";
 import { ceilingOf } from "../utilisation.ts";
 import { failedAt } from "./affinity-groups.ts";
-import { assembleSnapshot, type PlanningFacts } from "./assemble.ts";
-import { type AskedMoves, openBudget, type Urgency } from "./budget.ts";
+import { assembleSnapshotInTurns, type PlanningFacts } from "./assemble.ts";
+import { type AskedMoves, openBudgetInTurns, type Urgency } from "./budget.ts";
 import { partnersOf } from "./carried-steps.ts";
 import { DEFAULT_PLANNER_POLICY, type PlannerPolicy } from "./planner-policy.ts";
 import { blockedByText } from "./reason-text.ts";
@@ -43,11 +44,23 @@ export interface CarryingOut {
  * Validates a plan's steps again before they are made. The plan was right for its snapshot; since then units may have been moved,
  * pinned or held, instances filled or frozen, and budgets used up by other plans.
  */
-export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAULT_PLANNER_POLICY): CarryingOut {
-  const snapshot = assembleSnapshot(facts, at);
-  const budget = openBudget(snapshot, policy);
-  const units = new Map<string, PlanUnit>(snapshot.units.map((unit) => [unit.id, unit]));
-  const deployed = new Set<string>(facts.units.filter(({ isDeployed }) => isDeployed).map(({ unit }) => unit.id));
+export function openCarryingOut(facts: PlanningFacts, at: Millis, policy?: PlannerPolicy): CarryingOut {
+  return complete(openCarryingOutInTurns(facts, at, policy));
+}
+
+/** The same, with pauses. */
+export function* openCarryingOutInTurns(
+  facts: PlanningFacts,
+  at: Millis,
+  policy: PlannerPolicy = DEFAULT_PLANNER_POLICY,
+): Resumable<CarryingOut> {
+  const snapshot = yield* assembleSnapshotInTurns(facts, at);
+  const budget = yield* openBudgetInTurns(snapshot, policy);
+  const units = new Map<string, PlanUnit>();
+  const deployed = new Set<string>();
+  yield* visitInTurns(facts.units, ({ unit, isDeployed }) => {
+    if (isDeployed) deployed.add(unit.id);
+  });
   const loads = new Map<string, LoadVector>();
   const candidates = new Map<string, PlanCandidate>(snapshot.candidates.map((candidate) => [candidate.id, candidate]));
   const add = (instance: string, load: LoadVector): void =>
@@ -60,13 +73,14 @@ export function openCarryingOut(facts: PlanningFacts, at: Millis, policy = DEFAU
       valuesOn.set(instance, labels.set(label, (labels.get(label) ?? new Set<string>()).add(value)));
     }
   };
-  for (const unit of snapshot.units) {
+  yield* visitInTurns(snapshot.units, (unit) => {
+    units.set(unit.id, unit);
     for (const instance of [unit.owner, unit.movingTo]) {
       if (instance === undefined) continue;
       add(instance, unit.load);
       arrive(instance, unit);
     }
-  }
+  });
   const { hardLimit } = policy.placement;
   const stateOf = (id: InstanceId): InstanceState | undefined => candidates.get(id)?.state;
   const nameOf = (id: string): string => facts.instances.find((instance) => instance.id === id)?.name ?? id;

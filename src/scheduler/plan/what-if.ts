@@ -1,44 +1,57 @@
 import { type Millis, millis } from "../../domain/clock.ts";
 import { countText } from "../../domain/count-text.ts";
-import type { InstanceId } from "../../domain/ids.ts";
+import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { byInstanceName } from "../../domain/instance-name.ts";
+import { complete, filterInTurns, mapInTurns, type Resumable, visitInTurns } from "../../domain/resumable.ts";
 import type { ServedByRelease, SupposedInstance, Supposition, WhatIf } from "../../domain/what-if.ts";
 import { percent } from "../percent.ts";
 import { WHOLE } from "../policy.ts";
 import type { RingSource } from "../ring-memo.ts";
-import { assembleSnapshot, type PlanningFacts, type PlanningUnit } from "./assemble.ts";
+import { assembleSnapshotInTurns, type PlanningFacts, type PlanningUnit } from "./assemble.ts";
 import { section } from "./describe-plan.ts";
 import { namesOfUnits, UNHURRIED } from "./make-plan.ts";
-import { type Plan, planMoves } from "./plan-moves.ts";
-import { sharesOf } from "./shares-of.ts";
-import { type Supposed, type SupposedWhen, suppose } from "./suppose.ts";
+import { type Plan, planMovesInTurns } from "./plan-moves.ts";
+import { sharesInTurns } from "./shares-of.ts";
+import { type Supposed, type SupposedWhen, supposeInTurns } from "./suppose.ts";
+
+interface SupposedWith extends SupposedWhen {
+  readonly ringOf: RingSource;
+}
+
+type WhatIfAnswer = { readonly kind: "answer"; readonly answer: WhatIf } | Extract<Supposed, { readonly kind: "refused" }>;
 
 /**
  * What would become of a class if all of this were so, by the planner itself, once everything has moved that should, however long budgets would take for that. It
  * goes by the last known loads, fresh or not. `refused`: it cannot be supposed.
  */
-export function whatIf(
+export function whatIf(facts: PlanningFacts, suppositions: readonly Supposition[], when: SupposedWith): WhatIfAnswer {
+  return complete(whatIfInTurns(facts, suppositions, when));
+}
+
+/** The same, with pauses. */
+export function* whatIfInTurns(
   facts: PlanningFacts,
   suppositions: readonly Supposition[],
-  { ringOf, ...when }: SupposedWhen & { readonly ringOf: RingSource },
-): { readonly kind: "answer"; readonly answer: WhatIf } | Extract<Supposed, { readonly kind: "refused" }> {
-  const rows = suppose(facts, suppositions, when);
+  { ringOf, ...when }: SupposedWith,
+): Resumable<WhatIfAnswer> {
+  const rows = yield* supposeInTurns(facts, suppositions, when);
   if (rows.kind === "refused") return rows;
   const { facts: supposed } = rows;
-  const { plan, units } = inTheEnd(supposed, { at: when.at, ringOf });
-  const owners = new Map(units.map(({ unit }) => [unit.id, unit.owner]));
+  const { plan, units } = yield* inTheEnd(supposed, { at: when.at, ringOf });
+  const owners = new Map<UnitId, InstanceId | undefined>();
+  yield* visitInTurns(units, ({ unit }) => owners.set(unit.id, unit.owner));
   const ownerAfter = ({ unit }: PlanningUnit): InstanceId | undefined => owners.get(unit.id);
-  const moved = supposed.units.filter((row) => row.unit.owner !== undefined && ownerAfter(row) !== row.unit.owner);
-  const instances = instancesOf(facts, supposed, ownerAfter);
+  const moved = yield* filterInTurns(supposed.units, (row) => row.unit.owner !== undefined && ownerAfter(row) !== row.unit.owner);
+  const instances = yield* instancesOf(facts, supposed, ownerAfter);
   const result = {
     class: facts.class,
     dimension: plan.report.dimension,
     instances,
-    releases: releasesOf(facts, supposed, { ownerAfter, dimension: plan.report.dimension }),
+    releases: yield* releasesOf(facts, supposed, { ownerAfter, dimension: plan.report.dimension }),
     moves: moved.length,
     workspaces: { moved: new Set(moved.map(({ unit }) => unit.workspaceId)).size, of: plan.report.workspaces.of },
-    unplaceable: unplaceable(plan, supposed),
+    unplaceable: yield* unplaceable(plan, supposed),
     tooFull: tooFull(plan, supposed),
   };
   return { kind: "answer", answer: { ...result, text: textOf(result, suppositions, plan) } };
@@ -51,58 +64,74 @@ const PLANS = 20;
  * Plans again on what the plan before would have made, until a plan moves nothing, and gives that plan and where the units then are. The first plan goes by how long
  * instances have been too full so far; for the others, whatever is too full has been so for long.
  */
-function inTheEnd(supposed: PlanningFacts, { at, ringOf }: { readonly at: Millis; readonly ringOf: RingSource }) {
+function* inTheEnd(supposed: PlanningFacts, { at, ringOf }: { readonly at: Millis; readonly ringOf: RingSource }) {
   const state = { aboveSince: Object.fromEntries(supposed.instances.map(({ id }) => [id, millis(0)])), overloadedSince: {} };
   let facts = supposed;
   for (let count = 1; ; count += 1) {
-    const plan = planMoves({ ...assembleSnapshot(facts, at), metrics: { kind: "trusted" } }, { policy: UNHURRIED, ringOf });
+    const snapshot = { ...(yield* assembleSnapshotInTurns(facts, at)), metrics: { kind: "trusted" } } as const;
+    const plan: Plan = yield* planMovesInTurns(snapshot, { policy: UNHURRIED, ringOf });
     if ((plan.moves.length === 0 && count > 1) || count === PLANS) return { plan, units: facts.units };
     const target = new Map(plan.moves.map(({ unit, to }) => [unit, to]));
-    const units = facts.units.map((row) => ({ ...row, unit: { ...row.unit, owner: target.get(row.unit.id) ?? row.unit.owner } }));
+    const units: readonly PlanningUnit[] = yield* mapInTurns(facts.units, (row) => {
+      const to = target.get(row.unit.id);
+      return to === undefined ? row : { ...row, unit: { ...row.unit, owner: to } };
+    });
     facts = { ...facts, units, state };
   }
 }
 
-function instancesOf(
+function* instancesOf(
   facts: PlanningFacts,
   supposed: PlanningFacts,
   ownerAfter: (row: PlanningUnit) => InstanceId | undefined,
-): readonly SupposedInstance[] {
-  const before = sharesOf(facts.instances, facts.units, ({ unit }) => unit.owner);
-  const after = sharesOf(supposed.instances, supposed.units, ownerAfter);
+): Resumable<readonly SupposedInstance[]> {
+  const before = yield* sharesInTurns(facts.instances, facts.units, ({ unit }) => unit.owner);
+  const after = yield* sharesInTurns(supposed.instances, supposed.units, ownerAfter);
   const all = new Map<InstanceId, Instance>([...facts.instances, ...supposed.instances].map((one) => [one.id, one]));
   return [...all.values()]
     .map(({ id, name, pool, version }) => ({ name, pool, version, before: before.get(id), after: after.get(id) }))
     .toSorted(byInstanceName);
 }
 
-function releasesOf(
+function* releasesOf(
   facts: PlanningFacts,
   supposed: PlanningFacts,
   {
     ownerAfter,
     dimension,
   }: { readonly ownerAfter: (row: PlanningUnit) => InstanceId | undefined; readonly dimension: WhatIf["dimension"] },
-): readonly ServedByRelease[] {
+): Resumable<readonly ServedByRelease[]> {
   const versions = (rows: PlanningFacts) => new Map(rows.instances.map(({ id, version }) => [id, version]));
   const [was, is] = [versions(facts), versions(supposed)];
   const on = (of: ReadonlyMap<InstanceId, string>, owner: InstanceId | undefined): string | undefined =>
     owner === undefined ? undefined : of.get(owner);
-  const total = supposed.units.reduce((sum, { unit }) => sum + unit.load[dimension], 0);
-  return [...new Set([...was.values(), ...is.values()])].toSorted().map((version) => {
-    const after = supposed.units.filter((row) => on(is, ownerAfter(row)) === version);
-    const load = after.reduce((sum, { unit }) => sum + unit.load[dimension], 0);
-    return {
-      version,
-      unitsBefore: facts.units.filter(({ unit }) => on(was, unit.owner) === version).length,
-      unitsAfter: after.length,
-      loadAfter: total === 0 ? 0 : Math.round((load * WHOLE) / total),
-    };
+  const served = new Map([...was.values(), ...is.values()].map((version) => [version, { before: 0, after: 0, load: 0 }]));
+  let total = 0;
+  yield* visitInTurns(facts.units, ({ unit }) => {
+    const own = served.get(on(was, unit.owner) ?? "");
+    if (own !== undefined) own.before += 1;
   });
+  yield* visitInTurns(supposed.units, (row) => {
+    const load = row.unit.load[dimension];
+    total += load;
+    const own = served.get(on(is, ownerAfter(row)) ?? "");
+    if (own === undefined) return;
+    own.after += 1;
+    own.load += load;
+  });
+  return [...served]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([version, { before, after, load }]) => ({
+      version,
+      unitsBefore: before,
+      unitsAfter: after,
+      loadAfter: total === 0 ? 0 : Math.round((load * WHOLE) / total),
+    }));
 }
 
-function unplaceable({ report }: Plan, { units }: PlanningFacts): readonly string[] {
-  const names = namesOfUnits(units);
+function* unplaceable({ report }: Plan, { units }: PlanningFacts): Resumable<readonly string[]> {
+  const named = new Set<UnitId>(report.unplaceable.flatMap((record) => record.units));
+  const names = namesOfUnits(yield* filterInTurns(units, ({ unit }) => named.has(unit.id)));
   return report.unplaceable.flatMap((record) => record.units.map((unit) => names.get(unit) ?? unit)).toSorted();
 }
 

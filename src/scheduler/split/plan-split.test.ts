@@ -4,10 +4,11 @@ import { bucketKeys } from "../../domain/bucket.ts";
 import { millis } from "../../domain/clock.ts";
 import type { UnitId } from "../../domain/ids.ts";
 import { loadVector, ZERO_LOAD } from "../../domain/load.ts";
+import { complete } from "../../domain/resumable.ts";
 import { reviewDecision } from "../review.ts";
 import { aRow, aUnitRow } from "../testing/facts.ts";
 import { NOON } from "../testing/snapshots.ts";
-import { differsFromRecorded, largestUnit, planSplit, type SplitCapacity, type Splitting, splitCapacity } from "./plan-split.ts";
+import { differsFromRecorded, largestUnit, planSplit, type SplitCapacity, type Splitting, splitCapacityInTurns } from "./plan-split.ts";
 import { splitDecision } from "./split-decision.ts";
 
 const DAY_MS = 86_400_000;
@@ -278,6 +279,8 @@ describe("the journal of splitting", () => {
 describe("what a class offers to parts", () => {
   const small = aRow("a", { capacity: { ...loadVector(() => 1_000), milliCpu: 0 } });
   const large = aRow("b", { capacity: loadVector(() => 4_000) });
+
+  const splitCapacity = (...asked: Parameters<typeof splitCapacityInTurns>) => complete(splitCapacityInTurns(...asked));
 
   it("is what the smallest ACTIVE instance should carry: the mean, but at least 60 %", () => {
     expect(splitCapacity({ instances: [small, large], units: [] }, NOON)).toEqual({

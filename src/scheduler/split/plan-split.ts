@@ -1,6 +1,7 @@
 import { bucketKeys, groupedBy } from "../../domain/bucket.ts";
 import type { Millis } from "../../domain/clock.ts";
-import { addLoad, type LoadVector, loadVector, ZERO_LOAD } from "../../domain/load.ts";
+import { addLoad, type LoadVector, loadVector, sumInTurns, ZERO_LOAD } from "../../domain/load.ts";
+import type { Resumable } from "../../domain/resumable.ts";
 import type { PlanningFacts } from "../plan/assemble.ts";
 import { DEFAULT_POLICY, WHOLE } from "../policy.ts";
 import { meanShare } from "../utilisation.ts";
@@ -122,11 +123,14 @@ export function differsFromRecorded(plan: SplitPlan, { parts, openPart, roomySin
  * What a class offers to parts of a workspace. The smallest ACTIVE instance should carry the mean of all, or 60 % if they carry less: a
  * nearly empty fleet is no reason to split a workspace. `undefined`: no instance takes units.
  */
-export function splitCapacity(facts: Pick<PlanningFacts, "instances" | "units">, now: SplitCapacity["now"]): SplitCapacity | undefined {
+export function* splitCapacityInTurns(
+  facts: Pick<PlanningFacts, "instances" | "units">,
+  now: SplitCapacity["now"],
+): Resumable<SplitCapacity | undefined> {
   const active = facts.instances.filter(({ state }) => state === "ACTIVE");
   if (active.length === 0) return undefined;
   const mean = meanShare(
-    facts.units.map(({ unit }) => unit.load),
+    [yield* sumInTurns(facts.units, ({ unit }) => unit.load)],
     active.map(({ capacity }) => capacity),
   );
   const share = Math.min(DEFAULT_POLICY.hardLimit, Math.max(DEFAULT_POLICY.activity, mean));

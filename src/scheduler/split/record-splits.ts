@@ -1,6 +1,8 @@
 import type { Millis } from "../../domain/clock.ts";
 import { type Directive, NO_DIRECTIVE } from "../../domain/directive.ts";
 import { addLoad, ZERO_LOAD } from "../../domain/load.ts";
+import { filterInTurns } from "../../domain/resumable.ts";
+import { giveTurns } from "../../runtime/give-turns.ts";
 import type { SplitRow } from "../../store/split/port.ts";
 import { failedUntil } from "../plan/affinity-groups.ts";
 import { freezeAt, type PlanningFacts } from "../plan/assemble.ts";
@@ -9,7 +11,7 @@ import { DEFAULT_SPLIT_POLICY, type SplitPolicy } from "./buckets.ts";
 import { carryOutParts, type PartsDeps } from "./carry-out-parts.ts";
 import { nextParts } from "./next-parts.ts";
 import { nextPartsStep, type PartsStep } from "./next-parts-step.ts";
-import { differsFromRecorded, largestUnit, planSplit, type SplitCapacity, type Splitting, splitCapacity } from "./plan-split.ts";
+import { differsFromRecorded, largestUnit, planSplit, type SplitCapacity, type Splitting, splitCapacityInTurns } from "./plan-split.ts";
 import { splitDecision } from "./split-decision.ts";
 
 export interface SplittingDeps extends PartsDeps {
@@ -25,18 +27,31 @@ interface Cycle {
   readonly isAutomatic: boolean;
 }
 
+interface KnownCycle extends Cycle {
+  /** The facts of all parts of the workspaces that are split, or large. */
+  readonly known: ReadonlyMap<string, PlanningFacts["units"][number]>;
+}
+
 /**
  * Decides for each large workspace of a class into which parts it is split, and takes the next step towards that. One that changed meanwhile
  * waits for the next cycle. Returns whether parts change hands somewhere, so that the next step should not wait for long.
  */
 export async function splitLarge(deps: SplittingDeps, cycle: Cycle, signal: AbortSignal): Promise<boolean> {
   const { facts, at } = cycle;
-  const capacity = splitCapacity(facts, at);
+  const capacity = await giveTurns(splitCapacityInTurns(facts, at), deps.clock, signal);
   if (capacity === undefined) return false;
   const policy = { ...DEFAULT_SPLIT_POLICY, mergeAfterMs: deps.splitting?.roomyMs ?? DEFAULT_SPLIT_POLICY.mergeAfterMs };
   let isUnderWay = false;
-  for (const row of await deps.store.splits.list(facts.class, largestUnit(capacity), signal)) {
-    const step = stepOf(row, cycle, { capacity, policy });
+  const rows = await deps.store.splits.list(facts.class, largestUnit(capacity), signal);
+  const parts = new Set(rows.flatMap(({ units }) => units.map(({ id }) => id)));
+  const own = await giveTurns(
+    filterInTurns(facts.units, ({ unit }) => parts.has(unit.id)),
+    deps.clock,
+    signal,
+  );
+  const known = new Map(own.map((unit) => [unit.unit.id, unit]));
+  for (const row of rows) {
+    const step = stepOf(row, { ...cycle, known }, { capacity, policy });
     if (step === "held") continue;
     if (step.kind === "none") await splitWaiting(deps, row, { capacity, policy }, signal);
     else isUnderWay = true;
@@ -56,8 +71,7 @@ const NONE: PartsStep = { kind: "none" };
  * The next step about what is deployed; `none` where a part waits for an instance or people decide, `held` while a freeze, a person's order
  * or a move that failed does.
  */
-function stepOf(row: SplitRow, { facts, at, isAutomatic }: Cycle, { capacity, policy }: Limits): PartsStep | "held" {
-  const known = new Map(facts.units.map((unit) => [unit.unit.id, unit]));
+function stepOf(row: SplitRow, { facts, known, at, isAutomatic }: KnownCycle, { capacity, policy }: Limits): PartsStep | "held" {
   const [directive = NO_DIRECTIVE] = row.units.flatMap(({ id }) => known.get(id)?.directive ?? []);
   const isPlaced = row.units.every(({ owner }) => owner !== undefined);
   if (!isAutomatic || !isPlaced) return NONE;
