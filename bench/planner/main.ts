@@ -72,7 +72,7 @@ async function* measureAt(size: number, waiting: number): AsyncGenerator<Plain> 
     const taken = await takenBy(placing.settle);
     yield* figuresOf(`${waiting} units wait, fleet ${name}`, taken, limit);
     yield count(`${waiting} units wait, fleet ${name}: times it was added up`, placing.asked.fleets);
-    yield count(`${waiting} units wait, fleet ${name}: reads of one unit`, placing.asked.units);
+    yield count(`${waiting} units wait, fleet ${name}: reads of units`, placing.asked.units + placing.asked.pages);
   }
 }
 

@@ -14,6 +14,8 @@ import { waitingUnit } from "./fleet.ts";
 export interface Asked {
   fleets: number;
   units: number;
+  /** Of many units at once. */
+  pages: number;
   placed: number;
   refused: number;
 }
@@ -22,7 +24,7 @@ const EVERYTHING = { isMine: () => true, onChange: () => () => undefined };
 
 /** A scheduler over units that wait for their first instance, on a fleet that is added up once and kept up to date. */
 export function waitingOn(fleet: FleetSnapshot, count: number, load: LoadVector) {
-  const asked: Asked = { fleets: 0, units: 0, placed: 0, refused: 0 };
+  const asked: Asked = { fleets: 0, units: 0, pages: 0, placed: 0, refused: 0 };
   const waiting = new Map<string, UnitWithWorkspace>(
     Array.from({ length: count }, (_, index) => waitingUnit(index, load)).map((found) => [found.unit.id, found]),
   );
@@ -39,6 +41,11 @@ export function waitingOn(fleet: FleetSnapshot, count: number, load: LoadVector)
       asked.units += 1;
       await setImmediate();
       return waiting.get(id);
+    },
+    async readUnits(ids) {
+      asked.pages += 1;
+      await setImmediate();
+      return ids.flatMap((id) => waiting.get(id) ?? []);
     },
     async listUnsettled({ limit, after }) {
       await setImmediate();

@@ -9,8 +9,9 @@ import { every } from "../runtime/timer/every.ts";
 import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { placeFirst } from "./find-instance.ts";
-import { keepFleets } from "./keep-fleets.ts";
+import { chooseOn, placeFirst, recordWaiting } from "./find-instance.ts";
+import { keepFleets, type OpenFleet } from "./keep-fleets.ts";
+import { isRefusedAgain } from "./placement-decision.ts";
 import { requestClassMove } from "./request-class-move.ts";
 import { requestGroupMove } from "./request-group-move.ts";
 import { createRingMemo } from "./ring-memo.ts";
@@ -39,6 +40,8 @@ const SWEEP_MS = 15_000;
 /** How many units of this process's share one sweep tries. The next sweep continues after them, so units that fit nowhere cannot block the rest. */
 const SWEEP_LIMIT = 1_000;
 const AT_ONCE = 8;
+/** How many units a sweep reads with one statement. */
+const AT_A_TIME = 200;
 
 /**
  * Gives every unit without an owner its first instance, at once and outside the planning cycle. For each unit that is to have another class it requests
@@ -48,8 +51,8 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
   const { store, partition, clock, rng, log } = deps;
   const ending = new AbortController();
   const ringsOf = createRingMemo();
-  const fleets = keepFleets(store.placements, clock);
-  const placing = { ...deps, store: { ...store, placements: fleets.placements }, ringsOf };
+  const fleets = keepFleets({ ...deps, ringsOf });
+  const placing = { ...deps, store: { ...store, placements: fleets.placements }, ringsOf, fleets };
   const queue = createKeyedQueue({
     ...deps,
     name: "placement",
@@ -77,14 +80,33 @@ export function createScheduler(deps: SchedulerDeps): Scheduler {
     if (wantedClass !== undefined) await requestClassMove(placing, found, wantedClass, signal);
     return {};
   };
+  /**
+   * Of units that wait, those for which no instance of their class has room are known from one reading of it, however many they are: whoever was refused for
+   * the same before costs nothing more. All others have their turn.
+   */
+  const tryAgain = async (ids: readonly UnitId[], pass: Map<string, OpenFleet>, signal: AbortSignal): Promise<void> => {
+    for (const found of await store.placements.readUnits(ids, signal)) {
+      const { id, owner, class: name } = found.unit;
+      if (owner !== undefined) {
+        queue.add(id);
+        continue;
+      }
+      const fleet = pass.get(name) ?? (await fleets.read(name, signal));
+      pass.set(name, fleet);
+      const choice = chooseOn(fleet, found);
+      if (choice.placement.kind !== "unplaceable") queue.add(id);
+      else if (!isRefusedAgain(found, choice.placement)) await recordWaiting(placing, found, choice, signal);
+    }
+  };
   /** The last unit that a sweep has read; empty: the next sweep begins with the oldest. */
   let after = "";
   const sweepUnsettled = async (signal: AbortSignal): Promise<void> => {
+    const pass = new Map<string, OpenFleet>();
     let tried = 0;
     do {
       const page = await store.placements.listUnsettled({ limit: SWEEP_LIMIT, after }, signal);
       const mine = page.filter((id) => partition.isMine(id));
-      mine.forEach((id) => queue.add(id));
+      for (let from = 0; from < mine.length; from += AT_A_TIME) await tryAgain(mine.slice(from, from + AT_A_TIME), pass, signal);
       tried += mine.length;
       after = page.length < SWEEP_LIMIT ? "" : (page.at(-1) ?? "");
     } while (after !== "" && tried < SWEEP_LIMIT);

@@ -1,15 +1,17 @@
 import type { Clock, Millis } from "../domain/clock.ts";
-import { unfitState } from "../domain/health.ts";
+import type { Decision } from "../domain/decision.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { PlacementUnit } from "../domain/workspace.ts";
-import type { FleetSnapshot, UnitWithWorkspace } from "../store/placement/port.ts";
+import { giveTurns } from "../runtime/give-turns.ts";
+import type { UnitWithWorkspace } from "../store/placement/port.ts";
 import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import { NO_CONSTRAINTS, type PlacementConstraints } from "./eligibility.ts";
-import { instanceTraits } from "./instance-traits.ts";
-import { type Candidate, placeUnit } from "./place-unit.ts";
+import { type KeptFleets, type OpenFleet, readOpenFleet } from "./keep-fleets.ts";
+import { type Placement, placeOn } from "./place-unit.ts";
 import { placementDecision, whyUnplaceable } from "./placement-decision.ts";
+import { type CandidateMarks, NO_MARKS, openPlacementFleetInTurns, type SeekingUnit } from "./placement-fleet.ts";
 import { DEFAULT_POLICY } from "./policy.ts";
 import type { createRingMemo } from "./ring-memo.ts";
 import { partsApart, unitNeeds } from "./unit-needs.ts";
@@ -22,6 +24,15 @@ export interface PlacingDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly ringsOf: ReturnType<typeof createRingMemo>;
+  /** Absent: fleets are read anew for each choice. */
+  readonly fleets?: Pick<KeptFleets, "read">;
+}
+
+/** Where a unit should go, and by what. */
+export interface Choice {
+  readonly fleet: OpenFleet;
+  readonly unit: SeekingUnit;
+  readonly placement: Placement;
 }
 
 /** Gives a unit without an owner an instance, and resolves to which; or records that none has room. */
@@ -35,18 +46,17 @@ export async function placeFirst(
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const found = attempt === 0 ? seen : await store.placements.readUnit(id, signal);
     if (found === undefined || found.unit.owner !== undefined) return {};
-    const { question, placement } = await choosePlacement(placing, found, signal);
-    const { unit } = question;
-    const decision = placementDecision(question, placement, clock.now());
+    const choice = await choosePlacement(placing, found, signal);
+    const { placement } = choice;
     if (placement.kind === "unplaceable") {
-      log.warn({ unit: id, class: unit.class }, "Leaving a unit without an instance: none has room");
-      await store.placements.recordUnplaceable(id, { decision, reason: whyUnplaceable(placement.facts) }, signal);
+      await recordWaiting(placing, found, choice, signal);
       return {};
     }
     log.info({ unit: id, instance: placement.instance, rule: placement.rule }, "Placing a unit");
     const { instance, ceiling } = placement;
+    const decision = decisionOn(choice, clock.now());
     const outcome = await store.placements.commitFirstPlacement(
-      { unitId: id, rowVersion: unit.rowVersion, instanceId: instance, ceiling, decision },
+      { unitId: id, rowVersion: found.unit.rowVersion, instanceId: instance, ceiling, decision },
       signal,
     );
     if (outcome.kind === "placed") return { placedOn: instance };
@@ -54,70 +64,90 @@ export async function placeFirst(
   return { requeueAfterMs: 100 };
 }
 
+/** Records that no instance has room for a unit that has none. */
+export async function recordWaiting(
+  { store, clock, log }: PlacingDeps,
+  { unit }: UnitWithWorkspace,
+  choice: Choice,
+  signal: AbortSignal,
+): Promise<void> {
+  log.warn({ unit: unit.id, class: unit.class }, "Leaving a unit without an instance: none has room");
+  const refusal = { decision: decisionOn(choice, clock.now()), reason: whyUnplaceable(choice.placement.facts) };
+  await store.placements.recordUnplaceable(unit.id, refusal, signal);
+}
+
 /** Chooses an instance of a unit's class for it, by the fleet as it is now: where its group lives, if that takes it. */
-export async function choosePlacement({ store, clock, ringsOf }: Omit<PlacingDeps, "log">, found: UnitWithWorkspace, signal: AbortSignal) {
-  const fleet = await store.placements.readFleet(found.unit.class, signal);
-  const constraints = constraintsOf(found, fleet);
-  const question = { unit: { ...found.unit, constraints }, candidates: candidatesOf(fleet, found, clock.now()), policy: DEFAULT_POLICY };
-  const ring = ringsOf(found.unit.class);
-  const joins = found.companions.find((id) => fleet.instances.some(({ instance }) => instance.id === id));
+export async function choosePlacement(placing: Omit<PlacingDeps, "log">, found: UnitWithWorkspace, signal: AbortSignal): Promise<Choice> {
+  const { fleets } = placing;
+  const { class: name } = found.unit;
+  return chooseOn(fleets === undefined ? await readOpenFleet(placing, name, signal) : await fleets.read(name, signal), found);
+}
+
+/** The same, on a fleet that was read before. */
+export function chooseOn(fleet: OpenFleet, found: UnitWithWorkspace): Choice {
+  const { unit, companions } = found;
+  const constraints = constraintsOf(found, fleet.instances);
+  const seeking = { id: unit.id, load: unit.load, constraints, marks: marksOf(found) };
+  const joins = companions.find((id) => fleet.placements.indexOf(id) !== undefined);
   if (joins !== undefined) {
-    const joining = { ...question, unit: { ...question.unit, constraints: { ...constraints, joins } } };
-    const placement = placeUnit(joining, ring);
+    const joining = { ...seeking, constraints: { ...constraints, joins } };
+    const placement = placeOn(fleet.placements, joining, DEFAULT_POLICY);
     // Where its group has no room, or somebody whom it must be apart from, it lives elsewhere.
-    if (placement.kind === "chosen") return { fleet, question: joining, placement };
+    if (placement.kind === "chosen") return { fleet, unit: joining, placement };
   }
-  return { fleet, question, placement: placeUnit(question, ring) };
+  return { fleet, unit: seeking, placement: placeOn(fleet.placements, seeking, DEFAULT_POLICY) };
+}
+
+/** The journal's entry for a choice. */
+export function decisionOn({ fleet: { placements }, unit: { marks, ...unit }, placement }: Choice, at: Millis): Decision {
+  const question = { unit, candidates: placements.candidates(marks), policy: DEFAULT_POLICY, summary: placements.summary(marks) };
+  return placementDecision(question, placement, at);
 }
 
 /** Where a unit would go if it had to leave its instance; `undefined`: the unit is gone, has no instance, or no other one takes it. */
 export async function findOtherInstance(
-  { store, clock, ringsOf }: Omit<PlacingDeps, "log">,
+  placing: Omit<PlacingDeps, "log">,
   id: UnitId,
   signal: AbortSignal,
 ): Promise<{ readonly unit: PlacementUnit; readonly target: Instance } | undefined> {
+  const { store, clock, ringsOf } = placing;
   const found = await store.placements.readUnit(id, signal);
   if (found?.unit.owner === undefined) return undefined;
   const { unit } = found;
-  const fleet = await store.placements.readFleet(unit.class, signal);
-  const candidates = candidatesOf(fleet, found, clock.now()).filter(({ id: candidate }) => candidate !== unit.owner);
-  const placement = placeUnit(
-    { unit: { ...unit, constraints: constraintsOf(found, fleet) }, candidates, policy: DEFAULT_POLICY },
-    ringsOf(unit.class),
-  );
+  const { instances, placements } = await readOpenFleet(placing, unit.class, signal);
+  const others = placements.candidates().filter(({ id: candidate }) => candidate !== unit.owner);
+  const fleet = await giveTurns(openPlacementFleetInTurns(others, DEFAULT_POLICY.hardLimit, ringsOf(unit.class)), clock, signal);
+  const seeking = { id: unit.id, load: unit.load, constraints: constraintsOf(found, instances), marks: marksOf(found) };
+  const placement = placeOn(fleet, seeking, DEFAULT_POLICY);
   if (placement.kind === "unplaceable") return undefined;
-  const target = fleet.instances.find(({ instance }) => instance.id === placement.instance)?.instance;
+  const target = instances.find((instance) => instance.id === placement.instance);
   return target && { unit, target };
 }
 
-function constraintsOf(found: UnitWithWorkspace, { instances }: FleetSnapshot): PlacementConstraints {
+function constraintsOf(found: UnitWithWorkspace, instances: readonly Instance[]): PlacementConstraints {
   const { unit, workspace, directive } = found;
-  const needs = unitNeeds(
-    { class: unit.class, trustClass: workspace.trustClass, directive, groups: workspace.groups },
-    instances.map(({ instance }) => instance),
-  );
+  const needs = unitNeeds({ class: unit.class, trustClass: workspace.trustClass, directive, groups: workspace.groups }, instances);
   const apart = found.siblings.length === 0 ? [] : [partsApart(workspace.id)];
   return needs === undefined && apart.length === 0
     ? NO_CONSTRAINTS
     : { ...NO_CONSTRAINTS, needs: needs === undefined ? [] : [needs], apart };
 }
 
-/** What is on an instance that the workspace must be apart from. */
-function holdsOf(strangers: UnitWithWorkspace["strangers"], id: InstanceId): Candidate["holds"] {
-  const here = strangers.filter(({ instance }) => instance === id);
-  if (here.length === 0) return undefined;
-  return Object.fromEntries([...Map.groupBy(here, ({ label }) => label)].map(([label, all]) => [label, all.map(({ value }) => value)]));
+/** Where other parts of the workspace are, and whom it must be apart from. */
+function marksOf({ workspace, siblings, strangers }: UnitWithWorkspace): CandidateMarks {
+  if (siblings.length === 0 && strangers.length === 0) return NO_MARKS;
+  const holds = new Map([...Map.groupBy(strangers, ({ instance }) => instance)].map(([id, here]) => [id, valuesOf(here)]));
+  const marked = [...new Set([...siblings, ...holds.keys()])];
+  return new Map(
+    marked.map((id) => {
+      const here = holds.get(id);
+      const occupied = siblings.includes(id) ? { occupied: [partsApart(workspace.id)] } : {};
+      return [id, here === undefined ? occupied : { ...occupied, holds: here }] as const;
+    }),
+  );
 }
 
-function candidatesOf(fleet: FleetSnapshot, { workspace, siblings, strangers }: UnitWithWorkspace, now: Millis): readonly Candidate[] {
-  return fleet.instances.map(({ instance, load, verdict }) => {
-    const { id, name, state, entries, capacity, weight } = instance;
-    const health = unfitState(verdict, now);
-    const own = entries === "shared" ? {} : { entries };
-    const holds = holdsOf(strangers, id);
-    const groups = holds === undefined ? {} : { holds };
-    const facts = { id, name, state, ...own, ...groups, traits: instanceTraits(instance, fleet.floor), capacity, weight, load };
-    const candidate = health === undefined ? facts : { ...facts, health };
-    return siblings.includes(id) ? { ...candidate, occupied: [partsApart(workspace.id)] } : candidate;
-  });
+/** What is on an instance that the workspace must be apart from, by label. */
+function valuesOf(here: UnitWithWorkspace["strangers"]): Readonly<Record<string, readonly string[]>> {
+  return Object.fromEntries([...Map.groupBy(here, ({ label }) => label)].map(([label, all]) => [label, all.map(({ value }) => value)]));
 }

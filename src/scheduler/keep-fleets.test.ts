@@ -6,6 +6,7 @@ import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/me
 import { aDecision, CLASS, WIDE } from "../store/testing/builders.ts";
 import { createWorld, type World } from "../store/testing/world.ts";
 import { type KeptFleets, keepFleets } from "./keep-fleets.ts";
+import { createRingMemo } from "./ring-memo.ts";
 
 const never = new AbortController().signal;
 
@@ -26,10 +27,10 @@ describe("fleets that are kept", () => {
       reads += 1;
       return fails ? Promise.reject(new Error("away")) : store.placements.readFleet(className, signal);
     };
-    fleets = keepFleets({ ...store.placements, readFleet }, clock);
+    fleets = keepFleets({ store: { placements: { ...store.placements, readFleet } }, clock, ringsOf: createRingMemo() });
     instanceId = (await world.addInstance()).id;
   });
-  const read = (className = CLASS) => fleets.placements.readFleet(className, never);
+  const read = (className = CLASS) => fleets.read(className, never);
 
   it("are read once for a thousand units that wait, and anew after a second", async () => {
     for (let unit = 0; unit < 1000; unit += 1) await read();
@@ -58,7 +59,8 @@ describe("fleets that are kept", () => {
       await world.place(unit.id, id);
       fleets.add(unit, id);
       const before = reads;
-      expect(await read(unit.class)).toEqual(await store.placements.readFleet(unit.class, never));
+      const [kept, { instances }] = [await read(unit.class), await store.placements.readFleet(unit.class, never)];
+      expect(kept.placements.candidates().map(({ load }) => load)).toEqual(instances.map(({ load }) => load));
       expect(reads).toBe(before);
     }
   });

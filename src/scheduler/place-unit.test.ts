@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { sha256 } from "../domain/hash.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
 import { asLoadVector, LOAD_DIMENSIONS, type LoadDimension, type LoadVector, ZERO_LOAD } from "../domain/load.ts";
-import { type Candidate, placeUnit } from "./place-unit.ts";
+import type { Candidate } from "./candidate.ts";
+import { placeUnit } from "./place-unit.ts";
 import { DEFAULT_POLICY, WHOLE } from "./policy.ts";
 import { createRingMemo } from "./ring-memo.ts";
 

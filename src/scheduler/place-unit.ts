@@ -1,25 +1,13 @@
-import { sha256 } from "../domain/hash.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
-import { type InstanceState, loadOn } from "../domain/instance.ts";
+import { loadOn } from "../domain/instance.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadDimension, type LoadVector } from "../domain/load.ts";
-import { type CandidateSet, chooseCandidate } from "./choose-candidate.ts";
-import { type Ineligible, NO_CONSTRAINTS, type Offer, type PlacementConstraints, whyNotEligible } from "./eligibility.ts";
-import { buildRing, type RingNode } from "./hash-ring.ts";
+import type { Candidate, LoadedInstance } from "./candidate.ts";
+import { type Choice, chooseCandidate } from "./choose-candidate.ts";
+import { type Ineligible, NO_CONSTRAINTS, type PlacementConstraints, whyNotEligible } from "./eligibility.ts";
+import { openPlacementFleet, type PlacementFleet, type SeekingUnit } from "./placement-fleet.ts";
 import type { PlacementPolicy } from "./policy.ts";
 import type { RingSource } from "./ring-memo.ts";
-import { boundsOf, ceilingOf, dominantShare, meanShare, shareOf } from "./utilisation.ts";
-
-/** An instance with its present load and its capacity. */
-export interface LoadedInstance extends Offer {
-  readonly load: LoadVector;
-  readonly capacity: LoadVector;
-}
-
-/** An instance of the unit's class, as a candidate for a placement. */
-export interface Candidate extends LoadedInstance {
-  readonly name: string;
-  readonly weight: number;
-}
+import { boundsOf, ceilingOf, dominantShare, shareOf } from "./utilisation.ts";
 
 /**
  * Why an instance was passed over. `BOUND`: its `dimension` would be filled to `would`, and `limit` is allowed, both
@@ -88,31 +76,24 @@ export interface PlacementQuestion {
  * The order in which the instances are given does not matter, and ties are decided by a hash of unit and instance: the
  * same question always gets the same answer. `ringOf` may keep rings, to save time; the answer does not depend on that.
  */
-export function placeUnit(question: PlacementQuestion, ringOf: RingSource = buildRing): Placement {
-  const { unit, policy } = question;
-  const candidates = [...question.candidates].sort((a, b) => (a.id < b.id ? -1 : 1));
-  const ring = ringOf(ringNodes(candidates));
-  const indexOf = new Map<string, number>(candidates.map(({ id }, index) => [id, index]));
-  const walk = ring.candidates(unit.id, policy.candidates).flatMap((id) => indexOf.get(id) ?? []);
-  const mean = meanUtilisation(candidates);
+export function placeUnit({ unit, candidates, policy }: PlacementQuestion, ringOf?: RingSource): Placement {
+  return placeOn(openPlacementFleet(candidates, policy.hardLimit, ringOf), unit, policy);
+}
+
+/** The same, for one of many units on instances that were made ready for them. */
+export function placeOn(fleet: PlacementFleet, unit: SeekingUnit, policy: PlacementPolicy): Placement {
+  const walk = fleet.ring.candidates(unit.id, policy.candidates).flatMap((id) => fleet.indexOf(id) ?? []);
+  const mean = fleet.mean();
   const refusal = (index: number, bound: number, takesUnknown: boolean): Refusal | undefined =>
-    whyNot(candidates[index] as Candidate, unit, bound, takesUnknown);
-  const candidateSetOf = (takesUnknown: boolean): CandidateSet => ({
-    size: candidates.length,
-    admits: (index, bound) => refusal(index, bound, takesUnknown) === undefined,
-    shareWith: (index) => shareWith(candidates[index] as Candidate, unit.load),
-    tie: (index) => sha256(`${unit.id}|${candidates[index]?.id}`),
-  });
-  const bounds = boundsOf(mean, policy);
-  const choice = chooseCandidate(candidateSetOf(false), walk, bounds) ?? chooseCandidate(candidateSetOf(true), walk, bounds);
-  const facts = { preferred: candidates[walk[0] ?? -1]?.id, ring: ring.version, mean };
+    whyNot(fleet.candidate(index, unit.marks), unit, bound, takesUnknown);
+  const choice = choose(fleet, unit, { walk, bounds: boundsOf(mean, policy) });
+  const facts = { preferred: walk[0] === undefined ? undefined : fleet.candidate(walk[0]).id, ring: fleet.ring.version, mean };
   if (choice === undefined) {
-    const others = candidates.flatMap((_, index) => (walk.includes(index) ? [] : [index]));
-    const refusals = [...walk, ...others].slice(0, REFUSALS_KEPT).flatMap((index) => refusal(index, policy.hardLimit, true) ?? []);
+    const refusals = shownOf(walk, fleet.size).flatMap((index) => refusal(index, policy.hardLimit, true) ?? []);
     return { kind: "unplaceable", facts: { ...facts, bound: policy.hardLimit, refusals } };
   }
   const { rank, bound } = choice;
-  const candidate = candidates[choice.candidate] as Candidate;
+  const candidate = fleet.candidate(choice.candidate);
   const takesUnknown = candidate.health === "unknown";
   const refusals = walk.slice(0, rank < 0 ? walk.length : rank).flatMap((index) => refusal(index, bound, takesUnknown) ?? []);
   return {
@@ -122,6 +103,25 @@ export function placeUnit(question: PlacementQuestion, ringOf: RingSource = buil
     ceiling: ceilingOf(candidate.capacity, bound),
     facts: { ...facts, bound, refusals },
   };
+}
+
+interface Search {
+  readonly walk: readonly number[];
+  readonly bounds: readonly number[];
+}
+
+function choose(fleet: PlacementFleet, unit: SeekingUnit, { walk, bounds }: Search): Choice | undefined {
+  if (fleet.isBeyondAll(unit.load)) return undefined;
+
+  const choice = chooseCandidate(fleet.candidatesFor(unit, false), walk, bounds);
+  return choice ?? (fleet.hasUnknown ? chooseCandidate(fleet.candidatesFor(unit, true), walk, bounds) : undefined);
+}
+
+/** Of the instances that do not fit, those that are recorded: the walk first. */
+function shownOf(walk: readonly number[], size: number): readonly number[] {
+  const shown = [...walk];
+  for (let index = 0; index < size && shown.length < REFUSALS_KEPT; index += 1) if (!walk.includes(index)) shown.push(index);
+  return shown.slice(0, REFUSALS_KEPT);
 }
 
 /**
@@ -135,18 +135,6 @@ function ruleOf(rank: number): PlacementRule {
 
 /** Where nothing fits, so many refusals are recorded at most: the journal of a large fleet has to stay readable. */
 const REFUSALS_KEPT = 20;
-
-/**
- * States of instances that are on the ring. One that is cordoned or drains stays on it, so that no other unit's
- * preferred instance changes. One that does not serve yet, or not any more, is left out: as a candidate it would only
- * be passed over.
- */
-const ON_RING: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
-
-/** The nodes from which the ring of these instances is built. */
-export function ringNodes(candidates: readonly Pick<Candidate, "id" | "state" | "weight">[]): readonly RingNode[] {
-  return candidates.filter(({ state }) => ON_RING.includes(state)).map(({ id, weight }) => ({ id, weight }));
-}
 
 /**
  * Why a unit may not go to an instance under a bound (in parts per million); `undefined` when it may. Room is checked
@@ -172,18 +160,6 @@ export function whyNot(
 /** Utilisation of an instance in its fullest dimension with `load` added, in parts per million. */
 export function shareWith(candidate: LoadedInstance, load: LoadVector, units?: number): number {
   return dominantShare(addLoad(candidate.load, loadOn(candidate, load, units)), candidate.capacity);
-}
-
-/**
- * Mean utilisation of the class in its fullest dimension, in parts per million. Only ACTIVE instances count: the
- * others take no units.
- */
-function meanUtilisation(candidates: readonly Candidate[]): number {
-  const active = candidates.filter((candidate) => candidate.state === "ACTIVE");
-  return meanShare(
-    active.map(({ load }) => load),
-    active.map(({ capacity }) => capacity),
-  );
 }
 
 function largest<T>(items: readonly T[], score: (item: T) => number): T | undefined {

@@ -4,7 +4,8 @@ import { millis } from "../domain/clock.ts";
 import { contentHash } from "../domain/hash.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
 import { asLoadVector, ZERO_LOAD } from "../domain/load.ts";
-import { type Candidate, placeUnit } from "./place-unit.ts";
+import type { Candidate } from "./candidate.ts";
+import { placeUnit } from "./place-unit.ts";
 import { placementDecision, whyUnplaceable } from "./placement-decision.ts";
 import { DEFAULT_POLICY } from "./policy.ts";
 
@@ -79,7 +80,7 @@ describe("the journal's entry for a placement", () => {
       chosen: placement.facts.preferred,
       load: UNIT.load,
       policy: DEFAULT_POLICY,
-      class: { instances: 4, byState: { ACTIVE: 4 }, hash: contentHash(byId) },
+      class: { instances: 4, byState: { ACTIVE: 4 }, hash: contentHash(byId.map(contentHash)) },
       candidates: byId,
     });
     const reversed = { ...question, candidates: [...question.candidates].reverse() };

@@ -1,18 +1,10 @@
 import type { Millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
-import { contentHash } from "../domain/hash.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
-import type { InstanceState } from "../domain/instance.ts";
+import { refusalHash } from "../domain/refusal.ts";
 import { NO_CONSTRAINTS } from "./eligibility.ts";
-import type { Candidate, Placement, PlacementFacts, PlacementQuestion } from "./place-unit.ts";
-
-/** The instances of a class at the time of a decision, summed up in the same space however many there are. */
-export interface CandidateSummary {
-  readonly instances: number;
-  readonly byState: Readonly<Partial<Record<InstanceState, number>>>;
-  /** Hash of all candidates with all their numbers, by id: two decisions with the same hash were taken on the same facts. */
-  readonly hash: string;
-}
+import type { Placement, PlacementFacts, PlacementQuestion } from "./place-unit.ts";
+import { type CandidateSummary, summaryOf } from "./placement-fleet.ts";
 
 /** Classes of up to this size are recorded candidate by candidate. An entry has some ten kilobytes at most. */
 const CANDIDATES_KEPT = 24;
@@ -21,9 +13,13 @@ const CANDIDATES_KEPT = 24;
  * The journal's entry for a placement: what was chosen, and the question that it answers, so that the decision can be reviewed. Of a
  * larger class only those candidates are kept that the answer rests on: the ones that were passed over, with the reason, and the
  * chosen one. Asked again with these and the recorded bound, the question has the same answer, because every candidate that was left
- * out could only have lost. So an entry stays small however large the fleet is.
+ * out could only have lost. So an entry stays small however large the fleet is. `summary`: of these candidates, where it is known.
  */
-export function placementDecision({ unit, candidates, policy }: PlacementQuestion, placement: Placement, at: Millis): Decision {
+export function placementDecision(
+  { unit, candidates, policy, summary }: PlacementQuestion & { readonly summary?: CandidateSummary },
+  placement: Placement,
+  at: Millis,
+): Decision {
   const subject: UnitId = unit.id;
   const byId = [...candidates].sort((a, b) => (a.id < b.id ? -1 : 1));
   const named = namedIn(placement);
@@ -33,11 +29,18 @@ export function placementDecision({ unit, candidates, policy }: PlacementQuestio
     load: unit.load,
     ...(unit.constraints === undefined || unit.constraints === NO_CONSTRAINTS ? {} : { constraints: unit.constraints }),
     policy,
-    class: summaryOf(byId),
+    class: summary ?? summaryOf(byId),
     candidates: byId.length <= CANDIDATES_KEPT ? byId : byId.filter(({ id }) => named.has(id)),
   };
-  const rule = placement.kind === "chosen" ? placement.rule : "NOTHING_FITS";
-  return { at, subject, kind: "placement", verdict: placement.kind === "chosen" ? "CHOSEN" : "UNPLACEABLE", rule, details };
+  const verdict = placement.kind === "chosen" ? { verdict: "CHOSEN", rule: placement.rule } : REFUSED;
+  return { at, subject, kind: "placement", ...verdict, details };
+}
+
+const REFUSED = { verdict: "UNPLACEABLE", rule: "NOTHING_FITS" };
+
+/** Whether a unit that no instance takes was refused for the same before, so that nothing new is to be journaled. */
+export function isRefusedAgain({ refused }: { readonly refused?: string }, { facts }: Pick<Placement, "facts">): boolean {
+  return refused === refusalHash(REFUSED, whyUnplaceable(facts));
 }
 
 /**
@@ -56,10 +59,4 @@ export function whyUnplaceable({ refusals }: Pick<PlacementFacts, "refusals">): 
 function namedIn(placement: Placement): ReadonlySet<InstanceId> {
   const passedOver = placement.facts.refusals.map(({ instance }) => instance);
   return new Set(placement.kind === "chosen" ? [...passedOver, placement.instance] : passedOver);
-}
-
-function summaryOf(candidates: readonly Candidate[]): CandidateSummary {
-  const states = Map.groupBy(candidates, ({ state }) => state);
-  const byState = Object.fromEntries([...states].map(([state, all]) => [state, all.length] as const).sort(([a], [b]) => (a < b ? -1 : 1)));
-  return { instances: candidates.length, byState, hash: contentHash(candidates) };
 }

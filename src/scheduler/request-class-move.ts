@@ -4,8 +4,8 @@ import { freezeOfRollout } from "../domain/rollout.ts";
 import type { LiveMoves } from "../mover/port.ts";
 import type { UnitWithWorkspace } from "../store/placement/port.ts";
 import type { Store } from "../store/port.ts";
-import { choosePlacement, type PlacingDeps } from "./find-instance.ts";
-import { placementDecision, whyUnplaceable } from "./placement-decision.ts";
+import { choosePlacement, decisionOn, type PlacingDeps } from "./find-instance.ts";
+import { whyUnplaceable } from "./placement-decision.ts";
 import { freezeAt } from "./plan/assemble.ts";
 
 export interface ClassMoveDeps extends PlacingDeps {
@@ -31,13 +31,15 @@ export async function requestClassMove(deps: ClassMoveDeps, found: UnitWithWorks
     unit: { ...unit, class: wanted },
     workspace: { ...workspace, trustClass: readClass(wanted).trust },
   };
-  const { fleet, question, placement } = await choosePlacement(deps, arriving, signal);
-  if (fleet.instances.some(({ instance }) => instance.id === unit.owner)) return store.placements.takeClassOfOwner(unit.id, signal);
-  const touched = [...fleet.instances.map(({ instance }) => instance), ...(unit.owner === undefined ? [] : [{ id: unit.owner }])];
+  const choice = await choosePlacement(deps, arriving, signal);
+  const { placement } = choice;
+  const { instances } = choice.fleet;
+  if (instances.some(({ id }) => id === unit.owner)) return store.placements.takeClassOfOwner(unit.id, signal);
+  const touched = [...instances, ...(unit.owner === undefined ? [] : [{ id: unit.owner }])];
   const rollout = freezeOfRollout(await store.rollouts.readLive(signal), touched);
   if (freezeAt([...(await store.directives.listFreezes(signal)), ...rollout], now) !== undefined) return;
   if (placement.kind === "unplaceable") {
-    const { details, ...decision } = placementDecision(question, placement, now);
+    const { details, ...decision } = decisionOn(choice, now);
     return stay({ ...decision, details: { ...details, wantedClass: wanted } }, whyUnplaceable(placement.facts));
   }
   const words = `its workspace is to have class ${wanted}`;

@@ -1,8 +1,8 @@
 import { countText } from "../domain/count-text.ts";
 import { freezeOfRollout } from "../domain/rollout.ts";
 import type { UnitWithWorkspace } from "../store/placement/port.ts";
-import { choosePlacement } from "./find-instance.ts";
-import { placementDecision, whyUnplaceable } from "./placement-decision.ts";
+import { choosePlacement, decisionOn } from "./find-instance.ts";
+import { whyUnplaceable } from "./placement-decision.ts";
 import { freezeAt } from "./plan/assemble.ts";
 import { type ClassMoveDeps, SCHEDULER } from "./request-class-move.ts";
 
@@ -48,7 +48,8 @@ async function leave(
   const { unit } = found;
   const names = here.map(({ label, value }) => `${label}=${value}`).join(", ");
   const words = `its workspace must be apart from ${names}`;
-  const { question, placement } = await choosePlacement(deps, found, signal);
+  const choice = await choosePlacement(deps, found, signal);
+  const { placement } = choice;
   const stay = (decision: Parameters<typeof store.placements.recordUnplaceable>[1]): Promise<void> => {
     log.warn(
       { unit: unit.id, instance: unit.owner, from: names, reason: decision.reason },
@@ -57,7 +58,7 @@ async function leave(
     return store.placements.recordUnplaceable(unit.id, decision, signal);
   };
   if (placement.kind === "unplaceable") {
-    const { details, ...decision } = placementDecision(question, placement, clock.now());
+    const { details, ...decision } = decisionOn(choice, clock.now());
     return stay({ decision: { ...decision, details: { ...details, apartFrom: names } }, reason: whyUnplaceable(placement.facts) });
   }
   const { instance: to, ceiling } = placement;

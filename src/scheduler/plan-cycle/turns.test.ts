@@ -9,7 +9,7 @@ import { createMemoryStore } from "../../store/adapters/memory/memory-store.ts";
 import type { PlanFacts } from "../../store/plan/port.ts";
 import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
-import { buildRing } from "../hash-ring.ts";
+import { buildRingInTurns } from "../hash-ring.ts";
 import { aFacts, aRow, unitRows } from "../testing/facts.ts";
 import { NOON } from "../testing/snapshots.ts";
 import { createPlanRequests } from "./carry-out-plan.ts";
@@ -42,7 +42,7 @@ describe("planning for a class of thousands of units", () => {
     const draining = createDrainRequests({ ...parts, planning: requests, moving });
     const counter = noMetrics.counter("plans", "None.", []);
     const deps = { ...parts, moving, planning: requests, draining, relieves: true, proposed: counter, promised: counter };
-    return { requests, cycle: () => refreshPlan(deps, CLASS, buildRing, never) };
+    return { requests, cycle: () => refreshPlan(deps, CLASS, buildRingInTurns, never) };
   };
 
   /** Counts how often others have a turn of the event loop while some work goes on. */

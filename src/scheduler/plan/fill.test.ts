@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
+import { complete } from "../../domain/resumable.ts";
 import { WHOLE } from "../policy.ts";
 import { createRingMemo } from "../ring-memo.ts";
 import { aCandidate, aSnapshot, aUnit, NOON } from "../testing/snapshots.ts";
@@ -10,7 +11,7 @@ import type { PlanCandidate, PlanUnit } from "./snapshot.ts";
 const ringOf = createRingMemo()("eu/shared/public");
 const budgets = { ...DEFAULT_PLANNER_POLICY.budgets, workspaces: WHOLE };
 const CANDIDATES = [aCandidate("b"), aCandidate("c"), aCandidate("new", { isFilling: true })];
-const RING = ringOf(CANDIDATES.map(({ id, weight }) => ({ id, weight })));
+const RING = complete(ringOf(CANDIDATES.map(({ id, weight }) => ({ id, weight }))));
 const isNatural = (unit: string): boolean => RING.preferred(unit) === "new";
 /** A unit that the ring would put on the new instance, or would not. */
 const unit = (owner: string, load: number, natural: boolean, more: Partial<PlanUnit> = {}): PlanUnit => {

@@ -1,7 +1,7 @@
 import { sha256 } from "../../domain/hash.ts";
 import type { PlannedMove } from "../../domain/plan.ts";
 import { complete, type Resumable } from "../../domain/resumable.ts";
-import { buildRing } from "../hash-ring.ts";
+import { buildRingInTurns } from "../hash-ring.ts";
 import type { RingSource } from "../ring-memo.ts";
 import { planFillInTurns } from "./fill.ts";
 import { forcedInTurns, planForcedInTurns } from "./forced.ts";
@@ -40,7 +40,7 @@ export function planMoves(snapshot: PlanSnapshot, options: PlanOptions = {}): Pl
 
 /** The same, with pauses. */
 export function* planMovesInTurns(snapshot: PlanSnapshot, options: PlanOptions = {}): Resumable<Plan> {
-  const { policy = DEFAULT_PLANNER_POLICY, ringOf = buildRing } = options;
+  const { policy = DEFAULT_PLANNER_POLICY, ringOf = buildRingInTurns } = options;
   const planning = yield* openPlanningInTurns(snapshot, policy, ringOf);
   const forced = yield* forcedInTurns(planning);
   const lowerBound = yield* lowerBoundInTurns(planning.book, forced, { at: snapshot.at, policy });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
+import { complete } from "../../domain/resumable.ts";
 import { WHOLE } from "../policy.ts";
 import { createRingMemo } from "../ring-memo.ts";
 import { aCandidate, aSnapshot, aUnit, LONG_ABOVE, NOON, TRAITS, units } from "../testing/snapshots.ts";
@@ -17,7 +18,7 @@ const candidates = (count: number, of: (index: number) => Partial<PlanCandidate>
   Array.from({ length: count }, (_, index) => aCandidate(name(index), of(index)));
 const BELOW: Partial<PlanCandidate> = { traits: { ...TRAITS, isBelowFloor: true } };
 const walkOf = (all: readonly PlanCandidate[], key: string) =>
-  ringOf(all.map(({ id, weight }) => ({ id, weight }))).candidates(key, DEFAULT_PLANNER_POLICY.placement.candidates);
+  complete(ringOf(all.map(({ id, weight }) => ({ id, weight })))).candidates(key, DEFAULT_PLANNER_POLICY.placement.candidates);
 
 describe("what is recorded of a choice", () => {
   const views = (snapshot: PlanSnapshot) => {

@@ -3,9 +3,10 @@ import type { InstanceId } from "../../domain/ids.ts";
 import { LOAD_DIMENSIONS, type LoadVector, loadVector } from "../../domain/load.ts";
 import type { MoveReason, PlannedMove } from "../../domain/plan.ts";
 import type { Resumable } from "../../domain/resumable.ts";
+import { type LoadedInstance, ringNodes } from "../candidate.ts";
 import { type CandidateSet, type Choice, chooseCandidate } from "../choose-candidate.ts";
 import type { HashRing } from "../hash-ring.ts";
-import { type LoadedInstance, ringNodes, whyNot } from "../place-unit.ts";
+import { whyNot } from "../place-unit.ts";
 import type { RingSource } from "../ring-memo.ts";
 import { type AffinityGroup, failedUntil } from "./affinity-groups.ts";
 import { type Book, openBookInTurns } from "./book.ts";
@@ -38,7 +39,7 @@ export function* openPlanningInTurns(snapshot: PlanSnapshot, policy: PlannerPoli
     policy,
     book,
     budget: yield* openBudgetInTurns(snapshot, policy),
-    ring: ringOf(ringNodes(book.candidates)),
+    ring: yield* ringOf(ringNodes(book.candidates)),
     moves: [],
     records: [],
     stays: new Map(),

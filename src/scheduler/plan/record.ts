@@ -3,9 +3,10 @@ import { canonicalJson, sha256 } from "../../domain/hash.ts";
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
 import type { LoadVector } from "../../domain/load.ts";
 import type { MoveReason } from "../../domain/plan.ts";
+import type { LoadedInstance } from "../candidate.ts";
 import { chooseCandidate } from "../choose-candidate.ts";
 import { type Ineligible, type Offer, type PlacementConstraints, whyNotStay } from "../eligibility.ts";
-import { type LoadedInstance, type PlacementRule, type Refusal, shareWith, whyNot } from "../place-unit.ts";
+import { type PlacementRule, type Refusal, shareWith, whyNot } from "../place-unit.ts";
 import { dominantShare } from "../utilisation.ts";
 
 /** Which instance a unit should go to, with all that the answer rests on. */

@@ -4,8 +4,8 @@ import type { InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { LoadVector } from "../../domain/load.ts";
 import type { UnitNeeds } from "../../domain/needs.ts";
 import { type Resumable, visitInTurns } from "../../domain/resumable.ts";
+import type { Candidate } from "../candidate.ts";
 import type { MetricsVerdict } from "../load/judge-metrics.ts";
-import type { Candidate } from "../place-unit.ts";
 
 /** An instance as the planner sees it. It has no load of its own: what it carries is the sum of its units. */
 export interface PlanCandidate extends Omit<Candidate, "load" | "occupied" | "holds"> {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import type { InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import { loadVector, ZERO_LOAD } from "../../domain/load.ts";
+import { complete } from "../../domain/resumable.ts";
 import { WHOLE } from "../policy.ts";
 import { createRingMemo } from "../ring-memo.ts";
 import { aCandidate, apps, aSnapshot, aUnit, HOUR_MS, LONG_ABOVE, NOON, units } from "../testing/snapshots.ts";
@@ -219,7 +220,7 @@ describe("a new instance", () => {
     expect(report.after.share).toBeLessThanOrEqual(600_000);
     expect(report.lowerBound).toMatchObject({ load: 190_000, moves: 0 });
     expect(report.moved).toBe(187_500);
-    const ring = ringOf([...OTHERS, "new"].map((id) => ({ id, weight: 1 })));
+    const ring = complete(ringOf([...OTHERS, "new"].map((id) => ({ id, weight: 1 }))));
     const natural = moves.filter(({ unit }) => ring.candidates(unit, 1)[0] === "new").length;
     expect(natural).toBeGreaterThan(30);
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type Millis, millis } from "../../domain/clock.ts";
 import type { PlanId } from "../../domain/ids.ts";
 import { complete, type Resumable } from "../../domain/resumable.ts";
-import { buildRing } from "../hash-ring.ts";
+import { buildRingInTurns } from "../hash-ring.ts";
 import { splitCapacityInTurns } from "../split/plan-split.ts";
 import { aFacts, aRow, aUnitRow } from "../testing/facts.ts";
 import { aCandidate, aSnapshot, aUnit, HOUR_MS, NOON } from "../testing/snapshots.ts";
@@ -76,7 +76,8 @@ describe("planning", () => {
     ["the validation of a plan's steps", () => openCarryingOutInTurns(seen, NOON)],
     [
       "a supposition",
-      () => whatIfInTurns(seen, [{ kind: "load", workspace: undefined, times: 1 }], { at: NOON, names: new Set(), ringOf: buildRing }),
+      () =>
+        whatIfInTurns(seen, [{ kind: "load", workspace: undefined, times: 1 }], { at: NOON, names: new Set(), ringOf: buildRingInTurns }),
     ],
     ["what workspaces are split by", () => splitCapacityInTurns(seen, NOON)],
   ])("pauses often enough on the way through the units: %s", (_name, work) => {

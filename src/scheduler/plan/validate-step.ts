@@ -6,8 +6,9 @@ import { addLoad, type LoadVector, loadVector, ZERO_LOAD } from "../../domain/lo
 import type { MoveKind } from "../../domain/move.ts";
 import type { MoveReason, PlanGoal, PlannedMove, StoredPlan } from "../../domain/plan.ts";
 import { complete, type Resumable, visitInTurns } from "../../domain/resumable.ts";
+import type { LoadedInstance } from "../candidate.ts";
 import { type Ineligible, NO_CONSTRAINTS, type PlacementConstraints, whyNotEligible } from "../eligibility.ts";
-import { type LoadedInstance, type Refusal, whyNot } from "../place-unit.ts";
+import { type Refusal, whyNot } from "../place-unit.ts";
 import { refusalText } from "../refusal-text.ts";
 import { ceilingOf } from "../utilisation.ts";
 import { failedAt } from "./affinity-groups.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { Supposition, WhatIf } from "../../domain/what-if.ts";
-import { buildRing } from "../hash-ring.ts";
+import { buildRingInTurns } from "../hash-ring.ts";
 import { aFacts, aRow, aUnitRow, unitRows } from "../testing/facts.ts";
 import { NOON } from "../testing/snapshots.ts";
 import type { PlanningFacts } from "./assemble.ts";
@@ -12,7 +12,7 @@ const UNITS = [...unitRows("a", 10, 40), ...unitRows("b", 10, 40), ...unitRows("
 const FACTS = aFacts(FOUR, UNITS);
 const FREEZE = { name: "f", schedule: undefined, durationMs: 3_600_000, reason: "r", at: NOON, actor: "otto" };
 const ask = (suppositions: readonly Supposition[], facts: PlanningFacts = FACTS) =>
-  whatIf(facts, suppositions, { at: NOON, names: new Set(), ringOf: buildRing });
+  whatIf(facts, suppositions, { at: NOON, names: new Set(), ringOf: buildRingInTurns });
 const supposed = (suppositions: readonly Supposition[], facts?: PlanningFacts): WhatIf => {
   const found = ask(suppositions, facts);
   if (found.kind === "answer") return found.answer;

@@ -60,11 +60,15 @@ export interface UnitWithWorkspace {
   readonly strangers: readonly (Stranger & { readonly instance: InstanceId })[];
   /** Instances that hold other workspaces of its `together` group, those with most of their units first. */
   readonly companions: readonly InstanceId[];
+  /** What the refusal that was recorded of it last came to (`refusalHash`); absent: none was since it was placed last. */
+  readonly refused?: string;
 }
 
 /** Written by the scheduler only: where each unit lives. */
 export interface PlacementStore {
   readUnit(id: UnitId, signal: AbortSignal): Promise<UnitWithWorkspace | undefined>;
+  /** Those of them that there are, sorted by id. */
+  readUnits(ids: readonly UnitId[], signal: AbortSignal): Promise<readonly UnitWithWorkspace[]>;
   readUnitsOf(workspaceId: WorkspaceId, signal: AbortSignal): Promise<readonly PlacementUnit[]>;
   readFleet(className: string, signal: AbortSignal): Promise<FleetSnapshot>;
   /**

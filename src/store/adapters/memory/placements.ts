@@ -1,10 +1,10 @@
 import { NO_DIRECTIVE } from "../../../domain/directive.ts";
 import { readClass } from "../../../domain/fleet.ts";
 import { clashesOf } from "../../../domain/groups.ts";
-import { contentHash } from "../../../domain/hash.ts";
 import type { InstanceId, UnitId, WorkspaceId } from "../../../domain/ids.ts";
 import { loadOn } from "../../../domain/instance.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadVector, ZERO_LOAD } from "../../../domain/load.ts";
+import { refusalHash } from "../../../domain/refusal.ts";
 import type { PlacementUnit, Workspace } from "../../../domain/workspace.ts";
 import { WAITING_FOR_CAPACITY, WAITING_FOR_INSTANCE } from "../../operation/messages.ts";
 import type { Page } from "../../operation/port.ts";
@@ -24,15 +24,9 @@ import type { MemoryUnitRow, Tables, Transact, Transaction } from "./tables.ts";
 
 export function createPlacementStore(transact: Transact): PlacementStore {
   return {
-    readUnit: (id, signal) =>
-      transact(signal, ({ tables }) => {
-        const unit = tables.units.get(id)?.unit;
-        if (unit === undefined) return undefined;
-        const directive = tables.directives.get(unit.workspaceId) ?? NO_DIRECTIVE;
-        const workspace = workspaceOfTables(tables, unit.workspaceId);
-        const others = { strangers: allStrangers(tables, unit), companions: companionsOf(tables, workspace) };
-        return { unit, workspace, directive, siblings: siblingsOf(tables, unit), ...others };
-      }),
+    readUnit: (id, signal) => transact(signal, ({ tables }) => unitWithWorkspace(tables, id)),
+    readUnits: (ids, signal) =>
+      transact(signal, ({ tables }) => [...new Set(ids)].sort().flatMap((id) => unitWithWorkspace(tables, id) ?? [])),
     readUnitsOf: (workspaceId, signal) =>
       transact(signal, ({ tables }) => tables.units.where("workspace", workspaceId).map(({ unit }) => unit)),
     readFleet: (className, signal) => transact(signal, ({ tables }) => readFleet(tables, className)),
@@ -42,6 +36,17 @@ export function createPlacementStore(transact: Transact): PlacementStore {
     recordRegrouped: (unitId, signal) => transact(signal, ({ tables }) => recordRegrouped(tables, unitId)),
     recordUnplaceable: (unitId, refusal, signal) => transact(signal, (transaction) => recordUnplaceable(transaction, unitId, refusal)),
   };
+}
+
+function unitWithWorkspace(tables: Tables, id: UnitId): UnitWithWorkspace | undefined {
+  const row = tables.units.get(id);
+  if (row === undefined) return undefined;
+  const { unit, unplaceable: refused } = row;
+  const directive = tables.directives.get(unit.workspaceId) ?? NO_DIRECTIVE;
+  const workspace = workspaceOfTables(tables, unit.workspaceId);
+  const others = { strangers: allStrangers(tables, unit), companions: companionsOf(tables, workspace) };
+  const known = { unit, workspace, directive, siblings: siblingsOf(tables, unit), ...others };
+  return refused === undefined ? known : { ...known, refused };
 }
 
 /** Instances that hold other parts of the unit's workspace, or that live moves bring some to. */
@@ -155,7 +160,7 @@ function recordUnplaceable(transaction: Transaction, unitId: UnitId, { decision,
   const { tables } = transaction;
   const row = tables.units.get(unitId);
   if (row === undefined || (row.unit.owner !== undefined && row.unit.wantedClass === undefined && row.unit.isRegrouped !== true)) return;
-  const facts = contentHash({ verdict: decision.verdict, rule: decision.rule, reason });
+  const facts = refusalHash(decision, reason);
   if (row.unplaceable !== facts) tables.decisions.push(decision);
   putUnit(tables, { ...row, unplaceable: facts });
   if (row.unplaceable !== undefined || row.unit.owner !== undefined) return;

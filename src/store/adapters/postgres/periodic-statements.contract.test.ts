@@ -47,9 +47,9 @@ const COMPARES = "it compares every row with the resources that exist, which is 
 const PERIODIC: Readonly<Record<string, Periodic>> = {
   "placements.listUnsettled": { by: "scheduler, 15 s", send: (store, signal) => store.placements.listUnsettled(PAGE, signal) },
   "placements.readFleet": { by: "scheduler, for units that wait", send: (store, signal) => store.placements.readFleet(CLASS, signal) },
-  "placements.readUnit": {
-    by: "scheduler, for each unit that waits",
-    send: (store, signal) => store.placements.readUnit(UNITS[0]!, signal),
+  "placements.readUnits": {
+    by: "scheduler, 15 s for units that wait",
+    send: (store, signal) => store.placements.readUnits(UNITS, signal),
   },
   "fleet.readFleet": { by: "all, 60 s", send: (store, signal) => store.fleet.readFleet(signal) },
   "fleet.listInstances": { by: "all, 15 s", send: (store, signal) => store.fleet.listInstances(signal) },

@@ -42,7 +42,7 @@ import { createOwnershipStore } from "./ownership.ts";
 import { takeClassOfOwner } from "./placements/class-of-owner.ts";
 import { commitFirstPlacement } from "./placements/commit-first-placement.ts";
 import { readFleetOfClass } from "./placements/read-fleet.ts";
-import { listUnsettled, readUnitsOf, readUnitWithWorkspace } from "./placements/read-units.ts";
+import { listUnsettled, readUnitsOf, readUnitsWithWorkspaces, readUnitWithWorkspace } from "./placements/read-units.ts";
 import { recordRegrouped } from "./placements/record-regrouped.ts";
 import { recordUnplaceable } from "./placements/record-unplaceable.ts";
 import { createPlanStore } from "./plans/plans.ts";
@@ -209,6 +209,7 @@ function intentsOn(database: Database, clock: Clock, ids: Ids): IntentStore {
 function placementsOn(database: Database, ids: Ids): PlacementStore {
   return {
     readUnit: (id, signal) => readUnitWithWorkspace(database, id, signal),
+    readUnits: (ids, signal) => readUnitsWithWorkspaces(database, ids, signal),
     readUnitsOf: (workspaceId, signal) => readUnitsOf(database, workspaceId, signal),
     readFleet: (className, signal) => readFleetOfClass(database, className, signal),
     listUnsettled: (page, signal) => listUnsettled(database, page, signal),

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
 import type { InstanceId, MoveId, UnitId } from "../../../domain/ids.ts";
 import { ZERO_LOAD } from "../../../domain/load.ts";
+import { refusalHash } from "../../../domain/refusal.ts";
 import type { RequestedMove } from "../../move/port.ts";
 import type { FirstPlacement } from "../../placement/port.ts";
 import { AT, aDecision, aFleet, CLASS, WIDE } from "../builders.ts";
@@ -313,6 +314,22 @@ export function describePlacements(world: () => World): void {
       });
       expect(await store.placements.readUnitsOf(found.workspaceId, soon())).toEqual([found]);
       expect(await store.placements.readUnit("nobody" as UnitId, soon())).toBeUndefined();
+    });
+
+    it("is many units at once, each as it is read alone, with what it was refused for last", async () => {
+      const { store, record, unit, addInstance, place } = world();
+      const ids: UnitId[] = [];
+      for (const namespace of ["c", "b", "a"]) ids.push((await unit((await record({ namespace })).applicationId)).id);
+      const [refused, , placed] = ids as [UnitId, UnitId, UnitId];
+      const decision = aDecision({ verdict: "UNPLACEABLE", rule: "NOTHING_FITS" });
+      for (const id of [refused, placed]) await store.placements.recordUnplaceable(id, { decision, reason: "full" }, soon());
+      await place(placed, (await addInstance()).id);
+      const found = await store.placements.readUnits([...ids.toReversed(), "nobody" as UnitId, refused], soon());
+      expect(found).toEqual(await Promise.all(ids.toSorted().map((id) => store.placements.readUnit(id, soon()))));
+      expect(found.filter((each) => each.refused !== undefined).map(({ unit: { id }, refused: why }) => [id, why])).toEqual([
+        [refused, refusalHash(decision, "full")],
+      ]);
+      expect(await store.placements.readUnits([], soon())).toEqual([]);
     });
   });
 }

@@ -5,10 +5,10 @@ import type { UnitWithWorkspace } from "../../../placement/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { type DirectiveRow, directiveOf } from "../directives.ts";
 import { UNIT, type UnitRow, unitOfRow, WORKSPACE, type WorkspaceRow, workspaceOfRow } from "../rows.ts";
+import { texts } from "../sql-values.ts";
 
-const READ: Statement = {
-  name: "read_unit_with_workspace",
-  text: `select ${UNIT}, ${WORKSPACE}, d.pin as d_pin, d.hold as d_hold, d.assigned as d_assigned,
+/** Of a unit `u`. */
+const WITH_WORKSPACE = `select ${UNIT}, u.unplaceable as refused, ${WORKSPACE}, d.pin as d_pin, d.hold as d_hold, d.assigned as d_assigned,
        array(select s.owner from placement_unit s where s.workspace = u.workspace and s.id <> u.id and s.owner is not null
               union select m.to_instance from move m join placement_unit s on s.id = m.unit where s.workspace = u.workspace and s.id <> u.id and m.ended_at is null
               order by 1)::text[] as siblings,
@@ -24,8 +24,22 @@ const READ: Statement = {
            where other.apart is not null and other.id <> w.id and theirs.label = mine.label and theirs.value <> mine.value) as s) as strangers,
        array(select s.owner from workspace other join placement_unit s on s.workspace = other.id
               where other.together = w.together and other.id <> w.id and s.owner is not null
-              group by s.owner order by count(*) desc, s.owner)::text[] as companions
+              group by s.owner order by count(*) desc, s.owner)::text[] as companions`;
+
+const READ: Statement = {
+  name: "read_unit_with_workspace",
+  text: `${WITH_WORKSPACE}
   from placement_unit u join workspace w on w.id = u.workspace left join directive d on d.workspace = u.workspace where u.id = $1`,
+};
+
+const READ_SOME: Statement = {
+  name: "read_units_with_workspaces",
+  text: `${WITH_WORKSPACE}
+  from unnest($1::text[]) as k (id)
+ cross join lateral (select * from placement_unit where id = k.id offset 0) as u
+ cross join lateral (select * from workspace where id = u.workspace offset 0) as w
+  left join lateral (select * from directive where workspace = u.workspace offset 0) as d on true
+ order by u.id`,
 };
 
 const OF_WORKSPACE: Statement = {
@@ -42,13 +56,28 @@ const UNSETTLED: Statement = {
  order by u.created_at, u.id limit $1`,
 };
 
-type Row = UnitRow & WorkspaceRow & DirectiveRow & Pick<UnitWithWorkspace, "siblings" | "strangers" | "companions">;
+type Row = UnitRow &
+  WorkspaceRow &
+  DirectiveRow &
+  Pick<UnitWithWorkspace, "siblings" | "strangers" | "companions"> & { readonly refused: string | null };
 
 export async function readUnitWithWorkspace(database: Database, id: UnitId, signal: AbortSignal): Promise<UnitWithWorkspace | undefined> {
   const [row] = await database.run<Row>(READ, [id], signal);
-  if (row === undefined) return undefined;
-  const { siblings, strangers, companions } = row;
-  return { unit: unitOfRow(row), workspace: workspaceOfRow(row), directive: directiveOf(row), siblings, strangers, companions };
+  return row === undefined ? undefined : unitWithWorkspaceOf(row);
+}
+
+export async function readUnitsWithWorkspaces(
+  database: Database,
+  ids: readonly UnitId[],
+  signal: AbortSignal,
+): Promise<readonly UnitWithWorkspace[]> {
+  return (await database.run<Row>(READ_SOME, [texts([...new Set(ids)].sort())], signal)).map(unitWithWorkspaceOf);
+}
+
+function unitWithWorkspaceOf(row: Row): UnitWithWorkspace {
+  const { siblings, strangers, companions, refused } = row;
+  const known = { unit: unitOfRow(row), workspace: workspaceOfRow(row), directive: directiveOf(row), siblings, strangers, companions };
+  return refused === null ? known : { ...known, refused };
 }
 
 export async function readUnitsOf(database: Database, workspaceId: WorkspaceId, signal: AbortSignal): Promise<readonly PlacementUnit[]> {

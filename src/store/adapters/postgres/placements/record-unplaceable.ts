@@ -1,5 +1,5 @@
-import { contentHash } from "../../../../domain/hash.ts";
 import type { UnitId } from "../../../../domain/ids.ts";
+import { refusalHash } from "../../../../domain/refusal.ts";
 import { WAITING_FOR_CAPACITY } from "../../../operation/messages.ts";
 import type { PlacementRefusal } from "../../../placement/port.ts";
 import type { Database, Statement } from "../database.ts";
@@ -36,6 +36,5 @@ export async function recordUnplaceable(
   { unitId, refusal: { decision, reason } }: { readonly unitId: UnitId; readonly refusal: PlacementRefusal },
   signal: AbortSignal,
 ): Promise<void> {
-  const facts = contentHash({ verdict: decision.verdict, rule: decision.rule, reason });
-  await database.run(RECORD, [unitId, facts, WAITING_FOR_CAPACITY, ...decisionValues(ids, decision)], signal);
+  await database.run(RECORD, [unitId, refusalHash(decision, reason), WAITING_FOR_CAPACITY, ...decisionValues(ids, decision)], signal);
 }
