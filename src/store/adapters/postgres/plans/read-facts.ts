@@ -4,7 +4,7 @@ import type { InstanceId, UnitId } from "../../../../domain/ids.ts";
 import type { MoveReason } from "../../../../domain/plan.ts";
 import { freezeOfRollout } from "../../../../domain/rollout.ts";
 import type { DoneMove, FailedMove, PlanFacts, UnitFacts } from "../../../plan/port.ts";
-import type { Database, Statement } from "../database.ts";
+import type { Database, Run, Statement } from "../database.ts";
 import { type DirectiveRow, directiveOf, FREEZES, type FreezeRow, freezeOf } from "../directives.ts";
 import { INSTANCE, type InstanceRow, instanceOf } from "../fleet/instance-row.ts";
 import {
@@ -61,9 +61,11 @@ select ${UNIT}, w.namespace, w.trust_class, w.apart as w_apart, w.together as w_
    select coalesce(array_agg(distinct e.api_url order by e.api_url), '{}') as clusters
      from application a join environment e on e.workspace = a.workspace and e.name = a.environment
     where a.unit = u.id and e.api_url <> '') as c
- where u.class = $1
- order by u.id`,
+ where u.class = $1 and u.id > $2
+ order by u.id limit $3`,
 };
+/** So many rows are made into facts in one go, which takes milliseconds; between two pages everything else in the process has its turn. */
+const UNITS_OF_PAGE = 1_000;
 
 const MOVES: Statement = {
   name: "list_unit_moves",
@@ -120,7 +122,7 @@ export function readFacts(database: Database, className: string, movesSince: Mil
       await run(ONE_MOMENT, []);
       const [declared] = await run<DeclaredRow>(DECLARED, []);
       const instances = (await run<InstanceRow>(INSTANCES, [className])).map(instanceOf);
-      const units = (await run<PlanUnitRow>(UNITS, [className])).map(unitFactsOf);
+      const units = await readUnits(run, className);
       const instanceLoads = (await run<InstanceLoadRow>(INSTANCE_LOADS, [className])).map(instanceLoadOf);
       const [live] = (await run<RolloutRow>(LIVE_ROLLOUT, [])).map(rolloutOf);
       const freezes = [...(await run<FreezeRow>(FREEZES, [])).map(freezeOf), ...freezeOfRollout(live, instances)];
@@ -150,6 +152,17 @@ export function readFacts(database: Database, className: string, movesSince: Mil
     },
     signal,
   );
+}
+
+async function readUnits(run: Run, className: string): Promise<readonly UnitFacts[]> {
+  const units: UnitFacts[] = [];
+  for (let after = ""; ; ) {
+    const page = await run<PlanUnitRow>(UNITS, [className, after, UNITS_OF_PAGE]);
+    for (const row of page) units.push(unitFactsOf(row));
+    const last = page.at(-1);
+    if (last === undefined || page.length < UNITS_OF_PAGE) return units;
+    after = last.u_id;
+  }
 }
 
 function unitFactsOf(row: PlanUnitRow): UnitFacts {
