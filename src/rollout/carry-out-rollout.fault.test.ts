@@ -9,7 +9,7 @@ import { aDecision, aFleet, aRollout, aWaveInstance } from "../store/testing/bui
 import { createWorld } from "../store/testing/world.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { type CarryOutRollout, createCarryOutRollout } from "./carry-out-rollout.ts";
-import { anObservation } from "./testing/facts.ts";
+import { anObservation, unwatched } from "./testing/facts.ts";
 
 const never = new AbortController().signal;
 const CALLS = new Set(["readLive", "change", "readFleet", "listInstances", "changeInstance", "listFreezes", "observe", "readWindow"]);
@@ -39,6 +39,7 @@ type Begun = Awaited<ReturnType<typeof begin>>;
 function openStep({ clock, store, over }: Begun, points?: FaultPoints): CarryOutRollout {
   const wrap = <T extends object>(port: T): T => points?.wrap(port) ?? port;
   const observations = {
+    ...unwatched,
     async observe({ namespace }: { readonly namespace: string }) {
       const row = (await store.fleet.listInstances(never)).find((one) => one.namespace === namespace);
       const isNew = row?.desiredVersion === "3.5.7";

@@ -1,20 +1,26 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
 import type { InstanceId } from "../domain/ids.ts";
-import type { ObservationRequest } from "../domain/rollout.ts";
+import type { InstanceObservation } from "../domain/rollout.ts";
 import { createVirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { createMemoryStore } from "../store/adapters/memory/memory-store.ts";
 import { aDecision, aFleet, aRollout, aWaveInstance } from "../store/testing/builders.ts";
 import { createWorld } from "../store/testing/world.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { createCarryOutRollout } from "./carry-out-rollout.ts";
-import { anObservation } from "./testing/facts.ts";
+import type { InstanceObservations } from "./port.ts";
+import { anObservation, unwatched } from "./testing/facts.ts";
 
 const never = new AbortController().signal;
 const OBSERVE_EVERY_MS = 15_000;
 
-/** A rollout over one instance whose canaries wait for `canaryS` in the new release, as the health probes record it. */
-async function begin(canaryS: number) {
+type Behaves = (isAfresh: boolean) => Partial<InstanceObservation>;
+
+/**
+ * A rollout over one instance whose canaries wait for `canaryS` in the new release, as the health probes record it; `behaves`: how that release
+ * does, by watches and as it is listed.
+ */
+async function begin(canaryS: number, behaves: Behaves = () => ({})) {
   const clock = createVirtualClock();
   const store = createMemoryStore({ clock });
   const release = (version: string) => ({ version, image: "argocd", redisImage: "redis", crds: "/crds" });
@@ -25,10 +31,16 @@ async function begin(canaryS: number) {
   const rollout = aRollout({ waves, isUnattended: true });
   await store.rollouts.create(rollout, aDecision({ subject: rollout.id, kind: "rollout" }), never);
   const read = async () => (await store.fleet.readInstance(id, never))?.desiredVersion;
-  const observations = {
+  const afresh: boolean[] = [];
+  const observations: InstanceObservations = {
+    ...unwatched,
     // Its pods have the images of all releases.
-    observe: async (_instance: unknown, { releases }: ObservationRequest) =>
-      anObservation(clock.now(), { runs: releases[0]?.version, newestReconciledAt: millis(clock.now()) }),
+    async observe(_instance, { releases, isAfresh = false }) {
+      afresh.push(isAfresh);
+      const runs = releases[0]?.version;
+      const own = runs === "3.5.7" ? behaves(isAfresh) : {};
+      return anObservation(clock.now(), { runs, newestReconciledAt: millis(clock.now()), ...own });
+    },
   };
   const takeStep = createCarryOutRollout({
     store,
@@ -51,7 +63,7 @@ async function begin(canaryS: number) {
     const verdict = { instanceId, at, since: at, state: "healthy", cause: "none", ...base } as const;
     return store.health.record({ sample: { at, signals: { canaryS: waited } }, verdict, keepSince: millis(0) }, never);
   };
-  return { pass, state: async () => (await store.rollouts.list(1, never))[0] };
+  return { pass, afresh, state: async () => (await store.rollouts.list(1, never))[0] };
 }
 
 describe("an observation of an upgraded instance", () => {
@@ -75,5 +87,27 @@ describe("an observation of an upgraded instance", () => {
     expect(await state()).toMatchObject({ state: "RUNNING" });
     await pass(25);
     expect(await state()).toMatchObject({ state: "DONE" });
+  });
+});
+
+describe("a wave", () => {
+  it("is not condemned by what a watch alone tells", async () => {
+    const { pass, state } = await begin(0.2, (isAfresh) => (isAfresh ? {} : { pruned: 1 }));
+    await pass(25);
+    expect(await state()).toMatchObject({ state: "DONE" });
+  });
+
+  it("does not pass by what a watch alone tells", async () => {
+    const { pass, state } = await begin(0.2, (isAfresh) => (isAfresh ? { pruned: 1 } : {}));
+    await pass(25);
+    expect(await state()).toMatchObject({ state: "FAILED", note: expect.stringContaining("deleted what Git still holds of 1 ") });
+  });
+
+  it("is listed anew only where something is decided", async () => {
+    const { pass, state, afresh } = await begin(0.2);
+    await pass(25);
+    expect(await state()).toMatchObject({ state: "DONE" });
+    // It baked twice as long, and was let through.
+    expect(afresh.filter((each) => each)).toHaveLength(2);
   });
 });

@@ -9,7 +9,7 @@ import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import { outcomeDecision } from "./decisions.ts";
 import { createEmptyInstances } from "./empty-instances.ts";
-import { canaryLatency } from "./evidence.ts";
+import { canariesSince, canaryLatency } from "./evidence.ts";
 import { orderedChangeOf } from "./instance-order.ts";
 import { type NextRollout, nextRollout } from "./next-rollout.ts";
 import { createTallies, type Tallies } from "./observation/tally-syncs.ts";
@@ -43,14 +43,21 @@ export function createCarryOutRollout(deps: CarryOutDeps): CarryOutRollout {
   const empty = createEmptyInstances(deps.emptying);
   return async (signal) => {
     const rollout = await store.rollouts.readLive(signal);
-    if (rollout === undefined) return undefined;
+    if (rollout === undefined) {
+      deps.observations.watchOnly([]);
+      return undefined;
+    }
     const spec = (await store.fleet.readFleet(signal))?.spec;
     const rows: Rows = new Map((await store.fleet.listInstances(signal)).map((one) => [one.id, one]));
-    const seen = await observeWave({ ...deps, tallies }, { rollout, rows, spec }, signal);
-    const now = clock.now();
-    const freeze = freezeAt(await store.directives.listFreezes(signal), now)?.reason;
-    const units = await store.fleet.countUnits(signal);
-    const next = nextRollout({ now, rollout, instances: rows, ...seen, units, freeze, ...releasedBy(spec) });
+    const freezes = await store.directives.listFreezes(signal);
+    const units = rollout.mode === "drain" ? await store.fleet.countUnits(signal) : new Map<InstanceId, number>();
+    const decide = async (isAfresh: boolean): Promise<NextRollout & { readonly freeze: string | undefined; readonly now: Millis }> => {
+      const seen = await observeWave({ ...deps, tallies }, { rollout, rows, spec, isAfresh }, signal);
+      const now = clock.now();
+      const freeze = freezeAt(freezes, now)?.reason;
+      return { ...nextRollout({ now, rollout, instances: rows, ...seen, units, freeze, ...releasedBy(spec) }), freeze, now };
+    };
+    const { freeze, now, ...next } = await proven(decide);
     if (next.rollout !== rollout) await record(deps, next, signal);
     await changeRows(deps, { rollout: next.rollout, rows }, signal);
     await empty({ rollout: next.rollout, rows, freeze, now }, signal);
@@ -58,19 +65,41 @@ export function createCarryOutRollout(deps: CarryOutDeps): CarryOutRollout {
   };
 }
 
+/**
+ * Decides by what watches report, and once more by what is listed anew where that ends a wave: a watch that has fallen behind
+ * must neither condemn a release nor let one pass.
+ */
+async function proven<T extends Pick<NextRollout, "verdict">>(decide: (isAfresh: boolean) => Promise<T>): Promise<T> {
+  const watched = await decide(false);
+  return watched.verdict === undefined || watched.verdict === "WAVE" ? watched : decide(true);
+}
+
 function releasedBy(spec: FleetSpec | undefined): { readonly released?: readonly string[] } {
   return spec === undefined ? {} : { released: spec.versions.catalogue.map(({ version }) => version) };
 }
 
+interface Wanted {
+  readonly rollout: Rollout;
+  readonly rows: Rows;
+  readonly spec: FleetSpec | undefined;
+  /** Whether Applications are listed anew. */
+  readonly isAfresh: boolean;
+}
+
 async function observeWave(
   { observations, store, tallies }: CarryOutDeps & { readonly tallies: Tallies },
-  { rollout, rows, spec }: { readonly rollout: Rollout; readonly rows: Rows; readonly spec: FleetSpec | undefined },
+  { rollout, rows, spec, isAfresh }: Wanted,
   signal: AbortSignal,
 ): Promise<{ readonly observations: ReadonlyMap<InstanceId, InstanceObservation>; readonly resyncMs: number }> {
   const present = presentOf({ instances: rows }, { instances: watchedOf(rollout) });
+  observations.watchOnly(present.flatMap(({ id }) => rows.get(id) ?? []));
   const resyncMs = rolloutResyncOf(spec, [...new Set(present.flatMap(({ id }) => rows.get(id)?.pool ?? []))]);
   const releases: readonly CatalogueEntry[] = spec?.versions.catalogue ?? [];
   const found = new Map<InstanceId, InstanceObservation>();
+  const observeCanaries = async ({ id, at, readyAt }: { readonly id: InstanceId; readonly at: Millis; readonly readyAt: Millis }) => {
+    const { samples } = await store.health.readWindow(id, canariesSince({ at, readyAt }), signal);
+    return canaryLatency(samples, { now: at, readyAt });
+  };
   const observeOne = async (one: WaveInstance): Promise<void> => {
     const { id, readyAt, askedAt } = one;
     const asked = askedAt === undefined ? {} : { askedAt };
@@ -82,14 +111,13 @@ async function observeWave(
       since: readyAt ?? askedAt,
       syncs: tallies.before(rollout, one),
       resyncMs,
+      isAfresh,
       ...asked,
     };
     const observation = row === undefined ? undefined : await observations.observe(row, request, signal);
     if (observation === undefined) return;
     tallies.keep(rollout, one, observation.syncs);
-    const window = readyAt === undefined ? undefined : await store.health.readWindow(id, readyAt, signal);
-    const canary = readyAt === undefined ? {} : canaryLatency(window?.samples ?? [], { now: observation.at, readyAt });
-    found.set(id, { ...observation, ...canary });
+    found.set(id, { ...observation, ...(readyAt === undefined ? {} : await observeCanaries({ id, at: observation.at, readyAt })) });
   };
   for (let from = 0; from < present.length; from += AT_ONCE) await Promise.all(present.slice(from, from + AT_ONCE).map(observeOne));
   return { observations: found, resyncMs };

@@ -21,12 +21,14 @@ describe("the controller of rollouts", () => {
   let store: MemoryStore;
   let rollouts: Rollouts;
   let isFrozen: boolean;
+  let isMine: boolean;
+  let watched: readonly string[];
   let over: Partial<InstanceObservation>;
   let ids: readonly InstanceId[];
   beforeEach(async () => {
     clock = createVirtualClock();
     store = createMemoryStore({ clock });
-    [isFrozen, over] = [false, {}];
+    [isFrozen, isMine, watched, over] = [false, true, [], {}];
     await store.fleet.applyFleet(aFleet(), "ada", soon());
     const { addInstance } = createWorld(store);
     ids = [(await addInstance(OLD)).id, (await addInstance(OLD)).id];
@@ -36,10 +38,16 @@ describe("the controller of rollouts", () => {
     await store.rollouts.create(rollout, aDecision({ subject: rollout.id, kind: "rollout" }), soon());
     rollouts = createRollouts({
       ...{ store, clock, log: silentLog, metrics: noMetrics, rng: createSeededRng("rollouts") },
-      partition: { isMine: () => true, onChange: () => () => undefined },
+      partition: { isMine: () => isMine, onChange: () => () => undefined },
       freezeAt: () => (isFrozen ? { reason: "weekend" } : undefined),
       emptying: { carryOn: async () => undefined, giveUp: async () => undefined },
       observations: {
+        watchOnly(instances) {
+          watched = instances.map(({ namespace }) => namespace);
+        },
+        async rest() {
+          watched = [];
+        },
         async observe({ namespace }) {
           const row = (await store.fleet.listInstances(soon())).find((one) => one.namespace === namespace);
           return anObservation(clock.now(), { runs: row?.desiredVersion, newestReconciledAt: millis(clock.now()), ...over });
@@ -67,6 +75,34 @@ describe("the controller of rollouts", () => {
     const entries = await store.decisions.list({ subject: ids[0] ?? "" }, 10, soon());
     expect(entries[0]).toMatchObject({ verdict: "UPGRADING", rule: "ROLLOUT", details: { from: "3.5.6", version: "3.5.7" } });
     expect(await store.rollouts.listFrozen(soon())).toEqual([]);
+  });
+
+  it("has the instances of the present wave watched, and none once it has ended or another process has the rollout", async () => {
+    const namespaces = await Promise.all(ids.map(async (id) => (await store.fleet.readInstance(id, soon()))?.namespace));
+    rollouts.start(never);
+    await pass(2);
+    expect(watched).toEqual([namespaces[0]]);
+    isMine = false;
+    await pass(2);
+    expect(watched).toEqual([]);
+    isMine = true;
+    await pass(14);
+    expect(watched).toEqual([namespaces[0]]);
+    await vi.waitFor(async () => {
+      await pass(1);
+      expect(watched).toEqual([namespaces[1]]);
+    });
+    await pass(60);
+    expect(await state()).toMatchObject({ state: "DONE" });
+    expect(watched).toEqual([]);
+  });
+
+  it("ends its watches when it stops", async () => {
+    rollouts.start(never);
+    await pass(2);
+    expect(watched).toHaveLength(1);
+    await rollouts.stop();
+    expect(watched).toEqual([]);
   });
 
   it("rolls a failing wave back, and freezes the release", async () => {

@@ -29,12 +29,16 @@ const SWEEP_EVERY_MS = 60_000;
 
 /** The controller of rollouts. It carries the live one on. */
 export function createRollouts(deps: RolloutsDeps): Rollouts {
-  const { store, partition, rng, metrics } = deps;
+  const { store, observations, partition, rng, metrics } = deps;
   const carryOut = createCarryOutRollout(deps);
   const verdicts = metrics.counter("argosy_rollout_verdicts_total", "What rollouts came to, step by step.", ["verdict"]);
 
   async function work(_key: string, signal: AbortSignal): Promise<WorkResult> {
-    const outcome = partition.isMine(KEY) ? await carryOut(signal) : undefined;
+    if (!partition.isMine(KEY)) {
+      await observations.rest();
+      return {};
+    }
+    const outcome = await carryOut(signal);
     if (outcome?.verdict !== undefined) verdicts.add(1, { verdict: outcome.verdict });
     return outcome === undefined ? {} : { requeueAfterMs: OBSERVE_EVERY_MS };
   }
@@ -68,5 +72,9 @@ export function createRollouts(deps: RolloutsDeps): Rollouts {
     subscribe: () => [store.changes.subscribe(onChanges)],
     takeOver: add,
   });
-  return { ...controller, idle: queue.idle };
+  const stop = async (): Promise<void> => {
+    await controller.stop();
+    await observations.rest();
+  };
+  return { ...controller, stop, idle: queue.idle };
 }

@@ -76,6 +76,11 @@ const FEWEST_SAMPLES = 3;
 /** How old a sample may be, in ms: time for three samples a minute apart and one that was missed. */
 const RECENT_MS = 300_000;
 
+/** From when on samples say something at `at`: older ones do not count. */
+export function canariesSince({ at, readyAt }: { readonly at: Millis; readonly readyAt: Millis }): Millis {
+  return Math.max(readyAt, at - RECENT_MS) as Millis;
+}
+
 /**
  * How long canaries of an instance wait, by the quickest of its latest samples. Absent before the instance has
  * settled, and without canaries.

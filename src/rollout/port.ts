@@ -16,12 +16,21 @@ export interface Emptying {
 /** Observes instances from outside. */
 export interface InstanceObservations {
   /**
-   * Observes pods and Applications. Events of pods before `askedAt`, when the release was assigned, say nothing about
-   * it. `undefined`: the cluster is not declared or did not answer. Errors are those of the Kubernetes client.
+   * Observes pods and Applications, and has the Applications watched from then on. `undefined`: the cluster is not declared or did not answer.
+   * Errors are those of the Kubernetes client.
    */
-  observe(
-    instance: Pick<Instance, "engineCluster" | "namespace">,
-    request: ObservationRequest & { readonly askedAt?: Millis },
-    signal: AbortSignal,
-  ): Promise<InstanceObservation | undefined>;
+  observe(instance: ObservedInstance, request: RolloutObservationRequest, signal: AbortSignal): Promise<InstanceObservation | undefined>;
+  /** Ends the watches of all other instances. */
+  watchOnly(instances: readonly ObservedInstance[]): void;
+  /** Ends all watches, and resolves when they have ended. */
+  rest(): Promise<void>;
+}
+
+export type ObservedInstance = Pick<Instance, "engineCluster" | "namespace">;
+
+export interface RolloutObservationRequest extends ObservationRequest {
+  /** When the release was assigned: events of pods before that say nothing about it. */
+  readonly askedAt?: Millis;
+  /** Whether the Applications are listed anew, and not taken as a watch reports them. */
+  readonly isAfresh?: boolean;
 }

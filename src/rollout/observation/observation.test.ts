@@ -1,14 +1,20 @@
 import { describe, expect, it } from "vitest";
 import { millis, rfc3339 } from "../../domain/clock.ts";
 import { AT } from "../../store/testing/builders.ts";
-import { countApplication, decidedSync, NOTHING_COUNTED } from "./count-application.ts";
+import { countApplication, decidedSync, NOTHING_COUNTED, parseKept } from "./count-application.ts";
 import { judgePods } from "./judge-pods.ts";
 
 const RESYNC_MS = 180_000;
 const ago = (ms: number) => rfc3339(millis(AT - ms));
 const at = { now: AT, since: millis(AT - 60_000), resyncMs: RESYNC_MS };
 const count = (...all: readonly unknown[]) =>
-  all.reduce<typeof NOTHING_COUNTED>((counted, raw) => countApplication(counted, raw, at), NOTHING_COUNTED);
+  all
+    .flatMap((raw) => parseKept(raw) ?? [])
+    .reduce<typeof NOTHING_COUNTED>((counted, kept) => countApplication(counted, kept, at), NOTHING_COUNTED);
+const decided = (raw: unknown, since: typeof at.since | undefined) => {
+  const kept = parseKept(raw);
+  return kept && decidedSync(kept, since);
+};
 
 type Json = Readonly<Record<string, unknown>>;
 const anApplication = (status: Json = {}, metadata: Json = {}) => ({
@@ -87,10 +93,8 @@ describe("the last sync of an application", () => {
     ["that was never made", anApplication(), undefined],
     ["of no application", undefined, undefined],
   ])("%s", (_what, raw, isFailed) => {
-    expect(decidedSync(raw, at.since)).toEqual(
-      isFailed === undefined ? undefined : { application: "web", startedAt: AT - 30_000, isFailed },
-    );
-    expect(decidedSync(raw, undefined)).toBeUndefined();
+    expect(decided(raw, at.since)).toEqual(isFailed === undefined ? undefined : { application: "web", startedAt: AT - 30_000, isFailed });
+    expect(decided(raw, undefined)).toBeUndefined();
   });
 });
 

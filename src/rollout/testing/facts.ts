@@ -2,6 +2,7 @@ import { type Millis, millis } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import type { InstanceObservation, ObservationCounts, Rollout } from "../../domain/rollout.ts";
 import { AT, aRollout, aWaveInstance } from "../../store/testing/builders.ts";
+import type { InstanceObservations } from "../port.ts";
 import type { RolloutFacts } from "../waves.ts";
 
 export const RESYNC_MS = 180_000;
@@ -40,6 +41,9 @@ export function aPlannedRollout(over: Partial<Rollout> = {}): Rollout {
     ...over,
   });
 }
+
+/** Observations that are made anew each time. */
+export const unwatched: Omit<InstanceObservations, "observe"> = { watchOnly: () => undefined, rest: async () => undefined };
 
 export function someFacts(over: Partial<RolloutFacts> = {}): RolloutFacts {
   const now = over.now ?? AT;

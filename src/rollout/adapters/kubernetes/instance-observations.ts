@@ -1,13 +1,26 @@
 import type { Clock } from "../../../domain/clock.ts";
 import { UnavailableError } from "../../../domain/errors.ts";
 import { LABEL_CANARY } from "../../../domain/names.ts";
-import type { InstanceObservation, ObservationRequest } from "../../../domain/rollout.ts";
+import type { Rng } from "../../../domain/rng.ts";
+import type { InstanceObservation } from "../../../domain/rollout.ts";
+import { isTimeout } from "../../../runtime/is-timeout.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
+import { createKeyedReflectors } from "../../../runtime/kube/keyed-reflectors.ts";
+import { createReflector } from "../../../runtime/kube/reflector.ts";
 import type { ResourceType } from "../../../runtime/kube/resource.ts";
-import { type CountedApplication, countApplication, decidedSync, NOTHING_COUNTED } from "../../observation/count-application.ts";
-import { type AskedAt, judgePods } from "../../observation/judge-pods.ts";
-import { type DecidedSync, NO_SYNCS, tallySyncs } from "../../observation/tally-syncs.ts";
-import type { InstanceObservations } from "../../port.ts";
+import type { Log } from "../../../telemetry/log.ts";
+import { noMetrics } from "../../../telemetry/metrics.ts";
+import {
+  type CountedApplication,
+  countApplication,
+  decidedSync,
+  type KeptApplication,
+  NOTHING_COUNTED,
+  parseKept,
+} from "../../observation/count-application.ts";
+import { judgePods } from "../../observation/judge-pods.ts";
+import { NO_SYNCS, tallySyncs } from "../../observation/tally-syncs.ts";
+import type { InstanceObservations, ObservedInstance, RolloutObservationRequest } from "../../port.ts";
 
 const PODS: ResourceType = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
 const APPLICATIONS: ResourceType = {
@@ -21,53 +34,79 @@ const APPLICATIONS: ResourceType = {
 const USERS = `!${LABEL_CANARY}`;
 /** More pods than an instance's quota allows. */
 const MOST_PODS = 50;
-/** Applications in one page. Only numbers are kept of a page before the next one is read. */
-const PAGE = 500;
-/** Timeout of a page, in ms. */
-const PAGE_MS = 10_000;
+/** Timeout of the list of pods, in ms. */
+const PODS_MS = 10_000;
+/** How long an observation waits for the first list of a watch, in ms. It goes on after that, for the next observation. */
+const LIST_MS = 30_000;
+/** How long a watch may have said nothing, in ms. Servers say once a minute how far it is; a watch that is silent for two is opened again. */
+const SILENT_MS = 150_000;
 
 export interface InstanceObservationsOptions {
   readonly clientOf: (engineCluster: string) => Promise<KubeClient | undefined>;
   readonly clock: Clock;
+  readonly rng: Rng;
+  readonly log: Log;
 }
 
-/** Reads pods and Applications from the API server, not from a cache of this process. */
-export function createInstanceObservations({ clientOf, clock }: InstanceObservationsOptions): InstanceObservations {
-  const read = async (
+const keyOf = ({ engineCluster, namespace }: ObservedInstance): string => `${engineCluster}/${namespace}`;
+
+/**
+ * Observes instances by a watch of each one's Applications, which lists them once, and by a list of its few pods each time. The watches are the
+ * rollout's own: what the reconciler keeps of Applications is less than the gates ask for, and its delay would be taken for the release's.
+ */
+export function createInstanceObservations({ clientOf, ...options }: InstanceObservationsOptions): InstanceObservations {
+  const { clock } = options;
+  const watches = createKeyedReflectors<KeptApplication>((key, client) =>
+    createReflector({
+      // Watches that come and go would change the gauges of those that stay.
+      ...{ ...options, client, type: APPLICATIONS, labelSelector: USERS, metrics: noMetrics, rng: options.rng.fork(key) },
+      ...{ namespace: key.slice(key.indexOf("/") + 1), project: parseKept, onChange: () => undefined },
+    }),
+  );
+
+  const readApplications = async (
     client: KubeClient,
-    namespace: string,
-    request: ObservationRequest & AskedAt,
+    { key, isAfresh }: { readonly key: string; readonly isAfresh: boolean },
+    signal: AbortSignal,
+  ): Promise<readonly KeptApplication[]> => {
+    const before = watches.get(key);
+    if (before?.isSynced() === true && (isAfresh || before.stalenessMs() > SILENT_MS)) watches.close(key);
+    const watch = watches.open(key, client);
+    await watch.synced(AbortSignal.any([signal, AbortSignal.timeout(LIST_MS)]));
+    return watch.list();
+  };
+  const observe = async (
+    client: KubeClient,
+    { instance, request }: { readonly instance: ObservedInstance; readonly request: RolloutObservationRequest },
     signal: AbortSignal,
   ): Promise<InstanceObservation> => {
-    const limited = () => AbortSignal.any([signal, AbortSignal.timeout(PAGE_MS)]);
-    const pods = await client.listPage<unknown>(PODS, { namespace, limit: MOST_PODS }, limited());
+    const { namespace } = instance;
+    // Before the watch is waited for: a cluster that does not answer is found out by this.
+    const pods = await client.listPage<unknown>(
+      PODS,
+      { namespace, limit: MOST_PODS },
+      AbortSignal.any([signal, AbortSignal.timeout(PODS_MS)]),
+    );
+    const kept = await readApplications(client, { key: keyOf(instance), isAfresh: request.isAfresh === true }, signal);
     const now = clock.now();
-    let counted: CountedApplication = NOTHING_COUNTED;
-    const decided: DecidedSync[] = [];
-    let continueToken: string | undefined;
-    do {
-      const from = continueToken === undefined ? {} : { continueToken };
-      const page = await client.listPage<unknown>(APPLICATIONS, { namespace, limit: PAGE, labelSelector: USERS, ...from }, limited());
-      for (const raw of page.items) {
-        counted = countApplication(counted, raw, { now, ...request });
-        decided.push(...[decidedSync(raw, request.since) ?? []].flat());
-      }
-      continueToken = page.continueToken;
-    } while (continueToken !== undefined);
+    const counted = kept.reduce<CountedApplication>((before, one) => countApplication(before, one, { now, ...request }), NOTHING_COUNTED);
+    const decided = kept.flatMap((one) => decidedSync(one, request.since) ?? []);
     const syncs = request.syncs === undefined ? NO_SYNCS : tallySyncs(request.syncs, decided);
     return { at: now, ...judgePods(pods.items, request), ...counted, syncs };
   };
   return {
-    async observe({ engineCluster, namespace }, request, signal) {
-      const client = await clientOf(engineCluster);
+    async observe(instance, request, signal) {
+      const client = await clientOf(instance.engineCluster);
       if (client === undefined) return undefined;
       try {
-        return await read(client, namespace, request, signal);
+        return await observe(client, { instance, request }, signal);
       } catch (error) {
         signal.throwIfAborted();
-        if (error instanceof UnavailableError || (error instanceof DOMException && error.name === "TimeoutError")) return undefined;
+        if (error instanceof UnavailableError || isTimeout(error)) return undefined;
         throw error;
       }
     },
+    watchOnly: (instances) => watches.keepOnly(new Set(instances.map(keyOf))),
+    rest: () => watches.end(),
   };
 }
