@@ -66,6 +66,27 @@ it("reports nothing before it was asked, and then what comes and goes afterwards
   await vi.waitFor(() => expect(seen.reported(at)).toHaveLength(1), { timeout: 30_000 });
 });
 
+it("watches by the client that is given out now, once that is another", async () => {
+  const other = await startFakeApiServer();
+  try {
+    let client = server.client();
+    const seen = seenBy(async () => client);
+    await seen.list(at, AbortSignal.timeout(60_000));
+    await vi.waitFor(() => expect(seen.reported(at)).toEqual([]), { timeout: 30_000 });
+    await vi.waitFor(() => expect(server.openWatches()).toBe(1), { timeout: 30_000 });
+    client = other.client();
+    await seen.list(at, AbortSignal.timeout(60_000));
+    await vi.waitFor(() => expect([server.openWatches(), other.openWatches()]).toEqual([0, 1]), { timeout: 30_000 });
+    other.load(APPLICATIONS, [
+      { apiVersion: "argoproj.io/v1alpha1", kind: "Application", metadata: { name: "web", namespace: at.namespace } },
+    ]);
+    await vi.waitFor(() => expect(seen.reported(at)?.map(({ name }) => name)).toEqual(["web"]), { timeout: 30_000 });
+    await seen.rest();
+  } finally {
+    await other.close();
+  }
+});
+
 it("gives no list for a cluster that is not declared or does not answer", async () => {
   const signal = AbortSignal.timeout(60_000);
   expect(await seenBy(async () => undefined).list(at, signal)).toBeUndefined();

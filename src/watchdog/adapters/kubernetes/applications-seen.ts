@@ -5,7 +5,8 @@ import type { Rng } from "../../../domain/rng.ts";
 import type { SeenApplication } from "../../../domain/seen-application.ts";
 import { isTimeout } from "../../../runtime/is-timeout.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
-import { createReflector, type Reflector } from "../../../runtime/kube/reflector.ts";
+import { createKeyedReflectors } from "../../../runtime/kube/keyed-reflectors.ts";
+import { createReflector } from "../../../runtime/kube/reflector.ts";
 import type { ResourceType } from "../../../runtime/kube/resource.ts";
 import type { Log } from "../../../telemetry/log.ts";
 import type { Metrics } from "../../../telemetry/metrics.ts";
@@ -41,8 +42,12 @@ export interface ApplicationsSeenOptions {
  * whoever created it: the watchdog also checks what the reconciler believes.
  */
 export function createApplicationsSeen({ clientOf, ...options }: ApplicationsSeenOptions): ApplicationsSeen {
-  const watched = new Map<string, Reflector<SeenApplication>>();
-  let watching = new AbortController();
+  const watches = createKeyedReflectors<SeenApplication>((engineCluster, client) =>
+    createReflector({
+      ...{ ...options, client, type: APPLICATIONS, labelSelector: USERS, rng: options.rng.fork(engineCluster) },
+      ...{ project: parseSeen, onChange: () => undefined },
+    }),
+  );
 
   const read = async (client: KubeClient, namespace: string, signal: AbortSignal): Promise<readonly SeenApplication[]> => {
     const seen: SeenApplication[] = [];
@@ -56,19 +61,12 @@ export function createApplicationsSeen({ clientOf, ...options }: ApplicationsSee
     } while (continueToken !== undefined);
     return seen;
   };
-  const watch = (engineCluster: string, client: KubeClient): void => {
-    const reflector = createReflector<SeenApplication>({
-      ...{ ...options, client, type: APPLICATIONS, labelSelector: USERS, rng: options.rng.fork(engineCluster) },
-      ...{ project: parseSeen, onChange: () => undefined },
-    });
-    reflector.start(watching.signal);
-    watched.set(engineCluster, reflector);
-  };
   return {
     async list({ engineCluster, namespace }, signal) {
       const client = await clientOf(engineCluster);
       if (client === undefined) return undefined;
-      if (!watched.has(engineCluster)) watch(engineCluster, client);
+      // One that was opened with credentials of before is opened anew.
+      watches.open(engineCluster, client);
       try {
         return await read(client, namespace, signal);
       } catch (error) {
@@ -78,15 +76,9 @@ export function createApplicationsSeen({ clientOf, ...options }: ApplicationsSee
       }
     },
     reported({ engineCluster, namespace }) {
-      const reflector = watched.get(engineCluster);
+      const reflector = watches.get(engineCluster);
       return reflector?.isSynced() === true && reflector.stalenessMs() <= SILENT_MS ? reflector.list(namespace) : undefined;
     },
-    async rest() {
-      const ending = [...watched.values()].map((reflector) => reflector.stopped());
-      watched.clear();
-      watching.abort(new Error("the watchdog rests"));
-      watching = new AbortController();
-      await Promise.all(ending);
-    },
+    rest: () => watches.end(),
   };
 }
