@@ -1,7 +1,7 @@
 import type { Change } from "../domain/change.ts";
 import type { Decision } from "../domain/decision.ts";
 import type { Assignment, Directive, Freeze, Hold, Pin } from "../domain/directive.ts";
-import type { ApplicationId, RolloutId, WorkspaceId } from "../domain/ids.ts";
+import type { ApplicationId, RolloutId, UnitId, WorkspaceId } from "../domain/ids.ts";
 import type { Owned } from "../domain/ownership.ts";
 import type { FrozenVersion, Rollout } from "../domain/rollout.ts";
 import type { ShownServer } from "../domain/shown-server.ts";
@@ -121,10 +121,25 @@ export interface OwnedApplication extends Owned {
   readonly id: ApplicationId;
 }
 
-/** Which instance should own which application. Read by the watchdog, which compares it with the Applications on instances. */
+/**
+ * Which instance should own which application. Read by the watchdog, which compares it with the Applications on instances. Whatever changes an answer notifies
+ * `application` or `unit` of it; what makes one stand for the first time, or removes it, may notify `status` alone.
+ */
 export interface OwnershipStore {
-  /** The next `limit` applications of placed units after an id, sorted by id. */
-  listOwned(page: { readonly after: string; readonly limit: number }, signal: AbortSignal): Promise<readonly OwnedApplication[]>;
+  /** Of the next `limit` applications after an id, those of placed units, sorted by id. `next`: the id to go on after; absent: none follows. */
+  listOwned(
+    page: { readonly after: string; readonly limit: number },
+    signal: AbortSignal,
+  ): Promise<{ readonly owned: readonly OwnedApplication[]; readonly next: ApplicationId | undefined }>;
+  /** Those of placed units that are among the applications, in one of the units, or have one of the names; sorted by id. */
+  readOwned(chosen: ChosenApplications, signal: AbortSignal): Promise<readonly OwnedApplication[]>;
+}
+
+export interface ChosenApplications {
+  readonly applications: readonly ApplicationId[];
+  readonly units: readonly UnitId[];
+  /** Names of Applications on instances. */
+  readonly argoNames: readonly string[];
 }
 
 /** What gave servers away that no user may deploy to: whoever starts while one of them is away knows it from here. */

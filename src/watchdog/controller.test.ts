@@ -5,11 +5,12 @@ import type { SeenApplication } from "../domain/seen-application.ts";
 import { createSeededRng } from "../runtime/rng.ts";
 import { createVirtualClock, type VirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
+import type { OwnershipStore } from "../store/port.ts";
 import { aStatus } from "../store/testing/builders.ts";
 import { createWorld, type Deployed, soon } from "../store/testing/world.ts";
 import { silentLog } from "../telemetry/log.ts";
 import { createPromMetrics } from "../telemetry/prom-metrics.ts";
-import { createWatchdog, type Watchdog } from "./controller.ts";
+import { createWatchdog, type Watchdog, type WatchdogDeps } from "./controller.ts";
 import { aSeen } from "./testing/observations.ts";
 
 describe("the watchdog", () => {
@@ -39,9 +40,9 @@ describe("the watchdog", () => {
   });
 
   const mine: Partition = { isMine: () => true, onChange: () => () => undefined };
-  const watchdog = (partition = mine): Watchdog =>
+  const watchdog = (partition = mine, of: WatchdogDeps["store"] = store): Watchdog =>
     createWatchdog({
-      ...{ store, partition, clock, rng: createSeededRng("watchdog"), log: silentLog, metrics },
+      ...{ store: of, partition, clock, rng: createSeededRng("watchdog"), log: silentLog, metrics },
       applications: {
         async list({ namespace }) {
           listed.push(namespace);
@@ -118,6 +119,21 @@ describe("the watchdog", () => {
       ["CLEARED", "FROZEN"],
       ["FROZEN", "WATCHDOG"],
     ]);
+  });
+
+  it("reports by rows that are read again, and nothing by one that is out of date", async () => {
+    await put([standing()]);
+    let inTurn: OwnershipStore["listOwned"] = store.ownership.listOwned;
+    const ownership: OwnershipStore = { ...store.ownership, listOwned: (page, signal) => inTurn(page, signal) };
+    const dog = watchdog(mine, { ...store, ownership });
+    for (let index = 0; index < 3; index += 1) await dog.observe(soon());
+    // The row is thought to be gone.
+    inTurn = async () => ({ owned: [], next: undefined });
+    expect(await dog.observe(soon())).toEqual({ requeueAfterMs: 5_000 });
+    inTurn = async () => ({ owned: [], next: "" as never });
+    expect(await dog.observe(soon())).toEqual({ requeueAfterMs: 30_000 });
+    expect(await journal()).toEqual([]);
+    await dog.stop();
   });
 
   it("does nothing in a process that does not own its key", async () => {

@@ -1,4 +1,5 @@
 import type { Clock, Millis } from "../domain/clock.ts";
+import type { UnitId } from "../domain/ids.ts";
 import type { InstanceState } from "../domain/instance.ts";
 import { OWNERSHIP_RULES, openFindings } from "../domain/ownership.ts";
 import type { Partition } from "../domain/partition.ts";
@@ -8,12 +9,13 @@ import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { judgeOwnership, ownershipResyncOf } from "./judge.ts";
-import { doubtful, entriesOf, type Findings, inTurn, nextFindings, nextWaiting, startFindings } from "./next-findings.ts";
+import { doubtful, entriesOf, type Findings, inTurn, nextFindings, nextWaiting, rowsInDoubt, startFindings } from "./next-findings.ts";
 import type { ApplicationsSeen, ControllersSeen } from "./port.ts";
-import { readOwned, readSeen, readSilent } from "./read-observations.ts";
+import { readSeen, readSilent } from "./read-observations.ts";
+import { createOwnedRows } from "./read-owned.ts";
 
 export interface WatchdogDeps {
-  readonly store: Pick<Store, "ownership" | "moves" | "fleet" | "decisions">;
+  readonly store: Pick<Store, "ownership" | "moves" | "fleet" | "decisions" | "changes">;
   readonly applications: ApplicationsSeen;
   readonly controllers: ControllersSeen;
   /** The key is `watchdog`: one process runs it. */
@@ -44,6 +46,8 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
   const { store, applications, controllers, partition, clock, rng, log, metrics } = deps;
   let findings: Findings | undefined;
   let count = 0;
+  let moving: readonly UnitId[] = [];
+  const rows = createOwnedRows(store);
   let waitingSince: ReadonlyMap<string, Millis> = new Map();
   const gauge = metrics.gauge(
     "argosy_watchdog_findings",
@@ -69,8 +73,12 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
       readSeen(applications, { instances, listed }, signal),
       readSilent(controllers, instances, signal),
     ]);
-    const owned = await readOwned(store.ownership, signal);
     const moves = await store.moves.list({ isLive: true }, MANY, signal);
+    // Those that were moved at the last check may have arrived.
+    const moved = [...moving, ...moves.map(({ unitId }) => unitId)];
+    const inDoubt = rowsInDoubt(findings, seen);
+    const owned = await rows.read({ ...inDoubt, units: [...inDoubt.units, ...moved] }, signal);
+    moving = moves.map(({ unitId }) => unitId);
     const away = new Set<string>(instances.flatMap(({ id }) => (seen.has(id) ? [] : [id])));
     const now = clock.now();
     waitingSince = nextWaiting(waitingSince, [...seen.values()].flat(), now);
@@ -96,12 +104,14 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
     work: async (_key, signal) => {
       if (partition.isMine(KEY)) return observe(signal);
       findings = undefined;
+      rows.forget();
       await applications.rest();
       return { requeueAfterMs: OBSERVE_EVERY_MS };
     },
   });
   const stop = async (): Promise<void> => {
     await queue.stop();
+    rows.forget();
     await applications.rest();
   };
   return {

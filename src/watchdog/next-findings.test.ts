@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
 import { type OwnershipFinding, openFindings } from "../domain/ownership.ts";
-import { clearedDecision, type Findings, foundDecision, nextFindings, nextWaiting, startFindings } from "./next-findings.ts";
+import { clearedDecision, type Findings, foundDecision, inTurn, nextFindings, nextWaiting, startFindings } from "./next-findings.ts";
 
 const finding = (key: string): OwnershipFinding => ({ key, rule: "ORPHAN", subject: "u", instances: ["i"], text: key });
 const [X, Y] = [finding("x"), finding("y")];
@@ -44,4 +44,12 @@ it("counts the age of a refresh from the first check that saw it, and again from
   const first = nextWaiting(new Map(), waits(true), millis(1));
   expect([...nextWaiting(first, waits(true), millis(2))]).toEqual([["a", 1]]);
   expect([...nextWaiting(nextWaiting(first, waits(false), millis(2)), waits(true), millis(3))]).toEqual([["a", 3]]);
+});
+
+it("lists a twentieth of a cluster's instances in turn, and never more than five, so that a check costs the same however many there are", () => {
+  const cluster = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ id: `i-${String(index).padStart(4, "0")}` as never, engineCluster: "local" }));
+  expect([1, 21, 100, 1_000].map((count) => inTurn(cluster(count), 0).size)).toEqual([1, 2, 5, 5]);
+  const turns = Array.from({ length: 200 }, (_, count) => [...inTurn(cluster(1_000), count)]);
+  expect(new Set(turns.flat()).size).toBe(1_000);
 });

@@ -1,11 +1,14 @@
 import type { Millis } from "../domain/clock.ts";
 import type { Decision } from "../domain/decision.ts";
-import type { InstanceId } from "../domain/ids.ts";
+import type { InstanceId, UnitId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import { CLEARED, type OwnershipFinding } from "../domain/ownership.ts";
+import type { SeenApplication } from "../domain/seen-application.ts";
 
-/** In how many checks every instance is listed once. */
+/** In how many checks every instance is listed once, where there are not too many. */
 const TURNS = 20;
+/** How many instances of a cluster are listed with each check at most, however many there are. */
+const MOST = 5;
 
 /** What the watchdog remembers of a finding. */
 interface Known {
@@ -75,15 +78,32 @@ export function doubtful({ known }: Findings): ReadonlySet<string> {
 }
 
 /**
- * The instances that check number `count` lists from their API servers although watches tell of them: of each engine cluster the next in turn, a twentieth of them and
- * at least one. So a watch that misses something is found out within twenty checks, and a cluster that is away with the first.
+ * What has to be read again before the findings that are known count once more: the units they are about, and whatever stands on their instances. Rows are kept
+ * from one check to the next, and none may make a finding, or keep one up, by being out of date.
+ */
+export function rowsInDoubt(
+  { known }: Findings,
+  seen: ReadonlyMap<InstanceId, readonly Pick<SeenApplication, "name">[]>,
+): { readonly units: readonly UnitId[]; readonly argoNames: readonly string[] } {
+  const findings = [...known.values()].map(({ finding }) => finding);
+  const instances = new Set(findings.flatMap((finding) => finding.instances as readonly InstanceId[]));
+  return {
+    units: [...new Set(findings.map(({ subject }) => subject as UnitId))],
+    argoNames: [...instances].flatMap((id) => (seen.get(id) ?? []).map(({ name }) => name)),
+  };
+}
+
+/**
+ * The instances that check number `count` lists from their API servers although watches tell of them: of each engine cluster the next in turn, a twentieth of them, at
+ * least one and at most `MOST`. So a watch that misses something is found out within twenty checks where a cluster has up to a hundred instances, and a cluster that is away with the
+ * first.
  */
 export function inTurn(instances: readonly Pick<Instance, "id" | "engineCluster">[], count: number): ReadonlySet<InstanceId> {
   const own = [...Map.groupBy(instances, ({ engineCluster }) => engineCluster).values()];
   return new Set(
     own.flatMap((some) => {
       const ids = some.map(({ id }) => id).sort();
-      const size = Math.ceil(ids.length / TURNS);
+      const size = Math.min(Math.ceil(ids.length / TURNS), MOST);
       return Array.from({ length: size }, (_, index) => ids[(count * size + index) % ids.length] as InstanceId);
     }),
   );

@@ -1,20 +1,7 @@
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { SeenApplication } from "../domain/seen-application.ts";
-import type { OwnedApplication, OwnershipStore } from "../store/port.ts";
 import type { ApplicationsSeen, ControllersSeen } from "./port.ts";
-
-const PAGE = 5_000;
-
-/** Reads which instance should work on each application, in pages of limited size. */
-export async function readOwned(store: OwnershipStore, signal: AbortSignal): Promise<readonly OwnedApplication[]> {
-  const all: OwnedApplication[] = [];
-  for (let after = ""; ; after = all.at(-1)?.id ?? "") {
-    const page = await store.listOwned({ after, limit: PAGE }, signal);
-    all.push(...page);
-    if (page.length < PAGE) return all;
-  }
-}
 
 /**
  * The Applications on each instance that can be reached: as its API server lists them where they are to be `listed`, else as a watch has reported them; listed too where none

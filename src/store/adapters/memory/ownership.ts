@@ -7,9 +7,19 @@ export function createMemoryOwnershipStore(transact: Transact): OwnershipStore {
   return {
     listOwned: ({ after, limit }, signal) =>
       transact(signal, ({ tables }) => {
-        const rows = [...tables.applications.values()].filter(({ application: { id } }) => id > after);
-        const owned = rows.flatMap((row) => ownedOf(tables, row) ?? []);
-        return owned.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
+        const later = [...tables.applications.values()].filter(({ application: { id } }) => id > after);
+        const page = later.sort((a, b) => (a.application.id < b.application.id ? -1 : 1)).slice(0, limit);
+        return {
+          owned: page.flatMap((row) => ownedOf(tables, row) ?? []),
+          next: page.length < limit ? undefined : page.at(-1)?.application.id,
+        };
+      }),
+    readOwned: ({ applications, units, argoNames }, signal) =>
+      transact(signal, ({ tables }) => {
+        const isChosen = ({ application: { id, unitId, argoName } }: MemoryApplicationRow): boolean =>
+          applications.includes(id) || units.includes(unitId) || argoNames.includes(argoName);
+        const owned = [...tables.applications.values()].filter(isChosen).flatMap((row) => ownedOf(tables, row) ?? []);
+        return owned.sort((a, b) => (a.id < b.id ? -1 : 1));
       }),
   };
 }

@@ -170,9 +170,23 @@ const PERIODIC: Readonly<Record<string, Periodic>> = {
     },
   },
   "ownership.listOwned": {
-    by: "watchdog, page by page every few minutes",
-    send: (store, signal) => store.ownership.listOwned({ after: "", limit: 1_000_000 }, signal),
-    reads: { tables: ["application", "application_status", "placement_unit", "workspace"], because: COMPARES },
+    by: "watchdog, two thousand in turn, 30 s",
+    send: (store, signal) => store.ownership.listOwned({ after: "", limit: 100 }, signal),
+  },
+  "ownership.readOwned": {
+    by: "watchdog, what has changed, 30 s",
+    send: async (store, signal) => {
+      const { owned } = await store.ownership.listOwned({ after: "", limit: 3 }, signal);
+      const [byId, byUnit, byName] = owned;
+      await store.ownership.readOwned(
+        {
+          applications: byId === undefined ? [] : [byId.id],
+          units: byUnit === undefined ? [] : [byUnit.unitId],
+          argoNames: byName === undefined ? [] : [byName.argoName],
+        },
+        signal,
+      );
+    },
   },
   "members.heartbeat": {
     by: "each process, 5 s",

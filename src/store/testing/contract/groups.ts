@@ -252,7 +252,7 @@ export function describeGroups(world: () => World): void {
         ["free", undefined],
       ] as const)
         await place((await unitIn(name, groups)).id, here);
-      const owned = await store.ownership.listOwned({ after: "", limit: 10 }, soon());
+      const { owned } = await store.ownership.listOwned({ after: "", limit: 10 }, soon());
       expect(owned.map(({ argoName, apart }) => [argoName.split("-")[0], apart])).toEqual([
         ["a", { [CUSTOMER]: "a" }],
         ["free", undefined],
