@@ -25,6 +25,7 @@ import {
   judgeOwnershipFindings,
   judgePlainHttp,
   judgePools,
+  judgeRepositoryProbes,
   judgeRights,
   judgeSessions,
   judgeTokens,
@@ -62,6 +63,15 @@ describe("the doctor", () => {
     expect(judgeOwnershipFindings([])).toMatchObject({ name: "ownership", ok: true });
     const open = [finding("TWO_OWNERS", "a and b"), finding("ORPHAN", "c"), finding("ORPHAN", "d"), finding("ORPHAN", "e")];
     expect(judgeOwnershipFindings(open)).toMatchObject({ ok: false, detail: "TWO_OWNERS: a and b; ORPHAN: c; ORPHAN: d; and 1 more" });
+  });
+
+  it("says how far behind the probes of repositories are", () => {
+    const now = millis(10 * 3_600_000);
+    expect(judgeRepositoryProbes({ count: 0 }, now)).toMatchObject({ name: "repository probes", ok: true });
+    expect(judgeRepositoryProbes({ count: 7, since: millis(5 * 3_600_000) }, now)).toMatchObject({
+      ok: false,
+      detail: "7 of the repositories in use not probed for two hours, the first of them for 5",
+    });
   });
 
   it("names tokens that never end or end soon, and fails for neither", () => {

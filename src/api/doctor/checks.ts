@@ -17,6 +17,7 @@ import { hasDigest } from "../../domain/release.ts";
 import { compareVersions, isBelowFloor, releaseOf } from "../../domain/version.ts";
 import type { DeployedKind } from "../../store/operation/port.ts";
 import type { DatabaseLogin } from "../../store/port.ts";
+import type { OverdueProofs } from "../../store/repository-access/port.ts";
 import type { TokenRecord } from "../../store/token/port.ts";
 import type { Check } from "../port.ts";
 import { type Holder, holderText } from "./holders.ts";
@@ -217,6 +218,27 @@ export function judgeOwnershipFindings(open: readonly OwnershipFinding[]): Check
     ok: open.length === 0,
     detail,
     remedy: "See `argosy journal --kind ownership -o wide` and docs/instances.md",
+  };
+}
+
+/** How old the proof of a repository may be, in ms. It is proven once an hour. */
+export const PROOF_MS = 2 * 60 * 60_000;
+
+/**
+ * Whether Git hosts are asked as often as they are to be. Repositories are proven once an hour and credentials every ten minutes, by processes of the role workspace; where there are more
+ * than these get to, a credential that was taken away stays in use for longer.
+ */
+export function judgeRepositoryProbes({ count, since }: OverdueProofs, now: Millis): Check {
+  const hours = since === undefined ? 0 : Math.floor((now - since) / 3_600_000);
+  return {
+    name: "repository probes",
+    ok: count === 0,
+    detail:
+      count === 0
+        ? "each repository in use was probed within the last two hours"
+        : `${count} of the repositories in use not probed for two hours, the first of them for ${hours}`,
+    remedy:
+      "See that processes of the role workspace run; where argosy_repository_probe_lag_seconds stays high, start more of them or raise limits.repositoryProbes",
   };
 }
 

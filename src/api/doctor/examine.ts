@@ -1,4 +1,4 @@
-import type { Clock } from "../../domain/clock.ts";
+import type { Clock, Millis } from "../../domain/clock.ts";
 import { RefusedError } from "../../domain/errors.ts";
 import { classOf, type EngineClusterSpec, type FleetSpec, isScaled } from "../../domain/fleet.ts";
 import type { Instance } from "../../domain/instance.ts";
@@ -29,11 +29,13 @@ import {
   judgeOwnershipFindings,
   judgePlainHttp,
   judgePools,
+  judgeRepositoryProbes,
   judgeRights,
   judgeSessions,
   judgeTokens,
   judgeWorkspaces,
   type PoliciesFound,
+  PROOF_MS,
   rightsRemedy,
   type Shortage,
 } from "./checks.ts";
@@ -119,9 +121,12 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
   const open = await attempt(() => readOpenFindings(store, within(CHECK_MS, signal)));
   const shares = await examineShares(deps, { spec, instances }, within(CHECK_MS, signal));
   const ownership = open === undefined ? [] : [judgeOwnershipFindings(open)];
+  const probes = await examineProbes(deps, within(CHECK_MS, signal));
   const verdicts = await attempt(() => store.health.listVerdicts(within(CHECK_MS, signal)));
   const health = verdicts === undefined ? [] : [judgeHealthReports(verdicts, instances, deps.clock.now())];
-  const fleet = database.ok ? [judgeFleet(spec, deps.approvals), ...declared, ...policy, ...shares, ...health, ...ownership] : [];
+  const fleet = database.ok
+    ? [judgeFleet(spec, deps.approvals), ...declared, ...policy, ...shares, ...health, ...ownership, ...probes]
+    : [];
   const tokens = await attempt(() => store.tokens.list(within(CHECK_MS, signal)));
   const access = [judgePlainHttp(deps.plainHttpAt), ...(tokens === undefined ? [] : [judgeTokens(tokens, deps.clock.now())])];
   return [
@@ -134,6 +139,11 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
     ...fleet,
     ...judgeInstances(instances, spec?.versions.floor, deps.clock.now()),
   ];
+}
+
+async function examineProbes({ store, clock }: DoctorDeps, signal: AbortSignal): Promise<readonly Check[]> {
+  const overdue = await attempt(() => store.repositoryAccess.readOverdue((clock.now() - PROOF_MS) as Millis, signal));
+  return overdue === undefined ? [] : [judgeRepositoryProbes(overdue, clock.now())];
 }
 
 /** Nothing where no share is declared. */

@@ -20,6 +20,12 @@ export interface AccessRecord {
   readonly access: Omit<RepositoryAccess, "ordinal">;
 }
 
+export interface OverdueProofs {
+  readonly count: number;
+  /** Absent: there is none. */
+  readonly since?: Millis;
+}
+
 /** Written by the workspace controllers: whether a workspace was seen to be able to read what its applications name. */
 export interface RepositoryAccessStore {
   readRepositories(workspaceId: WorkspaceId, signal: AbortSignal): Promise<WorkspaceRepositories | undefined>;
@@ -28,6 +34,8 @@ export interface RepositoryAccessStore {
    * that no application names any more are forgotten.
    */
   listDue(of: { readonly apiCluster: string; readonly before: Millis }, signal: AbortSignal): Promise<readonly WorkspaceId[]>;
+  /** How many that are proven were last probed before `before`, and when the first of them was. */
+  readOverdue(before: Millis, signal: AbortSignal): Promise<OverdueProofs>;
   /**
    * Records what a probe has shown. The first proof of a place gives it its number among those that share a checkout; a workspace that is the first
    * to write one repository in more ways than `SPELLINGS_AT_MOST` is refused with `too-many`. A change of state or number raises the units

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Millis, millis } from "../../domain/clock.ts";
 import { ACCESS_OUTCOMES, type AccessOutcome, type RepositoryAccess, UNPROVEN, whatFollows } from "../../domain/repository-access.ts";
-import { dueAt, nextAccess, PROVE_AGAIN_MS } from "./next-access.ts";
+import { dueAt, isConfirming, nextAccess, PROVE_AGAIN_MS } from "./next-access.ts";
 
 const T0 = Date.UTC(2026, 0, 1);
 const MINUTE = 60_000;
@@ -79,5 +79,23 @@ describe("access to a repository", () => {
     expect(whatFollows(proven, lost)).toMatchObject({ raisesUnits: true, raisesApplications: false, tellsUsers: true });
     expect(whatFollows(lost, proven)).toMatchObject({ raisesUnits: true, asksForApplications: true });
     expect(Object.values(whatFollows(proven, { ...proven, probedAt: millis(T0 + 1) }))).toEqual([false, false, false, false]);
+  });
+
+  it("is waited for until it was read once, or refused a few times, and with another credential", () => {
+    const proven = known(["readable"], UNPROVEN);
+    expect(
+      [undefined, UNPROVEN, ...[1, 4].map((count) => known(times(count, "denied"), UNPROVEN))].map((one) => isConfirming(one, "")),
+    ).toEqual([...[false, false, false, false]]);
+    expect([proven, known(["denied"], proven), known(times(5, "denied"), UNPROVEN)].map((one) => isConfirming(one, ""))).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect(isConfirming(proven, "other")).toBe(false);
+  });
+
+  it("is proven again up to a tenth sooner than after an hour, by when it was probed", () => {
+    const at = (ms: number) => dueAt({ ...known(["readable"], UNPROVEN), probedAt: millis(T0 + ms) }, "") - T0 - ms;
+    expect([at(0), at(500), at(999)]).toEqual([PROVE_AGAIN_MS, PROVE_AGAIN_MS * 0.95, PROVE_AGAIN_MS * (1 - 0.0999)]);
   });
 });

@@ -32,8 +32,22 @@ export function dueAt(access: RepositoryAccess | undefined, credential: string):
   return millis(access.probedAt + againAfterMs(access));
 }
 
-function againAfterMs({ state, refusals }: RepositoryAccess): number {
-  if (state === "proven") return refusals === 0 ? PROVE_AGAIN_MS : DOUBTED_AGAIN_MS;
+/** How many refusals in a row somebody may be waiting for the end of: a permission is just being given, for example. */
+const AWAITED = 4;
+
+/** Whether a probe only confirms what is known, so that nobody waits for it. `access` is absent where nothing is recorded. */
+export function isConfirming(access: RepositoryAccess | undefined, credential: string): boolean {
+  if (access?.probedAt === undefined || access.credential !== credential) return false;
+  return access.state !== "unproven" || access.refusals > AWAITED;
+}
+
+/** Up to which part of the time what is proven is probed sooner, so that what was probed together is not again. */
+const SPREAD = 0.1;
+
+function againAfterMs({ state, refusals, probedAt = 0 as Millis }: RepositoryAccess): number {
+  // The milliseconds of a time are as good as drawn.
+  const sooner = SPREAD * ((probedAt % 1_000) / 1_000);
+  if (state === "proven") return refusals === 0 ? PROVE_AGAIN_MS * (1 - sooner) : DOUBTED_AGAIN_MS;
   return Math.min(REFUSED_AGAIN_MS.longest, REFUSED_AGAIN_MS.first * 2 ** (Math.min(Math.max(refusals, 1), 10) - 1));
 }
 

@@ -52,6 +52,7 @@ describe("proving what a workspace can read", () => {
     store: {
       readRepositories: async () => found(),
       listDue: async () => [],
+      readOverdue: async () => ({ count: 0 }),
       async record(record) {
         recorded.push(record);
         repositories.set(record.url, { ...record.access, ordinal: 0 });
@@ -82,6 +83,8 @@ describe("proving what a workspace can read", () => {
     now = millis(T0 + PROVE_AGAIN_MS);
     await run();
     expect(asked).toHaveLength(2);
+    // Nobody waits for the second.
+    expect(asked.map(({ isRepeated }) => isRepeated)).toEqual([false, true]);
     expect(recorded).toHaveLength(1);
   });
 

@@ -17,7 +17,7 @@ import { resourceKey } from "../keys.ts";
 import { parseRepositoryAddress } from "../repository-credential/repository-address.ts";
 import type { RepositoryProbes } from "../repository-credential/try-repositories.ts";
 import type { WorkspacePolicy } from "../workspace-policy.ts";
-import { type AccessProbe, credentialFor, dueAt, nextAccess, PROVE_AGAIN_MS, stampOf } from "./next-access.ts";
+import { type AccessProbe, credentialFor, dueAt, isConfirming, nextAccess, PROVE_AGAIN_MS, stampOf } from "./next-access.ts";
 
 export interface AccessWorkDeps {
   readonly store: RepositoryAccessStore;
@@ -77,7 +77,7 @@ export function createAccessWork(deps: AccessWorkDeps) {
     const wantedStamp = `${stamp}|${access?.probedAt ?? ""}|${access?.state ?? ""}`;
     // Before it is asked for: a probe may end at once.
     for (const each of [key, `${key}${GIT}`]) workspaceOf.set(each, found.workspaceId);
-    const outcome = await outcomeOf({ key, url, credential, stamp: wantedStamp }, signal);
+    const outcome = await outcomeOf({ key, url, credential, stamp: wantedStamp, isRepeated: isConfirming(access, stamp) }, signal);
     if (outcome === undefined) return ASKED_AGAIN_MS;
     for (const each of [key, `${key}${GIT}`]) {
       probes.forget(each);
@@ -103,13 +103,16 @@ export function createAccessWork(deps: AccessWorkDeps) {
   }
 
   /** Asks for a probe; `undefined`: its end is reported. What cannot be probed at all ends at once. */
-  async function ask({ key, url, credential, stamp }: Question, signal: AbortSignal): Promise<AccessProbe["outcome"] | undefined> {
+  async function ask(
+    { key, url, credential, stamp, isRepeated }: Question,
+    signal: AbortSignal,
+  ): Promise<AccessProbe["outcome"] | undefined> {
     const { egress } = deps.policy();
     const parsed = parseRepositoryAddress(url, egress);
     if (!parsed.ok) return "not-probed";
     const secret = credential === undefined ? undefined : await secretOf(credential, signal);
     if (secret === "unreadable") return "failed";
-    probes.ask(key, { address: parsed.address, secret, stamp }, egress);
+    probes.ask(key, { address: parsed.address, secret, stamp, isRepeated }, egress);
     return undefined;
   }
 
@@ -139,4 +142,6 @@ interface Question {
   readonly url: string;
   readonly credential: RepositoryCredential | undefined;
   readonly stamp: string;
+  /** Whether the answer is known and only confirmed. */
+  readonly isRepeated: boolean;
 }

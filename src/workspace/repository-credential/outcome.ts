@@ -13,12 +13,15 @@ export function isRevoking(outcome: CredentialOutcome): boolean {
   return outcome === "denied" || outcome === "not-found" || outcome === "moved" || outcome === "not-allowed";
 }
 
-/** How long until the next probe, in ms, after `misses` probes in a row that showed nothing about the credential. */
-export function nextObservationAfterMs(misses: number): number {
-  return misses === 0 ? OBSERVE_AGAIN_MS : Math.min(OBSERVE_AGAIN_MS, FIRST_RETRY_MS * 2 ** Math.min(misses - 1, 10));
+/**
+ * How long until the next probe, in ms, after `misses` probes in a row that showed nothing about the credential. `periodMs`: the time between
+ * two probes that show something.
+ */
+export function nextObservationAfterMs(misses: number, periodMs: number = OBSERVE_AGAIN_MS): number {
+  return misses === 0 ? periodMs : Math.min(periodMs, FIRST_RETRY_MS * 2 ** Math.min(misses - 1, 10));
 }
 
-/** As the service before: everything is probed again every ten minutes. */
+/** As the service before: everything is probed again every ten minutes, where there is not too much of it. */
 export const OBSERVE_AGAIN_MS = 10 * 60_000;
 const FIRST_RETRY_MS = 15_000;
 

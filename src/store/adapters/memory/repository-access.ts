@@ -1,3 +1,4 @@
+import type { Millis } from "../../../domain/clock.ts";
 import type { UnitId, WorkspaceId } from "../../../domain/ids.ts";
 import {
   type AccessChange,
@@ -24,6 +25,14 @@ export function createMemoryRepositoryAccessStore(transact: Transact): Repositor
         const own = [...tables.workspaces.values()].filter((one) => one.apiCluster === apiCluster && one.state === "active");
         const due = own.filter(({ id }) => readRepositories(tables, id)?.repositories.some(({ access }) => isDue(access)));
         return due.map(({ id }) => id).sort();
+      }),
+    readOverdue: (before, signal) =>
+      transact(signal, ({ tables }) => {
+        const own = [...tables.workspaces.values()].filter(({ state }) => state === "active");
+        const probed = own
+          .flatMap(({ id }) => [...tables.repositoryAccess].filter(([key]) => key.startsWith(`${id} `)))
+          .flatMap(([, { state, probedAt }]) => (state === "proven" && probedAt !== undefined && probedAt < before ? [probedAt] : []));
+        return { count: probed.length, ...(probed.length === 0 ? {} : { since: Math.min(...probed) as Millis }) };
       }),
     record: (record, signal) => transact(signal, (transaction) => recordAccess(transaction, record)),
   };

@@ -40,6 +40,18 @@ export function describeRepositoryAccess(world: () => World): void {
       expect((await desired({ ...deployed, applicationId: second.applicationId }))?.access).toBeUndefined();
     });
 
+    it("is overdue where what is proven was not probed again in time", async () => {
+      const [a, b] = [await deploy(A, "a"), await deploy(A, "b")];
+      const unproven = await deploy(A, "c");
+      expect(await store().readOverdue(millis(T0 + 1), soon())).toEqual({ count: 0 });
+      await record(a, A, { ...PROVEN, probedAt: millis(T0 + 5) });
+      await record(b, A, PROVEN);
+      await record(unproven, A, DENIED);
+      expect(await store().readOverdue(T0, soon())).toEqual({ count: 0 });
+      expect(await store().readOverdue(millis(T0 + 1), soon())).toEqual({ count: 1, since: T0 });
+      expect(await store().readOverdue(millis(T0 + 6), soon())).toEqual({ count: 2, since: T0 });
+    });
+
     it("has to be proven for the first application of a repository, and once for all of them", async () => {
       const first = await deploy(A);
       expect(await desired(first)).toMatchObject({ access: UNPROVEN, application: { spec: { source: { repoUrl: A } } } });

@@ -1,3 +1,4 @@
+import { millis } from "../../../../domain/clock.ts";
 import type { WorkspaceId } from "../../../../domain/ids.ts";
 import type { RepositoryCredential } from "../../../../domain/repository-credential.ts";
 import type { RepositoryAccessStore, WorkspaceRepositories } from "../../../repository-access/port.ts";
@@ -31,6 +32,15 @@ select distinct a.workspace as id
  order by 1`,
 };
 
+const READ_OVERDUE: Statement = {
+  name: "read_overdue_proofs",
+  text: `
+select count(*)::integer as count, (extract(epoch from min(r.probed_at)) * 1000)::float8 as since
+  from repository_access r
+  join workspace w on w.id = r.workspace
+ where r.state = 'proven' and r.probed_at < $1 and w.state = 'active'`,
+};
+
 interface Row extends Pick<WorkspaceRepositories, "workspaceId" | "apiCluster" | "namespace"> {
   readonly repositories: readonly { readonly url: string; readonly access: AccessRow | null }[];
   readonly credentials: readonly RepositoryCredential[];
@@ -46,6 +56,11 @@ export function createRepositoryAccessStore(database: Database): RepositoryAcces
     },
     async listDue({ apiCluster, before }, signal) {
       return (await database.run<{ readonly id: WorkspaceId }>(LIST_DUE, [apiCluster, instant(before)], signal)).map(({ id }) => id);
+    },
+    async readOverdue(before, signal) {
+      const [row] = await database.run<{ readonly count: number; readonly since: number | null }>(READ_OVERDUE, [instant(before)], signal);
+      const since = row?.since ?? undefined;
+      return { count: row?.count ?? 0, ...(since === undefined ? {} : { since: millis(Math.round(since)) }) };
     },
     record: (record, signal) => recordAccess(database, record, signal),
   };
