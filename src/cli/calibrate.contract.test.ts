@@ -29,7 +29,7 @@ describe("argosy calibrate", () => {
       const at = millis(begun + index * 15_000);
       const base = { component: undefined, text: "well", evidence: [], baseline: undefined, state: "healthy", cause: "none" } as const;
       const verdict = { instanceId: name as InstanceId, at, since: at, ...base };
-      await served.store.health.record({ sample: { at, signals: of(index) }, verdict, keepSince: millis(0) }, signal);
+      await served.store.health.record([{ sample: { at, signals: of(index) }, verdict, keepSince: millis(0) }], signal);
     }
   };
   const run = (...args: readonly string[]) =>

@@ -23,7 +23,7 @@ describe("argosy health", () => {
     const samples: readonly HealthSample["signals"][] = [{ gitS: 0.01 }, {}, { gitS: Number.NaN }, { gitS: 5.01, gitSlowShare: 1 }];
     for (const [index, signals] of samples.entries()) {
       const at = millis(now - 45_000 + index * 15_000);
-      await served.store.health.record({ sample: { at, signals }, verdict: { ...base, ...over, at }, keepSince: millis(0) }, signal());
+      await served.store.health.record([{ sample: { at, signals }, verdict: { ...base, ...over, at }, keepSince: millis(0) }], signal());
     }
   };
   beforeAll(async () => {
@@ -99,7 +99,7 @@ describe("argosy health", () => {
     const at = millis(now - 301_000);
     const well = { state: "healthy", cause: "none", component: undefined, baseline: undefined, text: "", evidence: [] } as const;
     const record = { sample: { at, signals: {} }, verdict: { ...well, instanceId: id, at, since: at }, keepSince: millis(0) };
-    await served.store.health.record(record, signal());
+    await served.store.health.record([record], signal());
     expect(await run("left")).toMatchObject({ code: 1, out: expect.stringContaining("left is unknown (no-samples) since") });
   });
 

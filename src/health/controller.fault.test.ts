@@ -9,7 +9,7 @@ import type { Health } from "./controller.ts";
 import { createStage, EVERYTHING, openHealth, PERIOD_MS, RESTART_APART_MS, sendAway } from "./testing/stage.ts";
 
 const never = new AbortController().signal;
-const OF_STORE = ["readFleet", "listInstances", "readTroubles", "readWindow", "record", "list", "append"] as const;
+const OF_STORE = ["readFleet", "listInstances", "listTroubles", "readWindow", "record", "list", "append"] as const;
 const OF_PROCESSES = ["findProcesses", "readController", "readRepoServer"] as const;
 const OF_NAMESPACE = ["openNamespace", "ensureCanaries", "askFor", "listCanaries", "sampleApplications", "listPods"] as const;
 const CALLS: ReadonlySet<string> = new Set([...OF_STORE, ...OF_PROCESSES, ...OF_NAMESPACE, "deletePod"]);

@@ -1,13 +1,17 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
+import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import { createVirtualClock, type VirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { createMemoryStore, type MemoryStore } from "../store/adapters/memory/memory-store.ts";
 import { aDecision } from "../store/testing/builders.ts";
+import { countingStore } from "../store/testing/counting-store.ts";
 import { createWorld } from "../store/testing/world.ts";
+import { silentLog } from "../telemetry/log.ts";
 import { ACTIVE_CANARIES } from "./canaries.ts";
 import type { Health } from "./controller.ts";
 import type { EmptyInstance, QuarantineRequests } from "./port.ts";
+import { createProbes } from "./record-verdict.ts";
 import { createStage, EVERYTHING, openHealth, PERIOD_MS, RESTART_APART_MS, type Stage, sendAway } from "./testing/stage.ts";
 
 const never = new AbortController().signal;
@@ -114,6 +118,45 @@ describe("the health of an instance", () => {
     const { samples } = await store.health.readWindow(instance.id, millis(0), never);
     expect(samples.map(({ signals }) => signals.canaryS)).toEqual([...Array.from({ length: 8 }, () => 0), 0, 0, 15, 30, 45, 60, 75, 90]);
     expect(new Set(stage.asks.slice(-4))).toEqual(new Set(ACTIVE_CANARIES));
+  });
+
+  it("costs as many statements with twenty instances as with two while nothing changes, and every sample is recorded", async () => {
+    /** Statements of ten minutes, after the first verdicts. */
+    const sentWith = async (instances: number) => {
+      const memory = createMemoryStore({ clock });
+      const ids: InstanceId[] = [];
+      for (let index = 0; index < instances; index += 1)
+        ids.push((await createWorld(memory).addInstance({ state: "ACTIVE", name: `i-${index}` })).id);
+      const { store: counted, counts } = countingStore(memory);
+      health = open({ store: counted });
+      await probe(1);
+      counts.clear();
+      await probe(40);
+      for (const id of ids) expect((await memory.health.readWindow(id, millis(0), never)).samples).toHaveLength(41);
+      return counts;
+    };
+    const [few, many] = [await sentWith(2), await sentWith(20)];
+    expect(many).toEqual(few);
+    expect(Object.fromEntries(many)).toEqual({
+      ...{ "fleet.readFleet": 40, "fleet.listInstances": 40, "health.record": 40 },
+      // Once a minute.
+      "health.listTroubles": 10,
+    });
+  });
+
+  it("is recorded at once when it changes, and with the next common statement when it does not", async () => {
+    const { store: counted, counts } = countingStore(store);
+    const settings = { periodMs: PERIOD_MS, graceMs: 0, overloadMs: 300_000, canary: undefined };
+    const probes = createProbes({ store: counted, clock, log: silentLog, ...settings, ...createStage(clock).portsOf() });
+    const recordedAt = async () => (await verdict())?.at;
+    await probes.probeInstance(instance, undefined, never);
+    expect([counts.get("health.record"), await recordedAt()]).toEqual([1, clock.now()]);
+    const first = await recordedAt();
+    await clock.advance(PERIOD_MS);
+    await probes.probeInstance(instance, undefined, never);
+    expect([counts.get("health.record"), await recordedAt()]).toEqual([1, first]);
+    await probes.record(never);
+    expect([counts.get("health.record"), await recordedAt()]).toEqual([2, clock.now()]);
   });
 
   it("continues from the recorded verdict when another process takes over", async () => {

@@ -32,7 +32,7 @@ export interface HealthDeps extends ProbeDeps {
 export interface Health {
   start(signal: AbortSignal): void;
   stop(): Promise<void>;
-  /** Probes every instance of this process's share once, one after the other. */
+  /** Probes every instance of this process's share once, one after the other, and records what was observed. */
   probeAll(signal: AbortSignal): Promise<void>;
 }
 
@@ -85,9 +85,10 @@ export function createHealth(deps: HealthDeps): Health {
     // An instance whose controller was stopped on purpose is not judged: a verdict on it would be noise, and a
     // restart would start it again.
     const judged = (await store.fleet.listInstances(signal)).filter(({ state, halt }) => JUDGED.includes(state) && halt === "none");
-    const mine = judged.map(({ id }): string => id).filter(isMine);
-    probes.keep(mine);
-    for (const id of verdicts.keys()) if (!mine.includes(id)) verdicts.delete(id);
+    const mine = judged.map(({ id }) => id).filter(isMine);
+    await probes.keep(mine, signal);
+    const kept = new Set<string>(mine);
+    for (const id of verdicts.keys()) if (!kept.has(id)) verdicts.delete(id);
     const begun = ((await quarantines?.listOpen(signal)) ?? []).filter(({ source }) => isMine(source));
     survey = {
       fleet,
@@ -132,7 +133,11 @@ export function createHealth(deps: HealthDeps): Health {
     rng: rng.fork("health-survey"),
     first: ["instances"],
     next: [],
-    sweeps: { instances: { everyMs: periodMs, jitter: 0.05, run: surveyAndAdd } },
+    sweeps: {
+      instances: { everyMs: periodMs, jitter: 0.05, run: surveyAndAdd },
+      // What has changed was recorded at once.
+      records: { everyMs: periodMs, run: probes.record },
+    },
   });
   const controller = createResourceController({
     name: "health",
@@ -150,6 +155,7 @@ export function createHealth(deps: HealthDeps): Health {
     stop: controller.stop,
     async probeAll(signal) {
       for (const key of await takeSurvey(signal)) await work(key, signal);
+      await probes.record(signal);
     },
   };
 }

@@ -5,6 +5,7 @@ import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import type { CanarySource } from "../domain/probed.ts";
 import { isRaiseUnderWay } from "../domain/raised-resources.ts";
+import type { HealthRecord, HealthWindow } from "../store/health/port.ts";
 import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import { changedDecision } from "./decisions.ts";
@@ -30,35 +31,42 @@ export interface ProbeDeps {
 }
 
 export interface Probes {
-  /** Probes an instance once, judges it, and records the sample and the verdict. */
+  /** Probes an instance once and judges it. A verdict that is another than before is recorded at once, any other with the next `record`. */
   probeInstance(instance: Instance, fleet: FleetSpec | undefined, signal: AbortSignal): Promise<InstanceVerdict>;
   /** Observes what an instance's repo-servers are at, between two probes. Nothing is judged or recorded. */
   observeRepoServers(instance: Instance, signal: AbortSignal): Promise<void>;
   /** What each repository took of an instance's repo-servers lately. Nothing before its first probe here. */
   takenOf(id: InstanceId): Taken;
-  /** Forgets all other instances. */
-  keep(ids: readonly string[]): void;
+  /** Records what was observed since the last time: one statement, however many instances that is about. */
+  record(signal: AbortSignal): Promise<void>;
+  /** Counts the troubled units of these instances, when that is due, and forgets all other instances. */
+  keep(ids: readonly InstanceId[], signal: AbortSignal): Promise<void>;
 }
 
-/**
- * How often troubled units are counted, in ms. Rows do not change more often than reconcilers report, and counting
- * reads every application of the instance.
- */
+/** How often troubled units are counted, in ms. Rows do not change more often than reconcilers report. */
 const TROUBLES_EACH_MS = 60_000;
 
 interface Memory {
   readonly probe: ProbeMemory;
-  readonly troubles: { readonly units: number; readonly troubledUnits: number };
-  /** Absent: not counted yet. */
-  readonly countedAt: Millis | undefined;
+  /**
+   * What is recorded of the instance, and what will be. Absent: it has to be read, because this process has just begun to probe the instance, or could not
+   * record what is new. Nobody else probes it meanwhile, or for a moment only.
+   */
+  readonly window: HealthWindow | undefined;
 }
 
-const FIRST: Memory = { probe: NO_MEMORY, troubles: { units: 0, troubledUnits: 0 }, countedAt: undefined };
+const FIRST: Memory = { probe: NO_MEMORY, window: undefined };
+const UNTROUBLED: Signals = { troubledUnits: 0 };
 
-/** Probes instances one at a time: derives a sample, judges the window, records both. */
+/** Probes instances one at a time: derives a sample, judges the window, and sees to it that both are recorded. */
 export function createProbes(deps: ProbeDeps): Probes {
   const { store, clock, log, periodMs, graceMs, overloadMs, canary } = deps;
   const memories = new Map<string, Memory>();
+  /** Observations that are to be recorded: none of them says anything that the one before did not. */
+  const unrecorded: HealthRecord[] = [];
+  let troubles:
+    | { readonly of: ReadonlyMap<InstanceId, Signals>; readonly counted: ReadonlySet<InstanceId>; readonly at: Millis }
+    | undefined;
 
   const probeInstance: Probes["probeInstance"] = async (instance, fleet, signal) => {
     const { id, name, version, desiredVersion, pool } = instance;
@@ -67,32 +75,46 @@ export function createProbes(deps: ProbeDeps): Probes {
     const signals = await observe(instance, workers, signal);
     const at = clock.now();
     const keepSince = millis(at - windowMs(settings));
-    const { samples, verdict: before } = await store.health.readWindow(id, keepSince, signal);
+    const window = memories.get(id)?.window ?? (await store.health.readWindow(id, keepSince, signal));
+    const { verdict: before } = window;
     const isChanging = Number(version !== desiredVersion || isRaiseUnderWay(instance));
     const reconcileRatio = ratioToBaseline(before?.baseline, signals);
     const sample = { at, signals: known({ ...signals, isChanging, reconcileRatio }) };
-    const judged = judgeHealth({ now: at, samples: [...samples, sample], periodMs, settings, before: before?.cause });
+    const samples = [...window.samples.filter((each) => each.at >= keepSince), sample];
+    const judged = judgeHealth({ now: at, samples, periodMs, settings, before: before?.cause });
     const verdict = nextVerdict(before, judged, { instanceId: id, at, baseline: nextBaseline(before?.baseline, signals, graceMs) });
     const decision = changedDecision(before, verdict);
-    await store.health.record({ sample, verdict, keepSince, decision }, signal);
+    const observation = { sample, verdict, keepSince, decision };
+    if (before !== undefined && decision === undefined) unrecorded.push(observation);
+    else await recordChanged(observation, signal);
+    remember(id, { window: { samples, verdict } });
     if (decision !== undefined)
       log.info({ instance: name, state: verdict.state, cause: verdict.cause, text: verdict.text }, "Judging an instance anew");
     return verdict;
   };
 
+  /** Whether it was recorded is not known after a failure: what is there is read then. */
+  async function recordChanged(observation: HealthRecord, signal: AbortSignal): Promise<void> {
+    remember(observation.verdict.instanceId, { window: undefined });
+    await store.health.record([observation], signal);
+  }
+
+  const remember = (id: InstanceId, more: Partial<Memory>): void => void memories.set(id, { ...(memories.get(id) ?? FIRST), ...more });
+
   /** The signals of the instance's processes, of its namespace, and of the rows of its applications. */
   async function observe(instance: Instance, workers: Workers, signal: AbortSignal): Promise<Signals> {
     const memory = memories.get(instance.id) ?? FIRST;
     const seen = await observeInstance(deps, { at: instance, workers, canary }, memory.probe, signal);
-    const counted = await countTroubles(instance, memory, signal);
-    memories.set(instance.id, { ...counted, probe: seen.memory });
-    return { ...seen.signals, ...counted.troubles };
+    remember(instance.id, { probe: seen.memory });
+    return { ...seen.signals, ...(troubles?.of.get(instance.id) ?? UNTROUBLED) };
   }
 
-  async function countTroubles({ id }: Instance, memory: Memory, signal: AbortSignal): Promise<Omit<Memory, "probe">> {
-    if (memory.countedAt !== undefined && clock.now() - memory.countedAt < TROUBLES_EACH_MS) return memory;
-    const { units, troubled } = await store.health.readTroubles(id, signal);
-    return { troubles: { units, troubledUnits: troubled.length }, countedAt: clock.now() };
+  async function countTroubles(ids: readonly InstanceId[], signal: AbortSignal): Promise<void> {
+    const [before, at] = [troubles, clock.now()];
+    if (before !== undefined && at - before.at < TROUBLES_EACH_MS && ids.every((id) => before.counted.has(id))) return;
+    const found = ids.length === 0 ? [] : await store.health.listTroubles(ids, signal);
+    const of = new Map(found.map(({ instanceId, units, troubledUnits }) => [instanceId, { units, troubledUnits }]));
+    troubles = { of, counted: new Set(ids), at };
   }
 
   return {
@@ -100,14 +122,25 @@ export function createProbes(deps: ProbeDeps): Probes {
     async observeRepoServers(instance, signal) {
       const memory = memories.get(instance.id);
       if (memory === undefined) return;
-      memories.set(instance.id, { ...memory, probe: await observeRepoServers(deps, instance, memory.probe, signal) });
+      remember(instance.id, { probe: await observeRepoServers(deps, instance, memory.probe, signal) });
     },
     takenOf(id) {
       const { probe } = memories.get(id) ?? FIRST;
       return { disk: probe.fetched.seconds, memory: probe.ended.ends };
     },
-    keep(ids) {
-      for (const id of memories.keys()) if (!ids.includes(id)) memories.delete(id);
+    async record(signal) {
+      const observations = unrecorded.splice(0);
+      try {
+        await store.health.record(observations, signal);
+      } catch (error) {
+        unrecorded.unshift(...observations);
+        throw error;
+      }
+    },
+    async keep(ids, signal) {
+      const kept = new Set<string>(ids);
+      for (const id of memories.keys()) if (!kept.has(id)) memories.delete(id);
+      await countTroubles(ids, signal);
     },
   };
 }

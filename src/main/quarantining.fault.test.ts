@@ -102,7 +102,7 @@ async function begin(points = createFaultPoints(CALLS), { idle = true, max = 3 }
     void (await fleet.changeInstance({ id, revision, state: to, reason, cause: undefined, attempt, decision: undefined }, never));
   const observe = async (times: number, act = elsewhere): Promise<void> => {
     for (let count = 0; count < times; count += 1) {
-      await health.record({ sample: { at: clock.now(), signals: {} }, verdict: verdictOf(state), keepSince: millis(0) }, never);
+      await health.record([{ sample: { at: clock.now(), signals: {} }, verdict: verdictOf(state), keepSince: millis(0) }], never);
       await observeOnce().catch(() => {
         opened = open();
       });

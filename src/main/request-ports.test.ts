@@ -42,7 +42,7 @@ describe("giving a unit to another instance, because its own never compared it",
       evidence: [],
       baseline: undefined,
     } as const;
-    return store.health.record({ sample: { at, signals: {} }, verdict, keepSince: at }, never);
+    return store.health.record([{ sample: { at, signals: {} }, verdict, keepSince: at }], never);
   };
   const moves = () => store.moves.list({ unitId: unit }, 10, never);
 

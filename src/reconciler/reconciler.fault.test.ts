@@ -114,7 +114,7 @@ function build(plainApi: ApiCluster, engines: Engines, engine: EngineShard) {
   const standingEnvironments = createStandingEnvironments();
   const base = { ...common, apiCluster, shards, credentials, requests, rows, applicationRows, hosts, writer, pacing, standingEnvironments };
   const progress = createProgress({ ...base, held: plainApi.held });
-  const impersonation = createImpersonation(base);
+  const impersonation = createImpersonation({ ...base, signal: world.signal });
   const clusterEntries = createClusterEntries(base);
   const repositorySecrets = createRepositorySecrets(base);
   const repairs = createRepairReports({ ...base, decisions: store.decisions });
@@ -139,7 +139,7 @@ function build(plainApi: ApiCluster, engines: Engines, engine: EngineShard) {
     applyInstance: createApplyInstance({
       ...parts,
       readerKinds,
-      sweep: { sweep: async () => undefined },
+      sweep: { sweep: async () => undefined, isThoroughDue: () => true },
     }),
     applyApplication: createApplyApplication({ ...parts, waitForPrerequisites: createWaitForPrerequisites(parts) }),
     applyUnit: createApplyUnit({ ...parts, prerequisites: createPrerequisites(parts) }),
@@ -431,7 +431,7 @@ describe.each(FAULT_MODES)("the entry of an environment converges when any one c
 
   test("and nobody calls its unit done while it is there: whoever comes after a process that died finds both", async () => {
     const isLagging = async ({ id }: PlacementUnit) =>
-      (await world.rows.store.shards.listLagging(instance.id, 1000, world.signal)).units.includes(id);
+      (await world.rows.store.shards.listLagging([instance.id], 1000, world.signal)).units.includes(id);
     const seen = new Set<string | undefined>();
     for (let index = 0; !seen.has(undefined); index += 1) {
       const { unit, environment } = await deployElsewhere();

@@ -81,19 +81,27 @@ describe("the watch of a process's instances", () => {
     };
     const requests = { reviewStatus, requestInstance: vi.fn() };
     const log = { ...silentLog, warn: vi.fn() };
-    const parts = { engines, sweep: { revisit }, pacing: { forget }, requests: requests as never, log };
+    const requestLagging = vi.fn();
+    const parts = {
+      engines,
+      apiCluster: { isSynced: () => true },
+      sweep: { revisit, requestLagging },
+      pacing: { forget },
+      requests: requests as never,
+      log,
+    };
     const watch = createShardWatch({ ...parts, hosts, signal: new AbortController().signal });
     const observe = () => watch.observeFleet(new AbortController().signal);
     const followed = () => [...contents].filter(([, { listeners }]) => listeners.size > 0).map(([namespace]) => namespace);
     const have = (next: readonly Instance[]): void => {
       ours = next;
     };
-    return { ...requests, watch, observe, followed, have, contents, asked, retain, forget, revisit, log };
+    return { ...requests, watch, observe, followed, have, contents, asked, retain, forget, revisit, requestLagging, log };
   }
 
   it("follows what those hold, retains it, and leaves the content of one that is another's now", async () => {
     const [a, b] = [instanceAt("a"), instanceAt("b")];
-    const { observe, followed, have, retain, forget, watch, requestInstance } = open([a, b]);
+    const { observe, followed, have, retain, forget, watch, requestInstance, requestLagging } = open([a, b]);
     await observe();
     expect(followed()).toEqual(["argocd-a", "argocd-b"]);
     expect(retain).toHaveBeenLastCalledWith([a, b]);
@@ -101,6 +109,7 @@ describe("the watch of a process's instances", () => {
     have([b]);
     await observe();
     expect(followed()).toEqual(["argocd-b"]);
+    expect(requestLagging.mock.calls.map(([ids]) => ids)).toEqual([["a", "b"], ["b"]]);
     expect([...watch.watched.keys()]).toEqual(["eu-1|argocd-b"]);
     expect(forget.mock.calls).toEqual([["a"]]);
     watch.stop();

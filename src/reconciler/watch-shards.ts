@@ -18,8 +18,8 @@ export interface ShardWatch {
   /** The content of our instances, by `placeKey`. */
   readonly watched: ReadonlyMap<string, EngineShard>;
   /**
-   * Reads which instances this process works on, watches their content and that of no others, and queues each instance. Instances whose engine
-   * cluster cannot be reached are left out; the next call tries them again.
+   * Reads which instances this process works on, watches their content and that of no others, queues each instance, and asks for the rows of all of
+   * them that lag. Instances whose engine cluster cannot be reached are left out; the next call tries them again.
    */
   observeFleet(signal: AbortSignal): Promise<void>;
   /** Queues the status of every Application that is watched of these instances. */
@@ -31,7 +31,8 @@ export interface ShardWatch {
 export interface ShardWatchDeps {
   readonly hosts: Pick<Hosts, "refresh" | "mine" | "filled">;
   readonly engines: Engines;
-  readonly sweep: Pick<InstanceSweep, "revisit">;
+  readonly apiCluster: Pick<ApiCluster, "isSynced">;
+  readonly sweep: Pick<InstanceSweep, "revisit" | "requestLagging">;
   readonly pacing: Pick<Pacing, "forget">;
   readonly requests: Requests;
   /** Aborts when the reconciler stops. */
@@ -100,6 +101,9 @@ export function createShardWatch(deps: ShardWatchDeps): ShardWatch {
     return true;
   };
 
+  /** Whether it is known what stands on the instance; the first sweep of one that was not listed until now asks for its rows. */
+  const isListed = (instance: Instance): boolean => deps.apiCluster.isSynced() && watched.get(placeKey(instance))?.isSynced() === true;
+
   return {
     watched,
     async observeFleet(signal) {
@@ -112,6 +116,8 @@ export function createShardWatch(deps: ShardWatchDeps): ShardWatch {
       for (const instance of filled) if (!(await watch(instance))) away.add(instance.engineCluster);
       for (const cluster of away) log.warn({ cluster }, "Leaving out the instances of an engine cluster that cannot be reached");
       for (const instance of hosts.mine()) requests.requestInstance(instance.id);
+      const listed = filled.filter(isListed).map(({ id }) => id);
+      if (listed.length > 0) await deps.sweep.requestLagging(listed, signal);
     },
     recheckStatuses: (isConcerned) => followed.forEach(({ id, shard }) => isConcerned(id) && recheck(shard)),
     stop: () => [...followed.keys()].forEach(leave),

@@ -61,7 +61,7 @@ async function begin(canaryS: number, behaves: Behaves = () => ({})) {
     const at = clock.now();
     const base = { text: "", evidence: [], component: undefined, baseline: undefined } as const;
     const verdict = { instanceId, at, since: at, state: "healthy", cause: "none", ...base } as const;
-    return store.health.record({ sample: { at, signals: { canaryS: waited } }, verdict, keepSince: millis(0) }, never);
+    return store.health.record([{ sample: { at, signals: { canaryS: waited } }, verdict, keepSince: millis(0) }], never);
   };
   return { pass, afresh, state: async () => (await store.rollouts.list(1, never))[0] };
 }

@@ -378,7 +378,7 @@ describe("a unit whose instances are judged", () => {
     const at = millis(systemClock.now() - agoMs);
     const verdict = { instanceId: name as InstanceId, at, since: at, state, cause: "controller-stopped", component: "controller" } as const;
     const said = { text: "", evidence: [], baseline: undefined };
-    await store.health.record({ sample: { at, signals: {} }, verdict: { ...verdict, ...said }, keepSince: at }, never);
+    await store.health.record([{ sample: { at, signals: {} }, verdict: { ...verdict, ...said }, keepSince: at }], never);
   };
   const placed = async (): Promise<InstanceId | undefined> => {
     const unit = await addUnit("anna");

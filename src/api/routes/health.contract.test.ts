@@ -25,7 +25,7 @@ describe("the health of an instance that the watchdog calls frozen", () => {
     const at = millis(Date.now());
     const said = { state, cause: "redis", component: "redis", text: "redis does not serve it" } as const;
     const verdict = { ...said, instanceId: instance.id, at, since: at, evidence: [], baseline: undefined };
-    await served.store.health.record({ sample: { at, signals: {} }, verdict, keepSince: at }, never);
+    await served.store.health.record([{ sample: { at, signals: {} }, verdict, keepSince: at }], never);
   };
   const report = async ({ id, name }: Instance, verdict: string) => {
     const details = { key: `FROZEN ${id}`, instances: [id], reason: `${name} does not answer: its controller stands still` };

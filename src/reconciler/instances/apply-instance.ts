@@ -19,8 +19,8 @@ export interface ApplyInstanceDeps {
   readonly hosts: Hosts;
   readonly writer: ObjectWriter;
   readonly apiCluster: ApiCluster;
-  readonly impersonation: Pick<Impersonation, "align">;
-  readonly sweep: Pick<InstanceSweep, "sweep">;
+  readonly impersonation: Pick<Impersonation, "align" | "alignIfChanged">;
+  readonly sweep: Pick<InstanceSweep, "sweep" | "isThoroughDue">;
   readonly readerKinds: Pick<ReaderKinds, "isFilled">;
   readonly entryTokens: Pick<EntryTokens, "keepShared" | "listDue">;
   readonly destination: Destination;
@@ -82,7 +82,7 @@ export function createApplyInstance(deps: ApplyInstanceDeps) {
       writer.put({ name: "read-account", objects: apiCluster.accounts, desired: account }, signal),
       applyReader(id, reader, signal),
       writer.put({ name: "impersonation-binding", objects: apiCluster.bindings, desired: impersonation }, signal),
-      deps.impersonation.align(id, signal),
+      deps.sweep.isThoroughDue(id) ? deps.impersonation.align(id, signal) : deps.impersonation.alignIfChanged(id, signal),
     ]);
     return { account: end.kind === "settled" ? end.observed : undefined, reading };
   };

@@ -62,9 +62,9 @@ describe("the token by which an instance enters the API cluster", () => {
     await eventually("there is a token", async () => (await tokenOf(instance)) !== undefined);
     await first.stop();
     const before = [await tokenOf(instance), asked()];
-    const swept = world.rows.statements()["listLagging"] ?? 0;
+    const swept = world.rows.statements()["listOwned"] ?? 0;
     const second = await world.startReconciler();
-    await eventually("it has swept", () => (world.rows.statements()["listLagging"] ?? 0) > swept);
+    await eventually("it has swept", () => (world.rows.statements()["listOwned"] ?? 0) > swept);
     await second.idle();
     expect([await tokenOf(instance), asked()]).toEqual(before);
   });

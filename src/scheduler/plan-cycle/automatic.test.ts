@@ -61,7 +61,7 @@ describe("a class whose mode is", () => {
     const at = clock.now();
     const verdict = { instanceId: fleet.full.id, state: "overloaded", cause: "queue", text: "", evidence: [], at, since: at } as const;
     await store.health.record(
-      { sample: { at, signals: {} }, verdict: { ...verdict, component: undefined, baseline: undefined }, keepSince: at },
+      [{ sample: { at, signals: {} }, verdict: { ...verdict, component: undefined, baseline: undefined }, keepSince: at }],
       never,
     );
     await pass(3);

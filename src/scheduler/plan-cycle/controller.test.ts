@@ -66,7 +66,7 @@ describe("planning again and again", () => {
       ...{ instanceId: fleet.full.id, state, cause: "queue", text: "", evidence: [], at, since: at },
       ...{ component: undefined, baseline: undefined },
     };
-    return store.health.record({ sample: { at, signals: {} }, verdict, keepSince: at }, never);
+    return store.health.record([{ sample: { at, signals: {} }, verdict, keepSince: at }], never);
   };
   const plans = () => store.plans.list({}, 100, never);
 

@@ -44,7 +44,7 @@ describe("resources of a class, cycle by cycle", () => {
       ...{ instanceId: id, state: "degraded", cause: "memory", component: "controller", text: "", evidence: [], at, since: at },
       ...{ baseline: undefined, ...over },
     };
-    await store.health.record({ sample: { at, signals: {} }, verdict, keepSince: at }, never);
+    await store.health.record([{ sample: { at, signals: {} }, verdict, keepSince: at }], never);
   };
   const pass = async (cycles = 1, ids: readonly InstanceId[] = [A]): Promise<void> => {
     for (let index = 0; index < cycles; index += 1) {

@@ -29,26 +29,21 @@ export interface NeverCompared {
   readonly limit: number;
 }
 
-/** A unit of which applications cannot be compared. */
-export interface TroubledUnit {
-  readonly unitId: UnitId;
-  readonly namespace: string;
-  readonly applications: number;
-}
-
+/** An instance with units of which an application cannot be compared. */
 export interface Troubles {
+  readonly instanceId: InstanceId;
+  /** Units that the instance holds, in all. */
   readonly units: number;
-  /** Most applications first. */
-  readonly troubled: readonly TroubledUnit[];
+  readonly troubledUnits: number;
 }
 
 /** Written by the health role: what was seen of instances, and what was made of it. */
 export interface HealthStore {
   /**
-   * Records one observation. A verdict older than the recorded one changes nothing, and neither does one on an instance that is gone. One
-   * whose state is another than before notifies `verdict`.
+   * Records observations of any instances. Of several of one instance each sample counts, and the newest verdict with its entry. A verdict older
+   * than the recorded one changes nothing, and neither does one on an instance that is gone. One whose state is another than before notifies `verdict`.
    */
-  record(observation: HealthRecord, signal: AbortSignal): Promise<void>;
+  record(observations: readonly HealthRecord[], signal: AbortSignal): Promise<void>;
   readWindow(instanceId: InstanceId, since: Millis, signal: AbortSignal): Promise<HealthWindow>;
   /** Of instances that are not retired, sorted by id. */
   listVerdicts(signal: AbortSignal): Promise<readonly InstanceVerdict[]>;
@@ -57,6 +52,6 @@ export interface HealthStore {
    * that says Synced or OutOfSync. Those that a live move takes away, or was to take away until lately, are left out.
    */
   listNeverCompared(wanted: NeverCompared, signal: AbortSignal): Promise<readonly UnitId[]>;
-  /** Units the instance holds, and those of them with an application that it last said it cannot compare. */
-  readTroubles(instanceId: InstanceId, signal: AbortSignal): Promise<Troubles>;
+  /** Those of these instances that hold a unit with an application that they last said they cannot compare; sorted by id. */
+  listTroubles(instanceIds: readonly InstanceId[], signal: AbortSignal): Promise<readonly Troubles[]>;
 }

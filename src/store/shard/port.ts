@@ -88,8 +88,11 @@ export interface ShardStore {
   ): Promise<readonly { readonly applicationId: ApplicationId; readonly argoName: string; readonly epoch: number }[]>;
   /** Of these applications those that a cascade ended, within a day or so, and whose unit now rests on the instance; sorted by id. */
   listEnded(instanceId: InstanceId, ids: readonly ApplicationId[], signal: AbortSignal): Promise<readonly EndedApplication[]>;
-  /** Applications and units of the instance whose acknowledged revision is behind the desired one, or that wait for deletion. */
-  listLagging(instanceId: InstanceId, limit: number, signal: AbortSignal): Promise<Lagging>;
+  /**
+   * Applications and units of these instances whose acknowledged revision is behind the desired one, or that wait for deletion: at most `limit`
+   * of each, sorted.
+   */
+  listLagging(instanceIds: readonly InstanceId[], limit: number, signal: AbortSignal): Promise<Lagging>;
   /**
    * Records acknowledgements whose epoch is still the unit's (others are dropped, as are older revisions), completes the
    * operations they answer and returns how many were taken.

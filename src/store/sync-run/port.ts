@@ -81,8 +81,8 @@ export interface SyncRunStore {
    * their creation; at most 50 each.
    */
   readQueues(ids: readonly ApplicationId[], signal: AbortSignal): Promise<readonly SyncRun[]>;
-  /** Applications the instance holds that have unfinished runs. */
-  listBusy(instanceId: InstanceId, limit: number, signal: AbortSignal): Promise<readonly ApplicationId[]>;
+  /** Applications these instances hold that have unfinished runs, sorted; at most `limit`. */
+  listBusy(instanceIds: readonly InstanceId[], limit: number, signal: AbortSignal): Promise<readonly ApplicationId[]>;
   /** Records how far unfinished runs have come; what comes from an instance or epoch that no longer owns the unit is dropped. */
   recordReports(reports: readonly RunReport[], signal: AbortSignal): Promise<void>;
 }

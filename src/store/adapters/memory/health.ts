@@ -1,11 +1,19 @@
 import type { InstanceId, UnitId } from "../../../domain/ids.ts";
-import type { HealthRecord, HealthStore, NeverCompared } from "../../health/port.ts";
-import { applicationsOf, workspaceOfTables } from "./applications.ts";
+import type { HealthRecord, HealthStore, NeverCompared, Troubles } from "../../health/port.ts";
+import { applicationsOf } from "./applications.ts";
 import type { MemoryApplicationRow, Tables, Transact, Transaction } from "./tables.ts";
 
 export function createMemoryHealthStore(transact: Transact): HealthStore {
   return {
-    record: (observation, signal) => transact(signal, (transaction) => record(transaction, observation)),
+    record: (observations, signal) =>
+      transact(signal, (transaction) => {
+        for (const observation of observations) recordSample(transaction, observation);
+        for (const ofInstance of Map.groupBy(observations, ({ verdict }) => verdict.instanceId).values())
+          recordVerdict(
+            transaction,
+            ofInstance.reduce((newest, each) => (each.verdict.at > newest.verdict.at ? each : newest)),
+          );
+      }),
     readWindow: (instanceId, since, signal) =>
       transact(signal, ({ tables }) => ({
         samples: (tables.probeSamples.get(instanceId) ?? []).filter(({ at }) => at >= since),
@@ -17,19 +25,22 @@ export function createMemoryHealthStore(transact: Transact): HealthStore {
         return standing.sort((a, b) => (a.instanceId < b.instanceId ? -1 : 1));
       }),
     listNeverCompared: (wanted, signal) => transact(signal, ({ tables }) => neverCompared(tables, wanted)),
-    readTroubles: (instanceId, signal) => transact(signal, ({ tables }) => troublesOf(tables, instanceId)),
+    listTroubles: (instanceIds, signal) =>
+      transact(signal, ({ tables }) => [...new Set(instanceIds)].sort().flatMap((id) => troublesOf(tables, id) ?? [])),
   };
 }
 
-function record({ tables, notify }: Transaction, { sample, verdict, keepSince, decision }: HealthRecord): void {
+function recordVerdict({ tables, notify }: Transaction, { verdict, decision }: HealthRecord): void {
   const { instanceId } = verdict;
-  if (!tables.instances.has(instanceId)) return;
   const before = tables.verdicts.get(instanceId);
-  if (before === undefined || before.at < verdict.at) {
-    tables.verdicts.set(instanceId, verdict);
-    if (decision !== undefined) tables.decisions.push(decision);
-    if (before?.state !== verdict.state) notify("verdict", instanceId);
-  }
+  if (!tables.instances.has(instanceId) || (before !== undefined && before.at >= verdict.at)) return;
+  tables.verdicts.set(instanceId, verdict);
+  if (decision !== undefined) tables.decisions.push(decision);
+  if (before?.state !== verdict.state) notify("verdict", instanceId);
+}
+
+function recordSample({ tables }: Transaction, { sample, verdict: { instanceId }, keepSince }: HealthRecord): void {
+  if (!tables.instances.has(instanceId)) return;
   const others = (tables.probeSamples.get(instanceId) ?? []).filter(({ at }) => at >= keepSince && at !== sample.at);
   tables.probeSamples.set(
     instanceId,
@@ -51,13 +62,10 @@ function neverCompared(tables: Tables, { instanceId, madeBefore, notMovedSince, 
   return sorted.slice(0, limit).map(({ unit }) => unit.id);
 }
 
-function troublesOf(tables: Tables, instanceId: InstanceId) {
-  const units = tables.units.where("owner", instanceId).map(({ unit }) => {
-    const broken = applicationsOf(tables, unit.id).filter(({ status }) =>
-      status?.status.conditions.some(({ type }) => type === "ComparisonError"),
-    );
-    return { unitId: unit.id, namespace: workspaceOfTables(tables, unit.workspaceId).namespace, applications: broken.length };
-  });
-  const troubled = units.filter(({ applications }) => applications > 0);
-  return { units: units.length, troubled: troubled.sort((a, b) => b.applications - a.applications || (a.unitId < b.unitId ? -1 : 1)) };
+function troublesOf(tables: Tables, instanceId: InstanceId): Troubles | undefined {
+  const units = tables.units.where("owner", instanceId);
+  const isBroken = ({ status }: MemoryApplicationRow): boolean =>
+    status?.status.conditions.some(({ type }) => type === "ComparisonError") === true;
+  const troubledUnits = units.filter(({ unit }) => applicationsOf(tables, unit.id).some(isBroken)).length;
+  return troubledUnits === 0 ? undefined : { instanceId, units: units.length, troubledUnits };
 }

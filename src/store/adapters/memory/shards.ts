@@ -47,7 +47,7 @@ export function createShardStore(transact: Transact): ShardStore {
       }),
     listEnded: (instanceId, ids, signal) =>
       transact(signal, ({ tables }) => [...new Set(ids)].sort().flatMap((id) => endedOn(tables, instanceId, id) ?? [])),
-    listLagging: (instanceId, limit, signal) => transact(signal, ({ tables }) => listLagging(tables, instanceId, limit)),
+    listLagging: (instanceIds, limit, signal) => transact(signal, ({ tables }) => listLagging(tables, instanceIds, limit)),
     acknowledge: (objects, signal) =>
       transact(signal, (transaction) => objects.filter((object) => acknowledge(transaction, object)).length),
     recordProgress: (notes, signal) => transact(signal, (transaction) => notes.forEach((note) => recordProgress(transaction, note))),
@@ -129,8 +129,8 @@ function hasAccounts(tables: Tables, id: WorkspaceId): boolean {
   return tables.environments.where("workspace", id).some(({ hasAccount }) => hasAccount);
 }
 
-function listLagging(tables: Tables, instanceId: InstanceId, limit: number): Lagging {
-  const units = ownedBy(tables, instanceId);
+function listLagging(tables: Tables, instanceIds: readonly InstanceId[], limit: number): Lagging {
+  const units = [...new Set(instanceIds)].flatMap((id) => ownedBy(tables, id));
   const isBehind = (unit: PlacementUnit, { application }: MemoryApplicationRow): boolean =>
     application.deletedAt !== undefined ||
     (acknowledged(tables, unit, { kind: "application", subject: application.id })?.appliedRevision ?? 0) < application.desiredRevision;
@@ -143,7 +143,10 @@ function listLagging(tables: Tables, instanceId: InstanceId, limit: number): Lag
       .map(({ application }) => application.id)
       .sort()
       .slice(0, limit),
-    units: behind.map((unit) => unit.id).slice(0, limit),
+    units: behind
+      .map((unit) => unit.id)
+      .sort()
+      .slice(0, limit),
   };
 }
 

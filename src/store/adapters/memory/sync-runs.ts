@@ -1,4 +1,4 @@
-import type { ApplicationId } from "../../../domain/ids.ts";
+import type { ApplicationId, InstanceId } from "../../../domain/ids.ts";
 import { isFinished, NOT_BEGUN, type SyncRun } from "../../../domain/sync-run.ts";
 import type { Application, PlacementUnit } from "../../../domain/workspace.ts";
 import type { KnownRun, RunIntent, RunReport, RunView, SyncRunStore } from "../../sync-run/port.ts";
@@ -28,10 +28,11 @@ export function createSyncRunStore(transact: Transact): SyncRunStore {
       }),
     listKnown: (apiCluster, signal) => transact(signal, ({ tables }) => listKnown(tables, apiCluster)),
     readQueues: (ids, signal) => transact(signal, ({ tables }) => ids.flatMap((id) => queueOf(tables, id).slice(0, QUEUE_LIMIT))),
-    listBusy: (instanceId, limit, signal) =>
+    listBusy: (instanceIds, limit, signal) =>
       transact(signal, ({ tables }) => {
+        const isHeld = (owner: InstanceId | undefined): boolean => owner !== undefined && instanceIds.includes(owner);
         const busy = [...tables.syncRuns.values()].filter(
-          ({ run }) => !isFinished(run.progress.phase) && unitOf(tables, run)?.owner === instanceId,
+          ({ run }) => !isFinished(run.progress.phase) && isHeld(unitOf(tables, run)?.owner),
         );
         return [...new Set(busy.flatMap(({ run }) => run.applicationId ?? []))].sort().slice(0, limit);
       }),

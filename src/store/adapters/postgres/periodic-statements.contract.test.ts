@@ -34,6 +34,8 @@ interface Periodic {
 
 /** One of the first instances, which holds as much in a small fleet as in a large one; and its class. */
 const INSTANCE = "i1" as InstanceId;
+/** Instances of one process. */
+const INSTANCES = Array.from({ length: 10 }, (_, index) => `i${index}` as InstanceId);
 const CLASS = "c0/shared/public";
 const UNITS = Array.from({ length: PER_INSTANCE }, (_, index) => `u${PER_INSTANCE + index}` as UnitId);
 const [HOUR_MS, DAY_MS] = [3_600_000, 86_400_000];
@@ -74,12 +76,13 @@ const PERIODIC: Readonly<Record<string, Periodic>> = {
   "directives.listFreezes": { by: "planner, 120 s", send: (store, signal) => store.directives.listFreezes(signal) },
   "health.listVerdicts": { by: "planner, 120 s for each class", send: (store, signal) => store.health.listVerdicts(signal) },
   "health.readWindow": {
-    by: "health, 15 s for each instance",
+    by: "health, for each instance that it begins to probe, and that a rollout watches",
     send: (store, signal) => store.health.readWindow(INSTANCE, ago(HOUR_MS), signal),
   },
-  "health.readTroubles": { by: "health, 15 s for each instance", send: (store, signal) => store.health.readTroubles(INSTANCE, signal) },
+  "health.record": { by: "health, 15 s", send: recordSameVerdicts },
+  "health.listTroubles": { by: "health, 60 s", send: (store, signal) => store.health.listTroubles(INSTANCES, signal) },
   "health.listNeverCompared": {
-    by: "health, 15 s for each instance",
+    by: "health, 15 s for each instance that compares nothing",
     send: (store, signal) => {
       const age = { madeBefore: ago(HOUR_MS), notMovedSince: ago(HOUR_MS) };
       return store.health.listNeverCompared({ instanceId: INSTANCE, ...age, limit: 10 }, signal);
@@ -90,22 +93,22 @@ const PERIODIC: Readonly<Record<string, Periodic>> = {
   "rollouts.readLive": { by: "rollout, 60 s", send: (store, signal) => store.rollouts.readLive(signal) },
   "rollouts.listFrozen": { by: "provisioner, 60 s", send: (store, signal) => store.rollouts.listFrozen(signal) },
   "shards.listLagging": {
-    by: "reconciler, 15 s for each instance",
-    send: (store, signal) => store.shards.listLagging(INSTANCE, 1_000, signal),
+    by: "reconciler, 15 s",
+    send: (store, signal) => store.shards.listLagging(INSTANCES, 1_000, signal),
   },
-  "shards.listOwned": { by: "reconciler, 15 s for each instance", send: (store, signal) => store.shards.listOwned(INSTANCE, signal) },
-  "shards.listActing": { by: "reconciler, 15 s for each instance", send: (store, signal) => store.shards.listActing(INSTANCE, signal) },
+  "shards.listOwned": { by: "reconciler, 300 s for each instance", send: (store, signal) => store.shards.listOwned(INSTANCE, signal) },
+  "shards.listActing": { by: "reconciler, 300 s for each instance", send: (store, signal) => store.shards.listActing(INSTANCE, signal) },
   "shards.listApplications": {
-    by: "reconciler, 15 s for each instance",
+    by: "reconciler, 300 s for each instance",
     send: (store, signal) => store.shards.listApplications(INSTANCE, signal),
   },
   "shards.listEnded": {
-    by: "reconciler, 15 s for each instance",
+    by: "reconciler, 300 s for each instance with orphans",
     send: (store, signal) => store.shards.listEnded(INSTANCE, ["x100" as ApplicationId], signal),
   },
   "syncRuns.listBusy": {
-    by: "reconciler, 15 s for each instance",
-    send: (store, signal) => store.syncRuns.listBusy(INSTANCE, 1_000, signal),
+    by: "reconciler, 15 s",
+    send: (store, signal) => store.syncRuns.listBusy(INSTANCES, 1_000, signal),
   },
   "intents.listUnpublished": {
     by: "workspace, 15 s",
@@ -248,6 +251,27 @@ const ON_REQUEST = new Set([
   ...["environments.listUsed", "shards.forgetObjects", "shards.forgetApplications", "shards.forgetWorkspace", "shards.forgetPart"],
   ...["syncRuns.forget"],
 ]);
+
+/** Verdicts like those before, on all instances of a process. */
+async function recordSameVerdicts(store: Store, signal: AbortSignal): Promise<void> {
+  const at = now();
+  const verdict = {
+    at,
+    since: at,
+    state: "healthy",
+    cause: "none",
+    component: undefined,
+    text: "",
+    evidence: [],
+    baseline: undefined,
+  } as const;
+  const observations = INSTANCES.map((instanceId) => ({
+    sample: { at, signals: {} },
+    verdict: { ...verdict, instanceId },
+    keepSince: ago(HOUR_MS),
+  }));
+  await store.health.record(observations, signal);
+}
 
 /** A sample that brings nothing new, of all units of an instance. */
 async function recordSameSample(store: Store, signal: AbortSignal): Promise<void> {

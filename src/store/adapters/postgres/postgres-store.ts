@@ -228,7 +228,7 @@ function shardsOn(database: Database, clock: Clock): ShardStore {
     listActing: (instanceId, signal) => listActing(database, instanceId, signal),
     listApplications: (instanceId, signal) => listApplications(database, instanceId, signal),
     listEnded: (instanceId, ids, signal) => listEnded(database, instanceId, ids, signal),
-    listLagging: (instanceId, limit, signal) => listLagging(database, instanceId, limit, signal),
+    listLagging: (instanceIds, limit, signal) => listLagging(database, instanceIds, limit, signal),
     acknowledge: (objects, signal) => acknowledge(database, clock, objects, signal),
     recordProgress: (notes, signal) => recordProgress(database, clock, notes, signal),
     forgetObjects: (objects, signal) => forgetObjects(database, objects, signal),
@@ -248,7 +248,7 @@ function syncRunsOn(database: Database, clock: Clock): SyncRunStore {
     recordPublished: (entries, signal) => recordPublishedRuns(database, entries, signal),
     listKnown: (apiCluster, signal) => listKnownRuns(database, apiCluster, signal),
     readQueues: (ids, signal) => readSyncQueues(database, ids, signal),
-    listBusy: (instanceId, limit, signal) => listBusyApplications(database, instanceId, limit, signal),
+    listBusy: (instanceIds, limit, signal) => listBusyApplications(database, instanceIds, limit, signal),
     recordReports: (reports, signal) => recordRunReports(database, reports, signal),
   };
 }

@@ -159,7 +159,7 @@ export function describeDeletions(world: () => World): void {
         applications: 0,
         unit: { desiredRevision: 2, load: { applications: 0 } },
       });
-      expect(await store.shards.listLagging(instanceId, 10, soon())).toEqual({ applications: [], units: [unitId] });
+      expect(await store.shards.listLagging([instanceId], 10, soon())).toEqual({ applications: [], units: [unitId] });
       expect(await store.operations.listOperations({ state: "Waiting" }, { limit: 10, after: "" }, soon())).toEqual([]);
     });
 
@@ -257,7 +257,7 @@ export function describeDeletions(world: () => World): void {
       expect(await store.shards.forgetWorkspace(workspaceId, soon())).toBe(false);
       expect(await notificationsOf(() => store.intents.recordWorkspaceEnds([workspaceId], soon()))).toEqual([`unit:${unitId}`]);
       expect(await notificationsOf(() => store.intents.recordWorkspaceEnds([workspaceId], soon()))).toEqual([]);
-      expect((await store.shards.listLagging(instanceId, 10, soon())).units).toEqual([unitId]);
+      expect((await store.shards.listLagging([instanceId], 10, soon())).units).toEqual([unitId]);
       expect(await store.shards.forgetWorkspace(workspaceId, soon())).toBe(false);
       await remove(intent);
       await store.shards.forgetApplications([applicationId], soon());
@@ -265,7 +265,7 @@ export function describeDeletions(world: () => World): void {
       expect(await store.shards.forgetWorkspace(workspaceId, soon())).toBe(true);
       expect(await store.placements.readUnit(unitId, soon())).toBeUndefined();
       expect(await store.operations.listOperations({}, { limit: 10, after: "" }, soon())).toEqual([]);
-      expect(await store.shards.listLagging(instanceId, 10, soon())).toEqual({ applications: [], units: [] });
+      expect(await store.shards.listLagging([instanceId], 10, soon())).toEqual({ applications: [], units: [] });
       expect(await store.credentials.read(credential, soon())).toBeUndefined();
     });
 

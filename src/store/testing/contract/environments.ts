@@ -143,7 +143,7 @@ export function describeEnvironments(world: () => World): void {
       expect(after.application.desiredRevision).toBe(before.application.desiredRevision + 1);
       expect(after.unit.desiredRevision).toBe(before.unit.desiredRevision + 1);
       expect(after.unitAppliedRevision).toBe(before.unit.desiredRevision);
-      expect((await world().store.shards.listLagging(instanceId, 10, soon())).units).toEqual([unitId]);
+      expect((await world().store.shards.listLagging([instanceId], 10, soon())).units).toEqual([unitId]);
     });
 
     it("raise nothing when only their generation changes, and nobody who does not use them", async () => {
@@ -180,7 +180,7 @@ export function describeEnvironments(world: () => World): void {
       await connect(id);
       await world().again(intent, { generation: 2, spec: aSpec() });
       expect(await namesOf()).toEqual([]);
-      expect((await world().store.shards.listLagging(instanceId, 10, soon())).units).toEqual([unitId]);
+      expect((await world().store.shards.listLagging([instanceId], 10, soon())).units).toEqual([unitId]);
     });
 
     it("raise a unit when an application that goes to them gets another repository, though the unit has that already", async () => {

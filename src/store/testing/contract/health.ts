@@ -19,7 +19,7 @@ export function describeHealth(world: () => World): void {
       const record = (ms: number, over: Partial<InstanceVerdict> = {}) => {
         const at = millis(AT + ms);
         const sample = { at, signals: { canaryS: ms / 1_000, queueDepth: 3 } };
-        return store.health.record({ sample, verdict: verdictOn(id, { at, ...over }), keepSince: millis(AT + ms - 20_000) }, soon());
+        return store.health.record([{ sample, verdict: verdictOn(id, { at, ...over }), keepSince: millis(AT + ms - 20_000) }], soon());
       };
       for (const ms of [0, 15_000, 30_000]) await record(ms);
       const kept = await store.health.readWindow(id, millis(0), soon());
@@ -35,10 +35,41 @@ export function describeHealth(world: () => World): void {
       expect(later.samples).toHaveLength(1);
     });
 
+    it("is recorded of many instances at once: each sample, the newest verdict of each with its entry, and nothing of those that are gone", async () => {
+      const { store, addInstance, notificationsOf } = world();
+      const [a, b] = [(await addInstance()).id, (await addInstance()).id];
+      const observed = (instanceId: InstanceId, ms: number, rule?: string, state: InstanceVerdict["state"] = "stalled") => {
+        const at = millis(AT + ms);
+        const decision = rule === undefined ? undefined : aDecision({ subject: instanceId, kind: "health", rule, at });
+        return { sample: { at, signals: { canaryS: ms } }, verdict: verdictOn(instanceId, { at, state }), keepSince: AT, decision };
+      };
+      const gone = "gone" as InstanceId;
+      const first = [
+        observed(b, 15_000, "OF_B"),
+        observed(gone, 0, "GONE"),
+        observed(a, 15_000),
+        observed(a, 30_000, "OF_A"),
+        observed(b, 0),
+      ];
+      const notified = await notificationsOf(() => store.health.record(first, soon()));
+      expect([...notified].sort()).toEqual([`verdict:${a}`, `verdict:${b}`].sort());
+      const later = [observed(a, 45_000), observed(b, 30_000, "LATER", "healthy")];
+      expect(await notificationsOf(() => store.health.record(later, soon()))).toEqual([`verdict:${b}`]);
+      await store.health.record([], soon());
+      const rules = (await store.decisions.list({ kind: "health" }, 10, soon())).map(({ subject, rule }) => `${subject} ${rule}`);
+      expect(rules.sort()).toEqual([`${a} OF_A`, `${b} OF_B`, `${b} LATER`].sort());
+      const windows = [await store.health.readWindow(a, AT, soon()), await store.health.readWindow(b, AT, soon())];
+      expect(windows.map(({ samples }) => samples.map(({ signals }) => signals.canaryS))).toEqual([
+        [15_000, 30_000, 45_000],
+        [0, 15_000, 30_000],
+      ]);
+      expect(windows.map(({ verdict }) => verdict?.at)).toEqual([AT + 45_000, AT + 30_000]);
+    });
+
     it("stands beside what the instance holds, where units are placed by it", async () => {
       const { store, addInstance } = world();
       const [judged, other] = [await addInstance(), await addInstance()];
-      await store.health.record({ sample: { at: AT, signals: {} }, verdict: verdictOn(judged.id), keepSince: AT }, soon());
+      await store.health.record([{ sample: { at: AT, signals: {} }, verdict: verdictOn(judged.id), keepSince: AT }], soon());
       const { instances } = await store.placements.readFleet(judged.class, soon());
       const of = (id: InstanceId) => instances.find(({ instance }) => instance.id === id)?.verdict;
       expect([of(judged.id), of(other.id)]).toEqual([{ state: "stalled", at: AT }, undefined]);
@@ -55,7 +86,7 @@ export function describeHealth(world: () => World): void {
         const at = millis(AT + ms);
         const decision = aDecision({ subject: instanceId, kind: "health", rule, at });
         return store.health.record(
-          { sample: { at, signals: {} }, verdict: verdictOn(instanceId, { at }), keepSince: AT, decision },
+          [{ sample: { at, signals: {} }, verdict: verdictOn(instanceId, { at }), keepSince: AT, decision }],
           soon(),
         );
       };
@@ -76,7 +107,7 @@ export function describeHealth(world: () => World): void {
       const record = (ms: number, state: InstanceVerdict["state"], instanceId = id) => {
         const at = millis(AT + ms);
         return notificationsOf(() =>
-          store.health.record({ sample: { at, signals: {} }, verdict: verdictOn(instanceId, { at, state }), keepSince: AT }, soon()),
+          store.health.record([{ sample: { at, signals: {} }, verdict: verdictOn(instanceId, { at, state }), keepSince: AT }], soon()),
         );
       };
       expect(await record(0, "healthy")).toEqual([`verdict:${id}`]);
@@ -95,7 +126,7 @@ export function describeHealth(world: () => World): void {
         ...{ component: undefined, baseline: undefined, state: "unknown", cause: "no-metrics", text: "says \0 nothing" },
         evidence: [{ signal: "canaryS", value: undefined }],
       });
-      await store.health.record({ sample: { at: AT, signals: {} }, verdict, keepSince: AT }, soon());
+      await store.health.record([{ sample: { at: AT, signals: {} }, verdict, keepSince: AT }], soon());
       const { verdict: found, samples } = await store.health.readWindow(id, AT, soon());
       expect(found).toMatchObject({ component: undefined, baseline: undefined, evidence: [{ signal: "canaryS", value: undefined }] });
       expect(samples).toEqual([{ at: AT, signals: {} }]);
@@ -104,7 +135,7 @@ export function describeHealth(world: () => World): void {
     it("is forgotten with the instance, and never recorded of one that is not there", async () => {
       const { store } = world();
       const verdict = verdictOn("gone" as InstanceId);
-      await store.health.record({ sample: { at: AT, signals: {} }, verdict, keepSince: AT }, soon());
+      await store.health.record([{ sample: { at: AT, signals: {} }, verdict, keepSince: AT }], soon());
       expect(await store.health.readWindow("gone" as InstanceId, AT, soon())).toEqual({ samples: [], verdict: undefined });
     });
 
@@ -157,9 +188,15 @@ export function describeHealth(world: () => World): void {
       const status = aStatus(broken);
       const conditions = [{ type: "ComparisonError", message: "repository not found" }];
       await store.statuses.recordStatuses([{ ...status, hash: "other", status: { ...status.status, conditions } }], soon());
-      const troubles = await store.health.readTroubles(broken.instanceId, soon());
-      expect(troubles.troubled).toEqual([{ unitId: broken.unitId, namespace: "broken", applications: 1 }]);
-      expect(troubles.units).toBeGreaterThanOrEqual(1);
+      const { id: empty } = await world().addInstance();
+      const ask = (ids: readonly InstanceId[]) => store.health.listTroubles(ids, soon());
+      const held = (await store.shards.listOwned(broken.instanceId, soon())).length;
+      expect(await ask([empty, broken.instanceId])).toEqual([{ instanceId: broken.instanceId, units: held, troubledUnits: 1 }]);
+      expect(await ask([empty])).toEqual([]);
+      expect(await ask([])).toEqual([]);
+      const mended = { ...status, hash: "mended", reconciledAt: undefined, status: { ...status.status, conditions: [] } };
+      await store.statuses.recordStatuses([mended], soon());
+      expect(await ask([broken.instanceId])).toEqual([]);
     });
   });
 }

@@ -492,8 +492,11 @@ export function describeMoves(world: () => World): void {
       expect(await unit(deployed.applicationId)).toMatchObject({ owner: to, epoch: toEpoch, phase: "MOVING" });
       expect(await read(id)).toMatchObject({ phase: "GRANT" });
       expect(await store.decisions.list({ subject: deployed.unitId }, 1, soon())).toEqual([decision]);
-      expect(await store.shards.listLagging(deployed.instanceId, 10, soon())).toEqual({ applications: [], units: [] });
-      expect(await store.shards.listLagging(to, 10, soon())).toEqual({ applications: [deployed.applicationId], units: [deployed.unitId] });
+      expect(await store.shards.listLagging([deployed.instanceId], 10, soon())).toEqual({ applications: [], units: [] });
+      expect(await store.shards.listLagging([to], 10, soon())).toEqual({
+        applications: [deployed.applicationId],
+        units: [deployed.unitId],
+      });
       expect(await store.moves.commit(id, decision, soon())).toBe(false);
       expect((await unit(deployed.applicationId)).epoch).toBe(toEpoch);
       const { moves } = await store.plans.readFacts((await unit(deployed.applicationId)).class, 0 as never, soon());
@@ -566,7 +569,7 @@ export function describeMoves(world: () => World): void {
       expect(after).toMatchObject({ owner: deployed.instanceId, phase: "IDLE" });
       expect(after.epoch).toBeGreaterThan(toEpoch);
       expect(await read(id)).toMatchObject({ phase: "ABORT", message: "otto" });
-      expect(await store.shards.listLagging(deployed.instanceId, 10, soon())).toEqual({
+      expect(await store.shards.listLagging([deployed.instanceId], 10, soon())).toEqual({
         applications: [deployed.applicationId],
         units: [deployed.unitId],
       });

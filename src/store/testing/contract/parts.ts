@@ -109,7 +109,7 @@ export function describeParts(world: () => World): void {
       expect(await own()).toMatchObject({ parts: 2, openPart: 0, deal: change.deal });
       expect(await Promise.all(ids.map(async (id) => (await application(id)).unitId))).toEqual([left?.id, stayed?.id, stayed?.id]);
       expect((await application(elsewhere.applicationId)).unitId).toBe(left?.id);
-      const lagging = await store.shards.listLagging(instanceId, 10, soon());
+      const lagging = await store.shards.listLagging([instanceId], 10, soon());
       expect(new Set(lagging.units)).toEqual(new Set([left?.id, stayed?.id]));
       expect(lagging.applications).toEqual([...ids.slice(1), elsewhere.applicationId].sort());
       expect(await store.decisions.list({ verdict: "CUT" }, 2, soon())).toHaveLength(1);
@@ -238,7 +238,7 @@ export function describeParts(world: () => World): void {
       expect(new Set(await Promise.all(ids.map(async (id) => (await application(id)).unitId)))).toEqual(new Set([left]));
       const third = (await addInstance()).id;
       expect(await request(left, third, kept?.epoch ?? 0)).toEqual({ kind: "kept" });
-      expect((await store.shards.listLagging(there, 10, soon())).units).toContain(stayed);
+      expect((await store.shards.listLagging([there], 10, soon())).units).toContain(stayed);
       expect(await store.splits.takeOver(left, aDecision(), soon())).toBe(false);
       const forgotten = await notificationsOf(async () => expect(await store.shards.forgetPart(stayed, soon())).toBe(true));
       expect(forgotten).toEqual([`unit:${left}`]);

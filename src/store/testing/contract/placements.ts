@@ -203,7 +203,7 @@ export function describePlacements(world: () => World): void {
           record({ namespace: `team-${round}` }),
           store.placements.commitFirstPlacement(placement, soon()),
         ]);
-        const lagging = await store.shards.listLagging(instanceId, 10, soon());
+        const lagging = await store.shards.listLagging([instanceId], 10, soon());
         expect(lagging.applications).toEqual([first.applicationId, second.applicationId].sort());
       }
     });

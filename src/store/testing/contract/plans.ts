@@ -217,9 +217,9 @@ export function describePlans(world: () => World): void {
         ...before,
         ...{ owner: to, epoch: deployed.epoch + 1, rowVersion: before.rowVersion + 1 },
       });
-      expect(await store.shards.listLagging(deployed.instanceId, 10, soon())).toEqual({ applications: [], units: [] });
+      expect(await store.shards.listLagging([deployed.instanceId], 10, soon())).toEqual({ applications: [], units: [] });
       const { id: applicationId } = await application(deployed.applicationId);
-      expect(await store.shards.listLagging(to, 10, soon())).toEqual({ applications: [applicationId], units: [deployed.unitId] });
+      expect(await store.shards.listLagging([to], 10, soon())).toEqual({ applications: [applicationId], units: [deployed.unitId] });
       expect(await store.decisions.list({ subject: deployed.unitId }, 1, soon())).toEqual([move.decision]);
       const { moves } = await store.plans.readFacts(CLASS, AT, soon());
       expect(moves).toEqual([{ unit: deployed.unitId, from: deployed.instanceId, to, reason: "SHED", at: AT }]);

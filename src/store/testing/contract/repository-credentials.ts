@@ -105,7 +105,9 @@ export function describeRepositoryCredentials(world: () => World): void {
         expect((await world().unit(deployed.applicationId)).desiredRevision - before).toBe(isChange ? 1 : 0);
         expect(await isDelivered()).toEqual([isChange ? "under-way" : "delivered"]);
         expect(await secretOf(intent.uid)).toBe(last.secret);
-        expect((await world().store.shards.listLagging(deployed.instanceId, 10, soon())).units).toEqual(isChange ? [deployed.unitId] : []);
+        expect((await world().store.shards.listLagging([deployed.instanceId], 10, soon())).units).toEqual(
+          isChange ? [deployed.unitId] : [],
+        );
         await caughtUp(deployed);
       }
       expect((await list()).map(({ credential }) => credential)).toMatchObject([

@@ -152,7 +152,7 @@ export function describeShards(world: () => World): void {
       const entry = anObject({ subject: "main", instanceId, epoch: 0 }, { kind: "cluster-entry", appliedRevision: 2 });
       expect(await store.shards.acknowledge([entry], soon())).toBe(1);
       expect(await store.shards.acknowledge([{ ...entry, appliedRevision: 1 }], soon())).toBe(0);
-      expect(await store.shards.listLagging(instanceId, 10, soon())).toEqual({ applications: [], units: [] });
+      expect(await store.shards.listLagging([instanceId], 10, soon())).toEqual({ applications: [], units: [] });
     });
 
     it("lets overlapping batches in opposite order through, whatever else is written", async () => {
@@ -180,10 +180,10 @@ export function describeShards(world: () => World): void {
       const { store, deploy, acknowledgeUnit } = world();
       const deployed = await deploy();
       const { instanceId, applicationId, unitId } = deployed;
-      expect(await store.shards.listLagging(instanceId, 10, soon())).toEqual({ applications: [applicationId], units: [unitId] });
+      expect(await store.shards.listLagging([instanceId], 10, soon())).toEqual({ applications: [applicationId], units: [unitId] });
       await acknowledgeUnit(deployed);
       await store.shards.acknowledge([ofApplication(deployed)], soon());
-      expect(await store.shards.listLagging(instanceId, 10, soon())).toEqual({ applications: [], units: [] });
+      expect(await store.shards.listLagging([instanceId], 10, soon())).toEqual({ applications: [], units: [] });
     });
 
     it("is what changed since, and what waits for its end", async () => {
@@ -194,14 +194,14 @@ export function describeShards(world: () => World): void {
       await acknowledgeUnit(deployed);
       await store.shards.acknowledge([ofApplication(deployed), anObject({ subject: doomed.applicationId, instanceId, epoch })], soon());
       await remove(doomed);
-      expect(await store.shards.listLagging(instanceId, 10, soon())).toEqual({ applications: [doomed.applicationId], units: [] });
+      expect(await store.shards.listLagging([instanceId], 10, soon())).toEqual({ applications: [doomed.applicationId], units: [] });
       await again(deployed.intent, { generation: 2, spec: aSpec({ repoUrl: "https://git.example/team/other" }) });
-      expect(await store.shards.listLagging(instanceId, 10, soon())).toEqual({
+      expect(await store.shards.listLagging([instanceId], 10, soon())).toEqual({
         applications: [applicationId, doomed.applicationId].sort(),
         units: [unitId],
       });
-      expect((await store.shards.listLagging(instanceId, 1, soon())).applications).toHaveLength(1);
-      expect(await store.shards.listLagging("nowhere" as InstanceId, 10, soon())).toEqual({ applications: [], units: [] });
+      expect((await store.shards.listLagging([instanceId], 1, soon())).applications).toHaveLength(1);
+      expect(await store.shards.listLagging(["nowhere" as InstanceId], 10, soon())).toEqual({ applications: [], units: [] });
     });
   });
 }

@@ -121,8 +121,8 @@ export function describeSyncRuns(world: () => World): void {
       expect((await runs().readQueues([other.applicationId, deployed.applicationId], soon())).map(({ uid }) => uid)).toEqual([
         ...[foreign, late, early, twin],
       ]);
-      expect(await runs().listBusy(deployed.instanceId, 10, soon())).toEqual([deployed.applicationId]);
-      expect(await runs().listBusy(deployed.instanceId, 0, soon())).toEqual([]);
+      expect(await runs().listBusy([deployed.instanceId], 10, soon())).toEqual([deployed.applicationId]);
+      expect(await runs().listBusy([deployed.instanceId], 0, soon())).toEqual([]);
     });
 
     it("keep how far they have come, texts of strangers among it, and what has ended stays as it ended", async () => {

@@ -35,23 +35,36 @@ select e.id as "applicationId", e.argo_name as "argoName", u.epoch as "unitEpoch
  order by e.id`,
 };
 
-/** Four short lists: what is not acknowledged yet (one partial index), what is being deleted, whose namespace is gone, and parts that others have taken over. */
+/**
+ * Four short lists: what is not acknowledged yet (one partial index), what is being deleted, whose namespace is gone, and parts that others have taken over. Each
+ * begins with what is due on any instance, and not with what these instances hold.
+ */
 const LAGGING: Statement = {
   name: "list_lagging",
   text: `
+with deleted as materialized (
+  select id, unit from application where deleted_at is not null
+), leaving as materialized (
+  select id from workspace where state = 'deleting'
+), joining as materialized (
+  select id, owner from placement_unit where joins is not null
+)
 (select a.id, true as is_application
-   from (select subject as id from shard_object where instance = $1 and kind = 'application' and applied_revision < desired_revision
+   from (select subject as id from shard_object where instance = any ($1::text[]) and kind = 'application' and applied_revision < desired_revision
           union
-         select d.id from application d join placement_unit u on u.id = d.unit where d.deleted_at is not null and u.owner = $1) as a
+         select d.id from deleted d cross join lateral (select owner from placement_unit where id = d.unit offset 0) as u
+          where u.owner = any ($1::text[])) as a
   order by id
   limit $2)
 union all
 (select b.id, false
-   from (select subject as id from shard_object where instance = $1 and kind in ('account', 'owner-binding', 'project') and applied_revision < desired_revision
+   from (select subject as id from shard_object
+          where instance = any ($1::text[]) and kind in ('account', 'owner-binding', 'project') and applied_revision < desired_revision
           union
-         select u.id from placement_unit u join workspace w on w.id = u.workspace where w.state = 'deleting' and u.owner = $1
+         select u.id from leaving w cross join lateral (select id, owner from placement_unit where workspace = w.id offset 0) as u
+          where u.owner = any ($1::text[])
           union
-         select u.id from placement_unit u where u.joins is not null and u.owner = $1 and not exists (select from application a where a.unit = u.id)) as b
+         select u.id from joining u where u.owner = any ($1::text[]) and not exists (select from application a where a.unit = u.id)) as b
   order by id
   limit $2)`,
 };
@@ -83,8 +96,14 @@ export function listEnded(
   return database.run<EndedApplication>(ENDED, [instanceId, texts(ids)], signal);
 }
 
-export async function listLagging(database: Database, instanceId: InstanceId, limit: number, signal: AbortSignal): Promise<Lagging> {
-  const rows = await database.run<{ readonly id: string; readonly is_application: boolean }>(LAGGING, [instanceId, limit], signal);
+export async function listLagging(
+  database: Database,
+  instanceIds: readonly InstanceId[],
+  limit: number,
+  signal: AbortSignal,
+): Promise<Lagging> {
+  const values = [texts(instanceIds), limit];
+  const rows = await database.run<{ readonly id: string; readonly is_application: boolean }>(LAGGING, values, signal);
   return {
     applications: rows.filter((row) => row.is_application).map((row) => row.id as ApplicationId),
     units: rows.filter((row) => !row.is_application).map((row) => row.id as UnitId),

@@ -39,13 +39,17 @@ select ${RUN}
  order by i.place, r.phase = 'Running' desc, r.is_cancelled desc, r.created_at, r.place`,
 };
 
+/** From the runs that are under way, of whichever instance, to whoever holds their applications: they are few, and what an instance holds is not. */
 const BUSY: Statement = {
   name: "list_busy_applications",
   text: `
-select distinct r.application
-  from sync_run r join application a on a.id = r.application join placement_unit u on u.id = a.unit
- where ${UNFINISHED} and u.owner = $1
- order by r.application
+with busy as materialized (select distinct r.application from sync_run r where ${UNFINISHED})
+select b.application
+  from busy b
+ cross join lateral (select unit from application where id = b.application offset 0) as a
+ cross join lateral (select owner from placement_unit where id = a.unit offset 0) as u
+ where u.owner = any ($1::text[])
+ order by b.application
  limit $2`,
 };
 
@@ -90,10 +94,10 @@ export async function readSyncQueues(database: Database, ids: readonly Applicati
 
 export async function listBusyApplications(
   database: Database,
-  instanceId: InstanceId,
+  instanceIds: readonly InstanceId[],
   limit: number,
   signal: AbortSignal,
 ): Promise<readonly ApplicationId[]> {
-  const rows = await database.run<{ readonly application: ApplicationId }>(BUSY, [instanceId, limit], signal);
+  const rows = await database.run<{ readonly application: ApplicationId }>(BUSY, [texts(instanceIds), limit], signal);
   return rows.map(({ application }) => application);
 }
