@@ -49,7 +49,7 @@ async function theExample() {
   };
   /** What the workspace's and the scheduler's loops, and the mover, do about the labels as they are. */
   const settle = async (namespace: string): Promise<void> => {
-    const known = await store.intents.listKnownWorkspaces("main", never);
+    const known = await store.intents.listKnownWorkspaces("main", { limit: 1_000, after: "" }, never);
     const namespaceOf = (name: string) => ({
       name,
       uid: `uid-of-${name}`,

@@ -340,7 +340,9 @@ describe("a hand-over of a unit that deploys to an environment too", () => {
       undefined,
       undefined,
     ]);
-    expect(await rows.memory.environments.listWithoutAccount("api", signal)).toMatchObject([{ id: elsewhere.id }]);
+    expect(
+      await rows.memory.environments.listWithoutAccount({ apiCluster: "api", environments: [elsewhere.id], units: [] }, signal),
+    ).toMatchObject([{ id: elsewhere.id }]);
 
     elsewhere.clusters.serve(PROD, "the user's");
     await elsewhere.install();

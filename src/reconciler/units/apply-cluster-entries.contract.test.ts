@@ -93,7 +93,7 @@ describe("an application that names an environment", () => {
     expect(await world.rows.application(deployed.application.id)).toBeDefined();
     await eventually("nothing is left of the environment", async () => {
       await environment.end();
-      return (await world.rows.users.environments.listKnown("api", world.signal)).length === 0;
+      return (await world.rows.users.environments.listKnown("api", { limit: 1_000, after: "" }, world.signal)).length === 0;
     });
 
     const next = await addEnvironment(world, "environment-uid-2");
@@ -141,7 +141,7 @@ describe("an application that names an environment", () => {
     await eventually("it is gone", async () => (await readApplication(deployed)) === undefined);
     await eventually("so is the environment", async () => {
       await environment.end();
-      return (await world.rows.users.environments.listKnown("api", world.signal)).length === 0;
+      return (await world.rows.users.environments.listKnown("api", { limit: 1_000, after: "" }, world.signal)).length === 0;
     });
     await world.rows.deleteApplication(deployed.application, "cascade");
     await eventually("the row is forgotten", async () => (await world.rows.application(deployed.application.id)) === undefined);

@@ -9,12 +9,16 @@ export const CLASS_BUGS: readonly Bug[] = [
     ...{ property: "settled", scenario: "move-classes" },
     breaker: withPorts(({ store }) => {
       const first = new Map<WorkspaceId, readonly string[]>();
-      const listKnownWorkspaces: typeof store.intents.listKnownWorkspaces = async (apiCluster, signal) => {
-        const known = await store.intents.listKnownWorkspaces(apiCluster, signal);
+      const { intents } = store;
+      const asFirst = (known: Awaited<ReturnType<typeof intents.listKnownWorkspaces>>) => {
         for (const { workspaceId, classes } of known) if (!first.has(workspaceId)) first.set(workspaceId, classes);
         return known.map((each) => ({ ...each, classes: first.get(each.workspaceId) ?? each.classes }));
       };
-      return { store: { ...store, intents: { ...store.intents, listKnownWorkspaces } } };
+      const listKnownWorkspaces: typeof intents.listKnownWorkspaces = async (...asked) =>
+        asFirst(await intents.listKnownWorkspaces(...asked));
+      const readKnownWorkspaces: typeof intents.readKnownWorkspaces = async (...asked) =>
+        asFirst(await intents.readKnownWorkspaces(...asked));
+      return { store: { ...store, intents: { ...intents, listKnownWorkspaces, readKnownWorkspaces } } };
     }),
   },
   {

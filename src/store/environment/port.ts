@@ -1,7 +1,8 @@
 import type { CredentialUse, Environment } from "../../domain/environment.ts";
-import type { EnvironmentId, WorkspaceId } from "../../domain/ids.ts";
+import type { EnvironmentId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { Withholding } from "../../domain/withholding.ts";
 import type { Workspace } from "../../domain/workspace.ts";
+import type { Page } from "../operation/port.ts";
 
 /** Whose environment it is. The ids are used only where the rows do not exist yet. */
 export interface EnvironmentClaim {
@@ -77,10 +78,18 @@ export interface EnvironmentStore {
   /** Whoever asked its cluster got an answer, be it what it may, or none. Since when there is none stays the first time. */
   noteReach(uid: string, isReached: boolean, signal: AbortSignal): Promise<void>;
   read(uid: string, signal: AbortSignal): Promise<Environment | undefined>;
-  /** Connected ones with accounts of their own in whose workspace a unit's owner has none, sorted by id. Units that are moved are the move's. */
-  listWithoutAccount(apiCluster: string, signal: AbortSignal): Promise<readonly KnownEnvironment[]>;
+  /**
+   * Of these environments, and of those of the units' workspaces, the connected ones with accounts of their own where a unit's owner has none, sorted by id.
+   * Units that are moved are the move's.
+   */
+  listWithoutAccount(
+    of: { readonly apiCluster: string; readonly environments: readonly EnvironmentId[]; readonly units: readonly UnitId[] },
+    signal: AbortSignal,
+  ): Promise<readonly KnownEnvironment[]>;
+  /** Those of one API cluster that wait for their end, sorted by id. */
+  listLeaving(apiCluster: string, signal: AbortSignal): Promise<readonly KnownEnvironment[]>;
   /** Uids of the connected ones of a namespace, sorted by id. */
   listUsed(apiCluster: string, namespace: string, signal: AbortSignal): Promise<readonly string[]>;
-  /** Every environment of one API cluster, sorted by id, for the sweep that compares them with the resources that exist. */
-  listKnown(apiCluster: string, signal: AbortSignal): Promise<readonly KnownEnvironment[]>;
+  /** Environments of one API cluster, by id, for the sweep that compares them with the resources that exist. */
+  listKnown(apiCluster: string, page: Page, signal: AbortSignal): Promise<readonly KnownEnvironment[]>;
 }

@@ -171,13 +171,15 @@ export interface IntentStore {
   ): Promise<readonly OverdueCascade[]>;
   readByUids(uids: readonly string[], signal: AbortSignal): Promise<readonly UserView[]>;
   readByIds(ids: readonly ApplicationId[], signal: AbortSignal): Promise<readonly UserView[]>;
-  /** Every application row of one API cluster, for the sweep that compares them with the resources that exist. */
-  listKnown(apiCluster: string, signal: AbortSignal): Promise<readonly KnownApplication[]>;
+  /** Application rows of one API cluster, by id, for the sweep that compares them with the resources that exist. */
+  listKnown(apiCluster: string, page: Page, signal: AbortSignal): Promise<readonly KnownApplication[]>;
   /** Ids whose recorded status or placement has changed since `publishedHash` was written, sorted. */
   listUnpublished(apiCluster: string, page: Page, signal: AbortSignal): Promise<readonly ApplicationId[]>;
   recordPublished(entries: readonly Publication[], signal: AbortSignal): Promise<void>;
-  /** Every workspace of one API cluster, sorted by id, for the sweep that compares them with the namespaces that exist. */
-  listKnownWorkspaces(apiCluster: string, signal: AbortSignal): Promise<readonly KnownWorkspace[]>;
+  /** Workspaces of one API cluster, by id, for the sweep that compares them with the namespaces that exist. */
+  listKnownWorkspaces(apiCluster: string, page: Page, signal: AbortSignal): Promise<readonly KnownWorkspace[]>;
+  /** The same of the workspaces of these namespaces, sorted by id. */
+  readKnownWorkspaces(apiCluster: string, namespaces: readonly string[], signal: AbortSignal): Promise<readonly KnownWorkspace[]>;
   /** The classes of every workspace of one API cluster, sorted by id. */
   listClasses(apiCluster: string, signal: AbortSignal): Promise<readonly WorkspaceClasses[]>;
   /**

@@ -2,6 +2,7 @@ import type { Millis } from "../../domain/clock.ts";
 import type { WorkspaceId } from "../../domain/ids.ts";
 import type { RepositoryAccess } from "../../domain/repository-access.ts";
 import type { RepositoryCredential } from "../../domain/repository-credential.ts";
+import type { Page } from "../operation/port.ts";
 
 /** What the applications of a workspace read, and what they may read it with. */
 export interface WorkspaceRepositories {
@@ -30,10 +31,14 @@ export interface OverdueProofs {
 export interface RepositoryAccessStore {
   readRepositories(workspaceId: WorkspaceId, signal: AbortSignal): Promise<WorkspaceRepositories | undefined>;
   /**
-   * Workspaces of an API cluster, sorted, of which a repository was never probed, was last probed before `before`, or is not proven. Repositories
-   * that no application names any more are forgotten.
+   * Active workspaces of an API cluster, by id, each with whether a repository of it was never probed, was last probed before `before`, or is not proven.
+   * Repositories that no application names any more are forgotten.
    */
-  listDue(of: { readonly apiCluster: string; readonly before: Millis }, signal: AbortSignal): Promise<readonly WorkspaceId[]>;
+  listDue(
+    of: { readonly apiCluster: string; readonly before: Millis },
+    page: Page,
+    signal: AbortSignal,
+  ): Promise<readonly { readonly workspaceId: WorkspaceId; readonly isDue: boolean }[]>;
   /** How many that are proven were last probed before `before`, and when the first of them was. */
   readOverdue(before: Millis, signal: AbortSignal): Promise<OverdueProofs>;
   /**

@@ -1,6 +1,7 @@
 import type { CredentialId, RepositoryCredentialId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { RepositoryCredential } from "../../domain/repository-credential.ts";
 import type { Workspace } from "../../domain/workspace.ts";
+import type { Page } from "../operation/port.ts";
 
 /** One GitOpsDeploymentRepositoryCredential that was seen to work. The ids are used only where the row does not exist yet. */
 export interface RepositoryCredentialIntent
@@ -51,6 +52,6 @@ export interface RepositoryCredentialStore {
     workspace: Pick<Workspace, "plane" | "apiCluster" | "namespaceUid">,
     signal: AbortSignal,
   ): Promise<readonly RepositoryCredentialView[]>;
-  /** Every row of one API cluster, sorted by uid, for the sweep that compares them with the resources that exist. */
-  listKnown(apiCluster: string, signal: AbortSignal): Promise<readonly KnownRepositoryCredential[]>;
+  /** Rows of one API cluster, by uid, for the sweep that compares them with the resources that exist. */
+  listKnown(apiCluster: string, page: Page, signal: AbortSignal): Promise<readonly KnownRepositoryCredential[]>;
 }

@@ -172,7 +172,9 @@ describe("a request", () => {
     await Promise.all(many.map((name) => world.apply(name)));
     for (const name of many) await eventually("its user is notified", isSaid(name, "Ready=False/QuotaExceeded"));
     const recorded = async () =>
-      (await world.store.intents.listKnown("api", world.signal)).filter(({ deletedAt }) => deletedAt === undefined);
+      (await world.store.intents.listKnown("api", { limit: 1_000, after: "" }, world.signal)).filter(
+        ({ deletedAt }) => deletedAt === undefined,
+      );
     expect(await recorded()).toHaveLength(2);
     await world.remove("a");
     await eventually("another one is recorded", async () => (await recorded()).length === 2);
@@ -182,7 +184,10 @@ describe("a request", () => {
     const LARGE = "eu/large/public";
     const numbers = { quota: { deployments: 1, syncsPerMinute: 1 }, classQuotas: [{ class: LARGE, deployments: 3 }] };
     const names = ["a", "b", "c", "d"];
-    const kept = async () => (await world.store.intents.listKnown("api", world.signal)).filter(({ deletedAt }) => deletedAt === undefined);
+    const kept = async () =>
+      (await world.store.intents.listKnown("api", { limit: 1_000, after: "" }, world.signal)).filter(
+        ({ deletedAt }) => deletedAt === undefined,
+      );
     const refused = async () =>
       (await Promise.all(names.map(async (name) => (await world.said(name)).includes("Ready=False/QuotaExceeded")))).filter(Boolean).length;
     const messagesOf = async (name: string) => ((await world.read(name))?.status?.conditions ?? []).map(({ message }) => message).join();
@@ -254,7 +259,7 @@ describe("a request", () => {
       "the users of all but seven are notified",
       async () => (await Promise.all(all.items.map(({ metadata }) => isOut(metadata.name)))).filter(Boolean).length === 33,
     );
-    expect(await world.store.intents.listKnown("api", world.signal)).toHaveLength(7);
+    expect(await world.store.intents.listKnown("api", { limit: 1_000, after: "" }, world.signal)).toHaveLength(7);
   });
 
   it("in a namespace that is no workspace is nobody's business", async () => {
@@ -337,7 +342,7 @@ describe("a deletion", () => {
     await eventually("the row is left to the namespace", isMarked(uid, "orphan"));
     await world.hands.mergePatch(NAMESPACES, { namespace: "", name: "jane" }, { metadata: { finalizers: [] } }, world.signal);
     await eventually("the workspace ends", async () => {
-      const known = await world.store.intents.listKnownWorkspaces("api", world.signal);
+      const known = await world.store.intents.listKnownWorkspaces("api", { limit: 1_000, after: "" }, world.signal);
       return known.find((workspace) => workspace.workspaceId === workspaceId)?.state === "deleting";
     });
   });
@@ -352,7 +357,8 @@ describe("a deletion", () => {
     );
     world.startController();
     await world.apply("guestbook");
-    const labels = async () => (await world.store.intents.listKnownWorkspaces("api", world.signal)).map((one) => one.labels);
+    const labels = async () =>
+      (await world.store.intents.listKnownWorkspaces("api", { limit: 1_000, after: "" }, world.signal)).map((one) => one.labels);
     await eventually("it is recorded", hasRow("guestbook"));
     const now = { "example.com/cost-center": "7", other: null };
     await world.hands.mergePatch(NAMESPACES, { namespace: "", name: "jane" }, { metadata: { labels: now } }, world.signal);

@@ -86,13 +86,15 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
   };
   const applications = createApplicationFollower({ ...parts, onRow });
 
-  const compareRows = createRowSweep(parts);
+  const rowSweep = createRowSweep(parts, intents.add);
+  const workspaceSweep = createWorkspaceSweep(parts);
   const sweeps = createSweeps({
     ...{ ...deps, name: "workspace-upkeep", first: ["policy", "rows"], next: ["unpublished"] },
     sweeps: {
       policy: { everyMs: SWEEP_EVERY_MS, run: readPolicy },
-      rows: { everyMs: SWEEP_EVERY_MS, run: async (signal) => intents.add(await compareRows(signal)) },
-      workspaces: { everyMs: SWEEP_EVERY_MS, run: createWorkspaceSweep(parts) },
+      rows: { everyMs: SWEEP_EVERY_MS, run: rowSweep.run },
+      workspaces: { everyMs: SWEEP_EVERY_MS, run: workspaceSweep.run },
+      namespaces: { everyMs: SWEEP_EVERY_MS, run: workspaceSweep.visitChanged },
       overdue: { everyMs: SWEEP_EVERY_MS, run: createOverdueSweep(parts) },
       unpublished: { everyMs: UNPUBLISHED_EVERY_MS, run: createPublicationSweep({ ...parts, announce: applications.add }) },
     },
@@ -103,8 +105,13 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
     if (change.of === "namespaces") return change.names.forEach(judgeRefused);
     intents.add(keysOf(resources.deployments()));
     // Some may ask for another class, or other groups, now.
-    if (hasRules(policy.current())) sweeps.add("workspaces");
+    if (hasRules(policy.current())) visitAllWorkspaces();
   }
+
+  const visitAllWorkspaces = (): void => {
+    workspaceSweep.visitAll();
+    sweeps.add("workspaces");
+  };
 
   /** What the quota kept out may be let in, or reads another number. */
   const judgeRefused = (namespace: string): void =>
@@ -115,7 +122,10 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
       const current = policy.current();
       // Its labels may ask for another class or other groups, or are to be recorded.
       const isRead = hasRules(current) || current.recordedLabels.length > 0;
-      if (resources.namespace(change.name) === undefined || isRead) sweeps.add("workspaces");
+      if (resources.namespace(change.name) === undefined || isRead) {
+        workspaceSweep.changed(change.name);
+        sweeps.add("namespaces");
+      }
       return intents.add(keysOf(resources.deployments(change.name)));
     }
     const key = resourceKey(apiCluster, change.at);
@@ -130,12 +140,14 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
   const onChange = (change: Change): void => {
     const { kind, id } = change;
     if (isAboutPolicy(change)) sweeps.add("policy");
-    if (kind === "class") sweeps.add("workspaces");
+    if (kind === "class") visitAllWorkspaces();
     if (kind === "status") applications.add(id as ApplicationId, "now");
     // What an application should be, and where it went, can wait for its first status.
     if (kind === "application") applications.add(id as ApplicationId, "soon");
   };
   const onMissedChanges = (): void => {
+    rowSweep.visitAll();
+    workspaceSweep.visitAll();
     for (const sweep of ["policy", "rows", "workspaces", "overdue", "unpublished"] as const) sweeps.add(sweep);
   };
 
@@ -145,7 +157,11 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
       resources.subscribe(onResource),
       store.changes.subscribe((changes) => (changes === "missed" ? onMissedChanges() : changes.forEach(onChange))),
     ],
-    takeOver: () => sweeps.add("rows"),
+    takeOver() {
+      rowSweep.visitAll();
+      workspaceSweep.visitAll();
+      sweeps.add("rows");
+    },
   });
 }
 

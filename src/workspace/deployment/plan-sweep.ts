@@ -11,32 +11,29 @@ export interface SweptRow {
   readonly deletedAt: Millis | undefined;
 }
 
-export interface SweepFacts {
+/** Rows whose resource cannot be seen. A cache may be behind: each has to be asked for before it counts as gone. */
+export function suspectRows(
+  rows: readonly SweptRow[],
+  { isPresent, isMine }: { readonly isPresent: (row: SweptRow) => boolean; readonly isMine: (namespace: string) => boolean },
+): readonly SweptRow[] {
+  return rows.filter((row) => row.deletedAt === undefined && !isPresent(row) && isMine(row.namespace));
+}
+
+export interface ResourceFacts {
   readonly cluster: string;
-  readonly rows: readonly SweptRow[];
   readonly resources: readonly ObservedDeployment[];
+  /** Uids of all rows, as they were listed. */
+  readonly withRow: ReadonlySet<string>;
   readonly isMine: (namespace: string) => boolean;
   /** Whether exactly what the resource asks for was recorded. */
   readonly isRecorded: (resource: ObservedDeployment) => boolean;
 }
 
-export interface SweepPlan {
-  /** Rows whose resource cannot be seen. A cache may be behind: each has to be asked for before it counts as gone. */
-  readonly suspects: readonly SweptRow[];
-  /** Keys of resources to reconcile again: deletions in progress, and requests not recorded yet. */
-  readonly keys: readonly string[];
-}
-
-/** Compares all rows of an API cluster with all resources. */
-export function planSweep({ cluster, rows, resources, isMine, isRecorded }: SweepFacts): SweepPlan {
-  const present = new Set(resources.map(({ uid }) => uid));
-  const withRow = new Set(rows.map(({ uid }) => uid));
-  return {
-    suspects: rows.filter((row) => row.deletedAt === undefined && !present.has(row.uid) && isMine(row.namespace)),
-    keys: resources
-      .filter((resource) => isMine(resource.namespace) && (resource.isDeleting || !withRow.has(resource.uid) || !isRecorded(resource)))
-      .map((resource) => resourceKey(cluster, resource)),
-  };
+/** Keys of resources to reconcile again: those on their way out, and those whose request is not recorded yet. */
+export function unsettledKeys({ cluster, resources, withRow, isMine, isRecorded }: ResourceFacts): readonly string[] {
+  return resources
+    .filter((resource) => (resource.isDeleting || !withRow.has(resource.uid) || !isRecorded(resource)) && isMine(resource.namespace))
+    .map((resource) => resourceKey(cluster, resource));
 }
 
 export interface KnownWorkspaceRow {
@@ -46,7 +43,7 @@ export interface KnownWorkspaceRow {
   readonly state: "active" | "deleting";
 }
 
-/** Workspaces whose namespace cannot be seen, or is another one under the same name; each has to be asked for like {@link SweepPlan.suspects}. */
+/** Workspaces whose namespace cannot be seen, or is another one under the same name; each has to be asked for like {@link suspectRows}. */
 export function suspectWorkspaces<Row extends KnownWorkspaceRow>(
   known: readonly Row[],
   uidOf: (namespace: string) => string | undefined,

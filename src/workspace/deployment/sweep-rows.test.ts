@@ -1,32 +1,170 @@
-import { expect, it } from "vitest";
-import type { ApplicationId } from "../../domain/ids.ts";
+import { describe, expect, it } from "vitest";
+import type { ApplicationId, WorkspaceId } from "../../domain/ids.ts";
 import { systemClock } from "../../runtime/clock.ts";
-import { createMemoryStore } from "../../store/adapters/memory/memory-store.ts";
-import { anIntent } from "../../store/testing/builders.ts";
+import type { IntentStore, KnownWorkspace } from "../../store/intent/port.ts";
+import { silentLog } from "../../telemetry/log.ts";
+import type { UserResources } from "../port.ts";
+import { aNamespace, aPolicy, aResource } from "../testing/builders.ts";
 import { createRowIndex } from "./row-index.ts";
-import { createPublicationSweep } from "./sweep-rows.ts";
+import { createRowSweep, createWorkspaceSweep } from "./sweep-rows.ts";
 
-const HALF = 601;
 const { signal } = new AbortController();
+const partition = { isMine: () => true, onChange: () => () => undefined };
+const numbers = (count: number): readonly string[] => Array.from({ length: count }, (_, index) => `${index}`.padStart(6, "0"));
 
-it("announces what is ours behind any number that another controller leaves unpublished", async () => {
-  const { intents } = createMemoryStore({ clock: systemClock });
-  const theirs = Array.from({ length: HALF }, () => anIntent({ namespace: "theirs" }));
-  const ours = Array.from({ length: HALF }, () => anIntent({ namespace: "ours" }));
-  await intents.recordDeployments([...theirs, ...ours], signal);
-  const announced: ApplicationId[] = [];
-  const unpublished = new Set<ApplicationId>(["gone" as ApplicationId]);
-  const sweep = createPublicationSweep({
-    apiCluster: "main",
-    intents,
-    resources: { deployment: () => undefined },
-    rows: createRowIndex(),
-    partition: { isMine: (namespace) => namespace === "ours", onChange: () => () => undefined },
-    unpublished,
-    announce: (id) => announced.push(id),
+/** Applications, each in a namespace of its own, all recorded, and what the sweep of their rows reads and finds. */
+function applications(count: number) {
+  const names = numbers(count);
+  const present = new Set(names);
+  const withRow = new Set(names);
+  const rows = createRowIndex();
+  const resourceOf = (namespace: string) => aResource({ namespace, name: "app", uid: `uid-${namespace}` });
+  const found: string[] = [];
+  let read = 0;
+  const intents: Pick<IntentStore, "listKnown"> = {
+    async listKnown(_cluster, { limit, after }) {
+      const page = [...withRow].filter((id) => id > after).slice(0, limit);
+      read += page.length;
+      return page.map((id) => ({ applicationId: id as ApplicationId, uid: `uid-${id}`, namespace: id, name: "app", deletedAt: undefined }));
+    },
+  };
+  const resources: Pick<UserResources, "deployment" | "deployments" | "readUid"> = {
+    deployment: ({ namespace }) => (present.has(namespace) ? resourceOf(namespace) : undefined),
+    deployments: () => [...present].map(resourceOf),
+    readUid: async ({ namespace }) => (present.has(namespace) ? `uid-${namespace}` : undefined),
+  };
+  for (const id of names) {
+    const { uid, generation, refreshedAt } = resourceOf(id);
+    rows.recorded(`api|${id}|app`, { uid, applicationId: id as ApplicationId, request: `${generation}/${refreshedAt}` });
+  }
+  const sweep = createRowSweep(
+    { apiCluster: "api", intents: intents as IntentStore, resources: resources as UserResources, rows, partition },
+    (keys) => void found.push(...keys),
+  );
+  const run = async () => {
+    found.length = 0;
+    read = 0;
+    await sweep.run(signal);
+    return { read, found: [...found] };
+  };
+  /** Runs until something is found; resolves to how many it took. */
+  const runsUntil = async (key: string): Promise<number> => {
+    for (let runs = 1; runs < 100; runs += 1) if ((await run()).found.includes(key)) return runs;
+    throw new Error(`${key} is never found`);
+  };
+  return { sweep, run, runsUntil, present, withRow, rows };
+}
+
+describe("comparing the rows of applications with resources", () => {
+  it.each([2_600, 26_000])("reads all of %i rows at first, and then as many with each run as of any other number", async (count) => {
+    const { run } = applications(count);
+    expect(await run()).toEqual({ read: count, found: [] });
+    expect(await run()).toEqual({ read: 2_500, found: [] });
   });
-  await sweep(signal);
-  const all = [...theirs, ...ours].map(({ newIds }) => newIds.applicationId);
-  expect(announced).toEqual(all);
-  expect([...unpublished]).toEqual(all);
+
+  it("finds what no event told of within one pass: 26,000 rows are eleven runs", async () => {
+    const { run, runsUntil, present, withRow } = applications(26_000);
+    await run();
+    present.delete("000001");
+    present.delete("025999");
+    expect(await runsUntil("api|000001|app")).toBe(1);
+    expect(await runsUntil("api|025999|app")).toBe(10);
+    withRow.delete("000002");
+    expect(await runsUntil("api|000002|app")).toBe(11);
+  });
+
+  it("compares everything when it is asked to", async () => {
+    const { sweep, run, present } = applications(6_000);
+    await run();
+    present.delete("005999");
+    sweep.visitAll();
+    expect(await run()).toEqual({ read: 6_000, found: ["api|005999|app"] });
+    expect((await run()).read).toBe(2_500);
+  });
+
+  it("forgets a row that two passes in a row have not listed", async () => {
+    const { run, present, withRow, rows } = applications(10);
+    await run();
+    present.delete("000003");
+    withRow.delete("000003");
+    await run();
+    expect(rows.hasRow("uid-000003")).toBe(true);
+    await run();
+    expect(rows.hasRow("uid-000003")).toBe(false);
+  });
+});
+
+/** Workspaces whose namespaces were deleted without an event, of those that `gone` names. */
+function workspaces(count: number, gone: ReadonlySet<string>) {
+  const known = numbers(count).map(
+    (id): KnownWorkspace => ({
+      workspaceId: id as WorkspaceId,
+      namespace: `ns-${id}`,
+      namespaceUid: `uid-${id}`,
+      state: "active",
+      classes: [],
+    }),
+  );
+  const ended: string[] = [];
+  let read = 0;
+  let breaks = 0;
+  const counted = <T extends readonly unknown[]>(rows: T): T => {
+    read += rows.length;
+    return rows;
+  };
+  const intents: Pick<IntentStore, "listKnownWorkspaces" | "readKnownWorkspaces" | "recordWorkspaceEnds"> = {
+    listKnownWorkspaces: async (_cluster, { limit, after }) =>
+      counted(known.filter(({ workspaceId }) => workspaceId > after).slice(0, limit)),
+    async readKnownWorkspaces(_cluster, namespaces) {
+      breaks -= 1;
+      if (breaks >= 0) throw new Error("no answer");
+      return counted(known.filter(({ namespace }) => namespaces.includes(namespace)));
+    },
+    recordWorkspaceEnds: async (ids) => void ended.push(...ids),
+  };
+  const uidOf = (name: string): string | undefined => (gone.has(name) ? undefined : `uid-${name.slice(3)}`);
+  const namespace = (name: string) => (gone.has(name) ? undefined : aNamespace({ name, uid: uidOf(name) ?? "" }));
+  const resources = { namespace, readNamespaceUid: async (name: string) => uidOf(name) } as unknown as UserResources;
+  const sweep = createWorkspaceSweep({
+    ...{ apiCluster: "api", intents: intents as IntentStore, resources, rows: createRowIndex(), partition },
+    ...{ policy: () => aPolicy(), clock: systemClock, log: silentLog },
+  });
+  const during = async (run: () => Promise<void>) => {
+    [read, ended.length] = [0, 0];
+    await run();
+    return { read, ended: [...ended] };
+  };
+  return {
+    sweep,
+    run: () => during(() => sweep.run(signal)),
+    visitChanged: () => during(() => sweep.visitChanged(signal)),
+    breakOnce() {
+      breaks = 1;
+    },
+  };
+}
+
+describe("comparing workspaces with namespaces", () => {
+  it("reads a thousand with each run after the first, and ends those whose namespace is gone", async () => {
+    const gone = new Set<string>();
+    const { run } = workspaces(2_500, gone);
+    expect(await run()).toEqual({ read: 2_500, ended: [] });
+    gone.add("ns-002400");
+    expect([await run(), await run(), await run()]).toEqual([
+      { read: 1_000, ended: [] },
+      { read: 1_000, ended: [] },
+      { read: 500, ended: ["002400"] },
+    ]);
+  });
+
+  it("reads those of namespaces that have changed and no others, once, and again when that failed", async () => {
+    const gone = new Set(["ns-000007"]);
+    const { sweep, visitChanged, breakOnce } = workspaces(2_500, gone);
+    sweep.changed("ns-000007");
+    sweep.changed("ns-000008");
+    breakOnce();
+    await expect(visitChanged()).rejects.toThrow("no answer");
+    expect(await visitChanged()).toEqual({ read: 2, ended: ["000007"] });
+    expect(await visitChanged()).toEqual({ read: 0, ended: [] });
+  });
 });

@@ -2,7 +2,8 @@ import type { Clock } from "../../domain/clock.ts";
 import { groupsText } from "../../domain/groups.ts";
 import type { ApplicationId, WorkspaceId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
-import type { IntentStore } from "../../store/intent/port.ts";
+import { createPasses, type Passes } from "../../runtime/resource-controller/passes.ts";
+import type { IntentStore, KnownWorkspace } from "../../store/intent/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { parseKey, resourceKey } from "../keys.ts";
 import type { UserResources } from "../port.ts";
@@ -10,7 +11,7 @@ import type { WorkspacePolicy } from "../workspace-policy.ts";
 import { type ClassedWorkspace, classDecision, planClasses } from "./plan-classes.ts";
 import { type GroupedWorkspace, groupsDecision, planGroups } from "./plan-groups.ts";
 import { planLabels } from "./plan-labels.ts";
-import { planSweep, requestOf, type SweptRow, suspectWorkspaces } from "./plan-sweep.ts";
+import { type ResourceFacts, requestOf, type SweptRow, suspectRows, suspectWorkspaces, unsettledKeys } from "./plan-sweep.ts";
 import type { RowIndex } from "./row-index.ts";
 
 export interface SweepDeps {
@@ -22,17 +23,25 @@ export interface SweepDeps {
 }
 
 /**
- * Compares all rows of the cluster with all resources. Resolves to the keys that have to be reconciled. A row whose resource is not seen
- * counts as gone only when the API server says so: the watch may be behind, and a deletion cannot be taken back.
+ * Rows compared by one run. A run is due each minute: 2,500 applications are compared each minute, 25,000 within ten, 250,000 within two hours; workspaces, of which
+ * more is read, a thousand each minute.
  */
-export function createRowSweep({
-  apiCluster,
-  intents,
-  resources,
-  rows,
-  partition,
-}: SweepDeps): (signal: AbortSignal) => Promise<readonly string[]> {
+const APPLICATIONS_A_RUN = 2_500;
+const WORKSPACES_A_RUN = 1_000;
+
+/**
+ * Compares rows of the cluster with resources, page by page, and at the end of each pass resources with all rows. Adds the keys that have to be
+ * reconciled. A row whose resource is not seen counts as gone only when the API server says so: the watch may be behind, and a deletion cannot be
+ * taken back.
+ */
+export function createRowSweep(
+  { apiCluster, intents, resources, rows, partition }: SweepDeps,
+  add: (keys: readonly string[]) => void,
+): Passes {
   const keyOf = (at: { readonly namespace: string; readonly name: string }): string => resourceKey(apiCluster, at);
+  const isPresent = (at: Parameters<typeof keyOf>[0], uid: string): boolean => resources.deployment(at)?.uid === uid;
+  /** Rows of this pass. */
+  const listed = new Map<ApplicationId, string>();
 
   async function findGone(suspects: readonly SweptRow[], signal: AbortSignal): Promise<readonly string[]> {
     const gone: string[] = [];
@@ -44,16 +53,27 @@ export function createRowSweep({
     return gone;
   }
 
-  return async (signal) => {
-    const known = await intents.listKnown(apiCluster, signal);
-    const present = resources.deployments();
-    for (const row of known) rows.recorded(keyOf(row), row);
-    const uids = new Set(present.map(({ uid }) => uid));
-    rows.keepOnly(new Map(known.map((row) => [row.applicationId, row.uid])), (_key, uid) => uids.has(uid));
-    const isRecorded = (resource: (typeof present)[number]): boolean => rows.hasRequest(resource.uid, requestOf(resource));
-    const plan = planSweep({ cluster: apiCluster, rows: known, resources: present, isMine: partition.isMine, isRecorded });
-    return [...plan.keys, ...(await findGone(plan.suspects, signal))];
-  };
+  return createPasses<SweptRow>({
+    size: APPLICATIONS_A_RUN,
+    list: (page, signal) => intents.listKnown(apiCluster, page, signal),
+    keyOf: ({ applicationId }) => applicationId,
+    onBegin: () => listed.clear(),
+    async visit(known, signal) {
+      for (const row of known) {
+        rows.recorded(keyOf(row), row);
+        listed.set(row.applicationId, row.uid);
+      }
+      const { isMine } = partition;
+      add(await findGone(suspectRows(known, { isPresent: (row) => isPresent(row, row.uid), isMine }), signal));
+    },
+    onEnd() {
+      rows.keepOnly(listed, (key, uid) => isPresent(parseKey(key), uid));
+      const isRecorded: ResourceFacts["isRecorded"] = (resource) => rows.hasRequest(resource.uid, requestOf(resource));
+      const withRow = new Set(listed.values());
+      const { isMine } = partition;
+      add(unsettledKeys({ cluster: apiCluster, resources: resources.deployments(), withRow, isMine, isRecorded }));
+    },
+  });
 }
 
 export interface WorkspaceSweepDeps extends SweepDeps {
@@ -62,12 +82,20 @@ export interface WorkspaceSweepDeps extends SweepDeps {
   readonly log: Log;
 }
 
+export interface WorkspaceSweep extends Passes {
+  /** The next `visitChanged` visits the workspaces of this namespace. */
+  changed(namespace: string): void;
+  /** Visits the workspaces of namespaces that have changed. */
+  visitChanged(signal: AbortSignal): Promise<void>;
+}
+
 /**
  * Gives workspaces the class that a rule or a person says and the groups that labels say, keeps their labels, and ends those of namespaces that are
- * gone: again only when the API server says that they are.
+ * gone: again only when the API server says that they are. Page by page, and beside that those of namespaces that have changed.
  */
-export function createWorkspaceSweep(deps: WorkspaceSweepDeps): (signal: AbortSignal) => Promise<void> {
+export function createWorkspaceSweep(deps: WorkspaceSweepDeps): WorkspaceSweep {
   const { apiCluster, intents, resources, partition, policy, clock, log } = deps;
+  let changed = new Set<string>();
 
   async function changeClasses(known: readonly ClassedWorkspace[], signal: AbortSignal): Promise<void> {
     const facts = { policy: policy(), namespaceOf: resources.namespace, isMine: partition.isMine };
@@ -79,8 +107,8 @@ export function createWorkspaceSweep(deps: WorkspaceSweepDeps): (signal: AbortSi
   }
 
   async function recordLabels(known: Parameters<typeof planLabels>[0], signal: AbortSignal): Promise<void> {
-    const changed = planLabels(known, { policy: policy(), namespaceOf: resources.namespace, isMine: partition.isMine });
-    if (changed.length > 0) await intents.recordLabels(changed, signal);
+    const planned = planLabels(known, { policy: policy(), namespaceOf: resources.namespace, isMine: partition.isMine });
+    if (planned.length > 0) await intents.recordLabels(planned, signal);
   }
 
   async function changeGroups(known: readonly GroupedWorkspace[], signal: AbortSignal): Promise<void> {
@@ -92,8 +120,7 @@ export function createWorkspaceSweep(deps: WorkspaceSweepDeps): (signal: AbortSi
     }
   }
 
-  return async (signal) => {
-    const known = await intents.listKnownWorkspaces(apiCluster, signal);
+  async function visit(known: readonly KnownWorkspace[], signal: AbortSignal): Promise<void> {
     await changeClasses(known, signal);
     await changeGroups(known, signal);
     await recordLabels(known, signal);
@@ -103,6 +130,28 @@ export function createWorkspaceSweep(deps: WorkspaceSweepDeps): (signal: AbortSi
       if ((await resources.readNamespaceUid(namespace, signal)) !== namespaceUid) ended.push(workspaceId);
     }
     if (ended.length > 0) await intents.recordWorkspaceEnds(ended, signal);
+  }
+
+  const passes = createPasses<KnownWorkspace>({
+    size: WORKSPACES_A_RUN,
+    list: (page, signal) => intents.listKnownWorkspaces(apiCluster, page, signal),
+    keyOf: ({ workspaceId }) => workspaceId,
+    visit,
+  });
+  return {
+    ...passes,
+    changed: (namespace) => void changed.add(namespace),
+    async visitChanged(signal) {
+      const namespaces = [...changed];
+      changed = new Set();
+      try {
+        for (let from = 0; from < namespaces.length; from += WORKSPACES_A_RUN)
+          await visit(await intents.readKnownWorkspaces(apiCluster, namespaces.slice(from, from + WORKSPACES_A_RUN), signal), signal);
+      } catch (error) {
+        for (const namespace of namespaces) changed.add(namespace);
+        throw error;
+      }
+    },
   };
 }
 

@@ -467,7 +467,7 @@ describe("an environment that wants an account of its own", () => {
     await eventually("it is used", isUsed);
     const [row] = await world.rows();
     const id = row?.id as EnvironmentId;
-    const [workspace] = await world.store.intents.listKnownWorkspaces("api", world.signal);
+    const [workspace] = await world.store.intents.listKnownWorkspaces("api", { limit: 1_000, after: "" }, world.signal);
     const [unit] = await world.store.placements.readUnitsOf(workspace?.workspaceId as WorkspaceId, world.signal);
     const account = { unitId: unit?.id as UnitId, instanceId: unit?.owner as InstanceId };
     const plaintext = JSON.stringify({ server: SERVER, token: "endless" });

@@ -159,7 +159,7 @@ it("an environment of a namespace that was made anew is recorded for that one, t
   arrive();
   const claimed = async () => (await world.rows()).find(({ name }) => name === "prod");
   await eventually("it is recorded", async () => (await claimed()) !== undefined);
-  const known = await world.store.intents.listKnownWorkspaces("api", world.signal);
+  const known = await world.store.intents.listKnownWorkspaces("api", { limit: 1_000, after: "" }, world.signal);
   const uid = await namespaceUid(world);
   expect(known.map(({ namespaceUid: of }) => of)).toContain(uid);
   const claim = await world.store.environments.read((await claimed())?.uid ?? "", world.signal);

@@ -1,7 +1,7 @@
 import type { TokenLife } from "../../domain/account-token.ts";
 import type { Change } from "../../domain/change.ts";
 import type { Clock } from "../../domain/clock.ts";
-import type { Ids } from "../../domain/ids.ts";
+import type { Ids, UnitId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { Rng } from "../../domain/rng.ts";
 import { createPartitionedQueue } from "../../runtime/resource-controller/partitioned-queue.ts";
@@ -18,7 +18,7 @@ import { secretNameOf } from "./parse-environment.ts";
 import type { ClusterAccounts, ClusterProbe } from "./port.ts";
 import { createEnvironmentWork } from "./reconcile-environment.ts";
 import { createAccountRemoval } from "./remove-account.ts";
-import { createAwaitedOwners, createWithheldSweep, findAwaitedOwners, findEndingEnvironments } from "./sweep-environments.ts";
+import { createAwaitedOwners, createRowSweep, createWithheldSweep, findAwaitedOwners } from "./sweep-environments.ts";
 import { createTeardown, type TeardownDeps } from "./tear-down-environment.ts";
 import { createVisitPace } from "./visit-pace.ts";
 
@@ -72,12 +72,15 @@ export function createEnvironmentController(deps: EnvironmentControllerDeps): Re
     ...{ ...deps, name: "environments", concurrency: AT_ONCE, atOncePerGroup: AT_ONCE_OF_WORKSPACE, groupOf: namespaceOf },
     work: createEnvironmentWork({ ...parts, removal, teardown, pace, policy: policy.declared, awaitOwner: awaited.await }),
   });
+  /** Units that have changed since `owners` was swept. */
+  const changedUnits = new Set<UnitId>();
   const findWithheld = createWithheldSweep(parts);
+  const rowSweep = createRowSweep({ ...parts, teardown }, queue.add);
   const sweeps = createSweeps({
     ...{ ...deps, name: "environment-upkeep", first: [], next: ["policy", "rows", "owners", "withheld"] },
     sweeps: {
       policy: { everyMs: SWEEP_EVERY_MS, run: readPolicy },
-      rows: { everyMs: SWEEP_EVERY_MS, run: findEnding },
+      rows: { everyMs: SWEEP_EVERY_MS, run: rowSweep.run },
       owners: { everyMs: SWEEP_EVERY_MS, run: findOwners },
       withheld: { everyMs: SWEEP_EVERY_MS, run: (signal) => findWithheld(queue.add, signal) },
     },
@@ -90,11 +93,15 @@ export function createEnvironmentController(deps: EnvironmentControllerDeps): Re
     if (change.of === "everything") reviewAll();
     else change.names.forEach(reviewNamespace);
   }
-  async function findEnding(signal: AbortSignal): Promise<void> {
-    queue.add(await findEndingEnvironments({ ...parts, teardown, awaited }, signal));
-  }
   async function findOwners(signal: AbortSignal): Promise<void> {
-    await findAwaitedOwners({ ...parts, teardown, awaited }, queue.add, signal);
+    const units = [...changedUnits];
+    changedUnits.clear();
+    try {
+      await findAwaitedOwners({ ...parts, awaited }, units, queue.add, signal);
+    } catch (error) {
+      for (const unit of units) changedUnits.add(unit);
+      throw error;
+    }
   }
 
   const onResource = (at: ResourceAt, uids: readonly string[]): void => {
@@ -103,10 +110,15 @@ export function createEnvironmentController(deps: EnvironmentControllerDeps): Re
   };
   const namersOf = ({ namespace, name }: ResourceAt) => resources.list(namespace).filter(({ spec }) => secretNameOf(spec) === name);
   const isNamed = (at: ResourceAt): boolean => partition.isMine(at.namespace) && namersOf(at).length > 0;
-  const onChanges = (changes: readonly Change[] | "missed"): void => {
-    if (changes === "missed" || changes.some(isAboutPolicy)) sweeps.add("policy");
-    if (changes === "missed" || changes.some(({ kind }) => kind === "unit"))
-      for (const sweep of ["owners", "withheld"] as const) sweeps.add(sweep);
+  const onMissedChanges = (): void => {
+    rowSweep.visitAll();
+    for (const sweep of ["policy", "rows", "owners", "withheld"] as const) sweeps.add(sweep);
+  };
+  const onChange = (change: Change): void => {
+    if (isAboutPolicy(change)) sweeps.add("policy");
+    if (change.kind !== "unit") return;
+    changedUnits.add(change.id as UnitId);
+    for (const sweep of ["owners", "withheld"] as const) sweeps.add(sweep);
   };
 
   return createResourceController({
@@ -114,9 +126,10 @@ export function createEnvironmentController(deps: EnvironmentControllerDeps): Re
     subscribe: () => [
       resources.subscribe(onResource),
       secrets.subscribe((at) => queue.add(namersOf(at).map(keyOf)), isNamed),
-      store.changes.subscribe(onChanges),
+      store.changes.subscribe((changes) => (changes === "missed" ? onMissedChanges() : changes.forEach(onChange))),
     ],
     takeOver(gained) {
+      rowSweep.visitAll();
       sweeps.add("rows");
       queue.takeOver(resources.list().map(keyOf), gained);
     },

@@ -1,6 +1,7 @@
-import type { WorkspaceId } from "../../domain/ids.ts";
+import type { UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
-import type { EnvironmentStore } from "../../store/environment/port.ts";
+import { createPasses, type Passes } from "../../runtime/resource-controller/passes.ts";
+import type { EnvironmentStore, KnownEnvironment } from "../../store/environment/port.ts";
 import type { PlacementStore } from "../../store/placement/port.ts";
 import { resourceKey } from "../keys.ts";
 import type { UserKindResources } from "../port.ts";
@@ -8,7 +9,7 @@ import type { Teardown } from "./tear-down-environment.ts";
 
 export interface EnvironmentSweepDeps {
   readonly apiCluster: string;
-  readonly environments: Pick<EnvironmentStore, "listKnown" | "listWithoutAccount">;
+  readonly environments: Pick<EnvironmentStore, "listKnown" | "listLeaving" | "listWithoutAccount">;
   readonly placements: Pick<PlacementStore, "readUnitsOf">;
   readonly resources: Pick<UserKindResources, "get">;
   readonly teardown: Pick<Teardown, "saw">;
@@ -16,27 +17,56 @@ export interface EnvironmentSweepDeps {
   readonly partition: Pick<Partition, "isMine">;
 }
 
-/** Resolves to the keys of rows whose resource cannot be seen, and of those that wait for their end. */
-export async function findEndingEnvironments(deps: EnvironmentSweepDeps, signal: AbortSignal): Promise<readonly string[]> {
-  const { apiCluster, environments, resources, teardown, partition } = deps;
-  const rows = (await environments.listKnown(apiCluster, signal)).filter(({ namespace }) => partition.isMine(namespace));
-  for (const row of rows) teardown.saw(resourceKey(apiCluster, row), row.uid);
-  const suspects = rows.filter((row) => row.state === "leaving" || resources.get(row)?.uid !== row.uid);
-  return suspects.map((row) => resourceKey(apiCluster, row));
+/** Environments compared by one run, which is due each minute. */
+const ENVIRONMENTS_A_RUN = 1_000;
+
+/**
+ * Adds the keys of rows whose resource cannot be seen, and of those where an owner has no account, page by page; and with each run of those that wait for their
+ * end.
+ */
+export function createRowSweep(
+  { apiCluster, environments, resources, teardown, partition }: Omit<EnvironmentSweepDeps, "placements" | "awaited">,
+  add: (keys: readonly string[]) => void,
+): Passes {
+  const keyOf = (row: KnownEnvironment): string => resourceKey(apiCluster, row);
+  const passes = createPasses<KnownEnvironment>({
+    size: ENVIRONMENTS_A_RUN,
+    list: (page, signal) => environments.listKnown(apiCluster, page, signal),
+    keyOf: ({ id }) => id,
+    async visit(known, signal) {
+      const rows = known.filter(({ namespace }) => partition.isMine(namespace));
+      for (const row of rows) teardown.saw(keyOf(row), row.uid);
+      add(rows.filter((row) => resources.get(row)?.uid !== row.uid).map(keyOf));
+      const connected = rows.flatMap(({ id, state }) => (state === "connected" ? [id] : []));
+      if (connected.length === 0) return;
+      add((await environments.listWithoutAccount({ apiCluster, environments: connected, units: [] }, signal)).map(keyOf));
+    },
+  });
+  return {
+    ...passes,
+    async run(signal) {
+      await passes.run(signal);
+      const leaving = (await environments.listLeaving(apiCluster, signal)).filter(({ namespace }) => partition.isMine(namespace));
+      for (const row of leaving) teardown.saw(keyOf(row), row.uid);
+      add(leaving.map(keyOf));
+    },
+  };
 }
 
-/** Reconciles environments that waited for an owner and have one now, and those whose owner has no account. */
+/** Reconciles environments that waited for an owner and have one now, and those where the owner of a unit that has changed has no account. */
 export async function findAwaitedOwners(
-  { apiCluster, environments, placements, awaited }: EnvironmentSweepDeps,
+  { apiCluster, environments, placements, awaited }: Pick<EnvironmentSweepDeps, "apiCluster" | "environments" | "placements" | "awaited">,
+  units: readonly UnitId[],
   review: (keys: readonly string[]) => void,
   signal: AbortSignal,
 ): Promise<void> {
   for (const workspaceId of awaited.workspaces()) {
-    const units = await placements.readUnitsOf(workspaceId, signal);
+    const held = await placements.readUnitsOf(workspaceId, signal);
     // At once: what is taken here waits no longer, and would be lost if a later read failed.
-    if (units.some(({ owner }) => owner !== undefined)) review(awaited.take(workspaceId));
+    if (held.some(({ owner }) => owner !== undefined)) review(awaited.take(workspaceId));
   }
-  const withoutAccount = await environments.listWithoutAccount(apiCluster, signal);
+  if (units.length === 0) return;
+  const withoutAccount = await environments.listWithoutAccount({ apiCluster, environments: [], units }, signal);
   review(withoutAccount.map((row) => resourceKey(apiCluster, row)));
 }
 

@@ -1,13 +1,15 @@
 import type { Change } from "../../domain/change.ts";
 import { type Clock, millis } from "../../domain/clock.ts";
-import type { Ids } from "../../domain/ids.ts";
+import type { Ids, WorkspaceId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { Rng } from "../../domain/rng.ts";
 import { createKeyedQueue } from "../../runtime/keyed-queue.ts";
 import { createPartitionedQueue } from "../../runtime/resource-controller/partitioned-queue.ts";
+import { createPasses } from "../../runtime/resource-controller/passes.ts";
 import { createResourceController, type ResourceController } from "../../runtime/resource-controller/resource-controller.ts";
 import { createSweeps } from "../../runtime/resource-controller/sweeps.ts";
 import type { Store } from "../../store/port.ts";
+import type { KnownRepositoryCredential } from "../../store/repository-credential/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { namespaceOf, resourceKey } from "../keys.ts";
@@ -51,6 +53,8 @@ const WORKSPACES_AT_ONCE = 8;
  */
 const WORKSPACES_A_SWEEP = 200;
 const SWEEP_EVERY_MS = 60_000;
+/** Rows compared with resources by one run, and workspaces of which a run finds out whether their access is due. */
+const ROWS_A_RUN = 1_000;
 
 /**
  * The controller of GitOpsDeploymentRepositoryCredentials: probes whether they work, records those that do, and tells their users.
@@ -78,12 +82,28 @@ export function createRepositoryCredentialController(deps: RepositoryCredentialC
     policy: policy.current,
   });
   const accesses = createKeyedQueue({ ...deps, name: "workspace-repository-access", concurrency: WORKSPACES_AT_ONCE, work: access.work });
+  /** Finds rows whose resource is gone. */
+  const rowSweep = createPasses<KnownRepositoryCredential>({
+    size: ROWS_A_RUN,
+    list: (page, signal) => store.listKnown(apiCluster, page, signal),
+    keyOf: ({ uid }) => uid,
+    visit: (known) => queue.add(known.filter((row) => resources.get(row)?.uid !== row.uid).map(keyOf)),
+  });
+  /** Workspaces whose access is due, as the latest run found them. */
+  const due: WorkspaceId[] = [];
+  const accessSweep = createPasses({
+    size: ROWS_A_RUN,
+    list: (page, signal) =>
+      deps.store.repositoryAccess.listDue({ apiCluster, before: millis(deps.clock.now() - PROVE_AGAIN_MS) }, page, signal),
+    keyOf: ({ workspaceId }) => workspaceId,
+    visit: (found) => void due.push(...found.flatMap(({ workspaceId, isDue }) => (isDue ? [workspaceId] : []))),
+  });
   const sweeps = createSweeps({
     ...{ ...deps, name: "workspace-repository-upkeep", first: ["policy"], next: ["rows", "access"] },
     sweeps: {
       access: { everyMs: SWEEP_EVERY_MS, run: findAccessDue },
       policy: { everyMs: SWEEP_EVERY_MS, run: readPolicy },
-      rows: { everyMs: SWEEP_EVERY_MS, run: findRowsWithoutResource },
+      rows: { everyMs: SWEEP_EVERY_MS, run: rowSweep.run },
     },
   });
 
@@ -91,15 +111,9 @@ export function createRepositoryCredentialController(deps: RepositoryCredentialC
     if ((await policy.refresh(signal)).of === "everything") reviewAll();
   }
 
-  async function findRowsWithoutResource(signal: AbortSignal): Promise<void> {
-    const present = new Set(resources.list().map(({ uid }) => uid));
-    const suspects = (await store.listKnown(apiCluster, signal)).filter(({ uid }) => !present.has(uid));
-    queue.add(suspects.map(keyOf));
-  }
-
   async function findAccessDue(signal: AbortSignal): Promise<void> {
-    const before = millis(deps.clock.now() - PROVE_AGAIN_MS);
-    const due = await deps.store.repositoryAccess.listDue({ apiCluster, before }, signal);
+    due.length = 0;
+    await accessSweep.run(signal);
     const [from, to] = [Math.floor(deps.rng.next() * due.length), Math.min(due.length, WORKSPACES_A_SWEEP)];
     for (let at = 0; at < to; at += 1) accesses.add(due[(from + at) % due.length] ?? "");
   }
@@ -114,7 +128,10 @@ export function createRepositoryCredentialController(deps: RepositoryCredentialC
   const isNamed = (at: ResourceAt): boolean => partition.isMine(at.namespace) && namersOf(at).length > 0;
   const onChanges = (changes: readonly Change[] | "missed"): void => {
     if (changes === "missed" || changes.some(isAboutFleet)) sweeps.add("policy");
-    if (changes === "missed") return sweeps.add("access");
+    if (changes === "missed") {
+      for (const sweep of [rowSweep, accessSweep]) sweep.visitAll();
+      return sweeps.add("access");
+    }
     for (const { kind, id } of changes) if (kind === "repository") accesses.add(id);
   };
 
@@ -129,6 +146,7 @@ export function createRepositoryCredentialController(deps: RepositoryCredentialC
     ],
     takeOver(gained) {
       queue.takeOver(resources.list().map(keyOf), gained);
+      for (const sweep of [rowSweep, accessSweep]) sweep.visitAll();
       sweeps.add("access");
     },
     ...{ sweeps, loops: [queue, accesses, probes] },

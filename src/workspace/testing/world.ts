@@ -234,7 +234,7 @@ export async function startWorld(): Promise<World> {
       );
     },
     async assign(className) {
-      const [workspace] = await store.intents.listKnownWorkspaces(CLUSTER, signal);
+      const [workspace] = await store.intents.listKnownWorkspaces(CLUSTER, { limit: 1_000, after: "" }, signal);
       if (workspace === undefined) throw new Error("there is no workspace");
       const { workspaceId } = workspace;
       const assigned = { class: className, actor: "ada", reason: "asked for", at: millis(0) };

@@ -83,9 +83,20 @@ export function createMemoryEnvironmentStore(transact: Transact): EnvironmentSto
             tables.environments.put(environment.id, { ...environment, unreachableSince: isReached ? undefined : now() });
       }),
     read: (uid, signal) => transact(signal, ({ tables }) => tables.environments.where("uid", uid)[0]),
-    listWithoutAccount: (apiCluster, signal) =>
+    listLeaving: (apiCluster, signal) =>
       transact(signal, ({ tables }) =>
         [...tables.environments.values()]
+          .filter(({ state, workspaceId }) => state === "leaving" && workspaceOfTables(tables, workspaceId).apiCluster === apiCluster)
+          .map((environment) => known(tables, environment))
+          .sort((a, b) => (a.id < b.id ? -1 : 1)),
+      ),
+    listWithoutAccount: ({ apiCluster, environments, units }, signal) =>
+      transact(signal, ({ tables }) =>
+        [...tables.environments.values()]
+          .filter(
+            ({ id, workspaceId }) =>
+              environments.includes(id) || units.some((unit) => tables.units.get(unit)?.unit.workspaceId === workspaceId),
+          )
           .filter(({ workspaceId }) => workspaceOfTables(tables, workspaceId).apiCluster === apiCluster)
           .filter((environment) => environment.state === "connected" && environment.createsAccount && hasNoAccount(tables, environment))
           .map((environment) => known(tables, environment))
@@ -102,12 +113,13 @@ export function createMemoryEnvironmentStore(transact: Transact): EnvironmentSto
           .sort((a, b) => (a.id < b.id ? -1 : 1))
           .map(({ uid }) => uid),
       ),
-    listKnown: (apiCluster, signal) =>
+    listKnown: (apiCluster, { limit, after }, signal) =>
       transact(signal, ({ tables }) =>
         [...tables.environments.values()]
-          .filter(({ workspaceId }) => workspaceOfTables(tables, workspaceId).apiCluster === apiCluster)
+          .filter(({ id, workspaceId }) => id > after && workspaceOfTables(tables, workspaceId).apiCluster === apiCluster)
           .map((environment) => known(tables, environment))
-          .sort((a, b) => (a.id < b.id ? -1 : 1)),
+          .sort((a, b) => (a.id < b.id ? -1 : 1))
+          .slice(0, limit),
       ),
   };
 }

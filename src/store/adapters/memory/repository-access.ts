@@ -18,13 +18,19 @@ import type { MemoryApplicationRow, Tables, Transact, Transaction } from "./tabl
 export function createMemoryRepositoryAccessStore(transact: Transact): RepositoryAccessStore {
   return {
     readRepositories: (id, signal) => transact(signal, ({ tables }) => readRepositories(tables, id)),
-    listDue: ({ apiCluster, before }, signal) =>
+    listDue: ({ apiCluster, before }, { limit, after }, signal) =>
       transact(signal, ({ tables }) => {
         const isDue = (access: RepositoryAccess | undefined): boolean =>
           access === undefined || access.state !== "proven" || access.refusals > 0 || (access.probedAt ?? 0) < before;
         const own = [...tables.workspaces.values()].filter((one) => one.apiCluster === apiCluster && one.state === "active");
-        const due = own.filter(({ id }) => readRepositories(tables, id)?.repositories.some(({ access }) => isDue(access)));
-        return due.map(({ id }) => id).sort();
+        const ids = own.map(({ id }) => id).filter((id) => id > after);
+        return ids
+          .sort()
+          .slice(0, limit)
+          .map((id) => ({
+            workspaceId: id,
+            isDue: readRepositories(tables, id)?.repositories.some(({ access }) => isDue(access)) === true,
+          }));
       }),
     readOverdue: (before, signal) =>
       transact(signal, ({ tables }) => {

@@ -20,7 +20,12 @@ export function createMemoryRepositoryCredentialStore(transact: Transact): Repos
         const [known] = tables.workspaces.where("identity", workspaceIdentity(workspace));
         return known === undefined ? [] : tables.repositoryCredentials.where("workspace", known.id).map((one) => viewOf(tables, one));
       }),
-    listKnown: (apiCluster, signal) => transact(signal, ({ tables }) => listKnown(tables, apiCluster)),
+    listKnown: (apiCluster, { limit, after }, signal) =>
+      transact(signal, ({ tables }) =>
+        listKnown(tables, apiCluster)
+          .filter(({ uid }) => uid > after)
+          .slice(0, limit),
+      ),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { ApplicationId } from "../../../domain/ids.ts";
 import type { Workspace } from "../../../domain/workspace.ts";
-import type { IntentStore, KnownApplication, Publication, UserView } from "../../intent/port.ts";
+import type { IntentStore, KnownApplication, KnownWorkspace, Publication, UserView } from "../../intent/port.ts";
 import { unitRow, workspaceOfTables } from "./applications.ts";
 import { environmentNamed } from "./environments.ts";
 import { accessOfApplication } from "./repository-access.ts";
@@ -8,7 +8,15 @@ import type { MemoryApplicationRow, Tables, Transact } from "./tables.ts";
 
 type Views = Pick<
   IntentStore,
-  "readByUids" | "readByIds" | "listKnown" | "listOverdue" | "listUnpublished" | "recordPublished" | "listKnownWorkspaces" | "listClasses"
+  | "readByUids"
+  | "readByIds"
+  | "listKnown"
+  | "listOverdue"
+  | "listUnpublished"
+  | "recordPublished"
+  | "listKnownWorkspaces"
+  | "readKnownWorkspaces"
+  | "listClasses"
 >;
 
 /** What the workspace controllers read, and their notes of what users have been shown. */
@@ -18,7 +26,13 @@ export function createUserViews(transact: Transact): Views {
       transact(signal, ({ tables }) => uids.flatMap((uid) => tables.applications.where("uid", uid)).map((row) => view(tables, row))),
     readByIds: (ids, signal) =>
       transact(signal, ({ tables }) => ids.flatMap((id) => tables.applications.get(id) ?? []).map((row) => view(tables, row))),
-    listKnown: (apiCluster, signal) => transact(signal, ({ tables }) => rowsOf(tables, apiCluster).map((row) => known(tables, row))),
+    listKnown: (apiCluster, { limit, after }, signal) =>
+      transact(signal, ({ tables }) =>
+        rowsOf(tables, apiCluster)
+          .filter(({ application }) => application.id > after)
+          .slice(0, limit)
+          .map((row) => known(tables, row)),
+      ),
     listOverdue: ({ apiCluster, before, limit }, signal) =>
       transact(signal, ({ tables }) => {
         const overdue = rowsOf(tables, apiCluster)
@@ -41,16 +55,18 @@ export function createUserViews(transact: Transact): Views {
         return ids.filter((id) => id > after).slice(0, limit);
       }),
     recordPublished: (entries, signal) => transact(signal, ({ tables }) => entries.forEach((entry) => recordPublished(tables, entry))),
-    listKnownWorkspaces: (apiCluster, signal) =>
+    listKnownWorkspaces: (apiCluster, { limit, after }, signal) =>
       transact(signal, ({ tables }) =>
-        workspacesOf(tables, apiCluster).map(({ id, namespace, namespaceUid, state, groups }) => {
-          const units = tables.units.where("workspace", id).map(({ unit }) => unit.wantedClass ?? unit.class);
-          const assigned = tables.directives.get(id)?.assigned?.class;
-          const grouped = groups === undefined ? {} : { groups };
-          const known = { workspaceId: id, namespace, namespaceUid, state, classes: [...new Set(units)].sort(), ...grouped };
-          const labels = tables.usageLabels.get(id)?.labels;
-          return { ...known, ...(assigned === undefined ? {} : { assigned }), ...(labels === undefined ? {} : { labels }) };
-        }),
+        workspacesOf(tables, apiCluster)
+          .filter(({ id }) => id > after)
+          .slice(0, limit)
+          .map((workspace) => knownWorkspace(tables, workspace)),
+      ),
+    readKnownWorkspaces: (apiCluster, namespaces, signal) =>
+      transact(signal, ({ tables }) =>
+        workspacesOf(tables, apiCluster)
+          .filter(({ namespace }) => namespaces.includes(namespace))
+          .map((workspace) => knownWorkspace(tables, workspace)),
       ),
     listClasses: (apiCluster, signal) =>
       transact(signal, ({ tables }) =>
@@ -61,6 +77,15 @@ export function createUserViews(transact: Transact): Views {
         }),
       ),
   };
+}
+
+function knownWorkspace(tables: Tables, { id, namespace, namespaceUid, state, groups }: Workspace): KnownWorkspace {
+  const units = tables.units.where("workspace", id).map(({ unit }) => unit.wantedClass ?? unit.class);
+  const assigned = tables.directives.get(id)?.assigned?.class;
+  const grouped = groups === undefined ? {} : { groups };
+  const known = { workspaceId: id, namespace, namespaceUid, state, classes: [...new Set(units)].sort(), ...grouped };
+  const labels = tables.usageLabels.get(id)?.labels;
+  return { ...known, ...(assigned === undefined ? {} : { assigned }), ...(labels === undefined ? {} : { labels }) };
 }
 
 /** Sorted by id. */

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
-import type { ApplicationId, InstanceId, MemberId, UnitId } from "../../../domain/ids.ts";
+import type { ApplicationId, EnvironmentId, InstanceId, MemberId, UnitId } from "../../../domain/ids.ts";
 import { systemClock } from "../../../runtime/clock.ts";
 import { silentLog } from "../../../telemetry/log.ts";
 import { noMetrics } from "../../../telemetry/metrics.ts";
@@ -42,8 +42,10 @@ const [HOUR_MS, DAY_MS] = [3_600_000, 86_400_000];
 const now = () => millis(Date.now());
 const ago = (ms: number) => millis(Date.now() - ms);
 const PAGE = { limit: 1_000, after: "" };
+/** Of a list that both fleets have more of. */
+const SHORT_PAGE = { limit: 50, after: "" };
+const ENVIRONMENTS = Array.from({ length: 10 }, (_, index) => `e${10 * index}` as EnvironmentId);
 
-const COMPARES = "it compares every row with the resources that exist, which is what finds a change whose event was lost";
 
 /** What is sent again and again while nothing happens, by the method of the store that sends it. */
 const PERIODIC: Readonly<Record<string, Periodic>> = {
@@ -120,13 +122,15 @@ const PERIODIC: Readonly<Record<string, Periodic>> = {
   },
   "intents.listKnown": {
     by: "workspace, 60 s",
-    send: (store, signal) => store.intents.listKnown("main", signal),
-    reads: { tables: ["application", "workspace"], because: COMPARES },
+    send: (store, signal) => store.intents.listKnown("main", SHORT_PAGE, signal),
   },
   "intents.listKnownWorkspaces": {
     by: "workspace, 60 s",
-    send: (store, signal) => store.intents.listKnownWorkspaces("main", signal),
-    reads: { tables: ["workspace", "placement_unit", "usage_label"], because: COMPARES },
+    send: (store, signal) => store.intents.listKnownWorkspaces("main", SHORT_PAGE, signal),
+  },
+  "intents.readKnownWorkspaces": {
+    by: "workspace, for namespaces that have changed",
+    send: (store, signal) => store.intents.readKnownWorkspaces("main", ["team-7"], signal),
   },
   "intents.listClasses": {
     by: "workspace, 60 s where quotas go by class",
@@ -138,32 +142,27 @@ const PERIODIC: Readonly<Record<string, Periodic>> = {
   },
   "environments.listKnown": {
     by: "workspace, 60 s",
-    send: (store, signal) => store.environments.listKnown("main", signal),
-    reads: { tables: ["environment", "workspace"], because: COMPARES },
+    send: (store, signal) => store.environments.listKnown("main", SHORT_PAGE, signal),
   },
   "environments.listWithheld": { by: "workspace, 60 s", send: (store, signal) => store.environments.listWithheld("main", signal) },
   "environments.listWithoutAccount": {
     by: "workspace, 60 s",
-    send: (store, signal) => store.environments.listWithoutAccount("main", signal),
-    reads: { tables: ["environment"], because: "an account is missing where a unit has moved, which no row of the environment says" },
+    send: (store, signal) =>
+      store.environments.listWithoutAccount({ apiCluster: "main", environments: ENVIRONMENTS, units: UNITS }, signal),
   },
+  "environments.listLeaving": { by: "workspace, 60 s", send: (store, signal) => store.environments.listLeaving("main", signal) },
   "repositoryAccess.listDue": {
     by: "workspace, 60 s",
-    send: (store, signal) => store.repositoryAccess.listDue({ apiCluster: "main", before: ago(DAY_MS) }, signal),
-    reads: {
-      tables: ["application", "repository_access", "workspace"],
-      because: "a repository that a program of before 0013 recorded is due, and has no row that would say so",
-    },
+    send: (store, signal) => store.repositoryAccess.listDue({ apiCluster: "main", before: ago(DAY_MS) }, SHORT_PAGE, signal),
   },
   "repositoryCredentials.listKnown": {
     by: "workspace, 60 s",
-    send: (store, signal) => store.repositoryCredentials.listKnown("main", signal),
-    reads: { tables: ["repository_credential", "workspace"], because: COMPARES },
+    send: (store, signal) => store.repositoryCredentials.listKnown("main", SHORT_PAGE, signal),
   },
   "syncRuns.listKnown": {
     by: "workspace, 60 s",
     send: (store, signal) => store.syncRuns.listKnown("main", signal),
-    reads: { tables: ["sync_run"], because: COMPARES },
+    reads: { tables: ["sync_run"], because: "a run ends by its age, which is found by comparing every row with the runs that exist" },
   },
   "decisions.list": {
     by: "watchdog at its start; health and planner, for what was done lately",

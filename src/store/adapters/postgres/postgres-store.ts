@@ -26,7 +26,7 @@ import { createHealthStore } from "./health.ts";
 import { assignClass } from "./intents/assign-class.ts";
 import { assignGroups } from "./intents/assign-groups.ts";
 import { keepName } from "./intents/keep-name.ts";
-import { listClasses, listKnown, listKnownWorkspaces, listOverdue } from "./intents/known.ts";
+import { listClasses, listKnown, listKnownWorkspaces, listOverdue, readKnownWorkspaces } from "./intents/known.ts";
 import { listUnpublished, recordPublished } from "./intents/publications.ts";
 import { readByIds, readByUids } from "./intents/read-views.ts";
 import { recordDeletions } from "./intents/record-deletions.ts";
@@ -193,11 +193,12 @@ function intentsOn(database: Database, clock: Clock, ids: Ids): IntentStore {
     recordDeletions: (deletions, signal) => recordDeletions(database, clock, deletions, signal),
     readByUids: (uids, signal) => readByUids(database, uids, signal),
     readByIds: (ids, signal) => readByIds(database, ids, signal),
-    listKnown: (apiCluster, signal) => listKnown(database, apiCluster, signal),
+    listKnown: (apiCluster, page, signal) => listKnown(database, apiCluster, page, signal),
     listUnpublished: (apiCluster, page, signal) => listUnpublished(database, apiCluster, page, signal),
     recordPublished: (entries, signal) => recordPublished(database, entries, signal),
     listOverdue: (page, signal) => listOverdue(database, page, signal),
-    listKnownWorkspaces: (apiCluster, signal) => listKnownWorkspaces(database, apiCluster, signal),
+    listKnownWorkspaces: (apiCluster, page, signal) => listKnownWorkspaces(database, apiCluster, page, signal),
+    readKnownWorkspaces: (apiCluster, namespaces, signal) => readKnownWorkspaces(database, apiCluster, namespaces, signal),
     listClasses: (apiCluster, signal) => listClasses(database, apiCluster, signal),
     recordWorkspaceEnds: (workspaces, signal) => recordWorkspaceEnds(database, workspaces, signal),
     assignClass: (assignment, signal) => assignClass(database, ids, assignment, signal),

@@ -16,7 +16,8 @@ export function describeClasses(world: () => World): void {
     return { class: own, wantedClass, owner, rowVersion, trust: found?.workspace.trustClass };
   };
   const listed = () => world().store.placements.listUnsettled({ limit: 10, after: "" }, soon());
-  const known = async () => (await world().store.intents.listKnownWorkspaces("main", soon())).map(({ classes }) => classes);
+  const known = async () =>
+    (await world().store.intents.listKnownWorkspaces("main", { limit: 1_000, after: "" }, soon())).map(({ classes }) => classes);
   const judgedBy = async () => (await world().store.intents.listClasses("main", soon())).map(({ classes }) => classes);
   const move = async ({ unitId, epoch }: Deployed, to: string) => {
     const { moves } = world().store;

@@ -50,7 +50,7 @@ export function describeDeletions(world: () => World): void {
       expect(await again(intent, {})).toEqual([ended]);
       const other = { ...anIntent({ name: "other" }), workspace: intent.workspace };
       expect(await store.intents.recordDeployments([intent, other], soon())).toMatchObject([ended, { kind: "created" }]);
-      expect((await store.intents.listKnown("main", soon())).map(({ uid }) => uid)).toEqual([other.uid]);
+      expect((await store.intents.listKnown("main", { limit: 1_000, after: "" }, soon())).map(({ uid }) => uid)).toEqual([other.uid]);
       await store.retention.forgetEnded(millis(Date.now() + 60_000), 10, soon());
       expect(await again(intent, {})).toMatchObject([{ kind: "created" }]);
     });
@@ -282,10 +282,10 @@ export function describeDeletions(world: () => World): void {
       const { store, record, remove } = world();
       const intent = await record();
       await store.intents.recordWorkspaceEnds([intent.newIds.workspaceId], soon());
-      expect(await store.intents.listKnownWorkspaces("main", soon())).toMatchObject([{ state: "deleting" }]);
+      expect(await store.intents.listKnownWorkspaces("main", { limit: 1_000, after: "" }, soon())).toMatchObject([{ state: "deleting" }]);
       await remove(intent);
       await store.intents.recordWorkspaceEnds([intent.newIds.workspaceId], soon());
-      expect(await store.intents.listKnownWorkspaces("main", soon())).toEqual([]);
+      expect(await store.intents.listKnownWorkspaces("main", { limit: 1_000, after: "" }, soon())).toEqual([]);
       expect(await store.placements.listUnsettled({ limit: 10, after: "" }, soon())).toEqual([]);
     });
 
@@ -296,7 +296,9 @@ export function describeDeletions(world: () => World): void {
       const before = (await unit(applicationId)).desiredRevision;
       expect(await notificationsOf(() => record())).toContain(`unit:${unitId}`);
       expect((await unit(applicationId)).desiredRevision).toBe(before + 1);
-      expect(await store.intents.listKnownWorkspaces("main", soon())).toMatchObject([{ workspaceId, state: "active" }]);
+      expect(await store.intents.listKnownWorkspaces("main", { limit: 1_000, after: "" }, soon())).toMatchObject([
+        { workspaceId, state: "active" },
+      ]);
     });
 
     it("never gives an epoch twice, not even after a workspace was removed and made anew", async () => {

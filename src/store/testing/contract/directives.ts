@@ -38,7 +38,8 @@ export function describeDirectives(world: () => World): void {
       const assigned: Assignment = { ...SAID, class: "eu/shared/internal" };
       const direct = (change: { readonly assigned: Assignment | undefined }) =>
         store.directives.direct({ workspaceId, change, decision: ordered(workspaceId) }, soon());
-      const known = async () => (await store.intents.listKnownWorkspaces("main", soon())).map((one) => one.assigned);
+      const known = async () =>
+        (await store.intents.listKnownWorkspaces("main", { limit: 1_000, after: "" }, soon())).map((one) => one.assigned);
       expect(await known()).toEqual([undefined]);
       expect(await notificationsOf(() => direct({ assigned }))).toEqual([`class:${workspaceId}`, `unit:${unitId}`]);
       await store.directives.direct({ workspaceId, change: { hold: HOLD }, decision: ordered(workspaceId) }, soon());

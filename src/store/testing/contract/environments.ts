@@ -38,10 +38,10 @@ export function describeEnvironments(world: () => World): void {
       const first = await claim(request);
       const again = aClaim({ uid: request.uid });
       expect(await claim(again)).toEqual(first);
-      expect(await world().store.environments.listKnown("main", soon())).toEqual([
+      expect(await world().store.environments.listKnown("main", { limit: 1_000, after: "" }, soon())).toEqual([
         { id: first.id, uid: request.uid, name: "prod", state: "withdrawn", generation: 0, namespace: "team" },
       ]);
-      expect(await world().store.environments.listKnown("other", soon())).toEqual([]);
+      expect(await world().store.environments.listKnown("other", { limit: 1_000, after: "" }, soon())).toEqual([]);
     });
 
     it("count as used in their namespace while they are connected", async () => {
@@ -155,7 +155,9 @@ export function describeEnvironments(world: () => World): void {
       await connect(id, { fingerprint: "fingerprint-2" });
       expect((await readApplication(deployed.applicationId)).application.desiredRevision).toBe(before.application.desiredRevision + 1);
       expect((await readApplication(bystander.applicationId)).application.desiredRevision).toBe(1);
-      expect((await world().store.environments.listKnown("main", soon())).map(({ generation }) => generation)).toEqual([1]);
+      expect(
+        (await world().store.environments.listKnown("main", { limit: 1_000, after: "" }, soon())).map(({ generation }) => generation),
+      ).toEqual([1]);
     });
 
     it("have the statuses of their users written again after each change", async () => {
@@ -221,7 +223,7 @@ export function describeEnvironments(world: () => World): void {
       const notifications = await world().notificationsOf(() => world().store.environments.recordEnd(uid, "at-once", soon()));
       expect(notifications).toEqual([`application:${deployed.applicationId}`, `unit:${deployed.unitId}`]);
       expect((await readApplication(deployed.applicationId)).environment).toBeUndefined();
-      expect(await world().store.environments.listKnown("main", soon())).toEqual([]);
+      expect(await world().store.environments.listKnown("main", { limit: 1_000, after: "" }, soon())).toEqual([]);
       expect(await world().store.credentials.read(key, soon())).toBeUndefined();
       expect(await world().store.environments.recordEnd(uid, "at-once", soon())).toBe("gone");
     });
@@ -237,7 +239,7 @@ export function describeEnvironments(world: () => World): void {
       expect(await connect(id)).toBe(false);
       await world().store.shards.forgetObjects([entry], soon());
       expect(await world().notificationsOf(() => world().store.environments.recordEnd(uid, "at-once", soon()))).toEqual([]);
-      expect(await world().store.environments.listKnown("main", soon())).toEqual([]);
+      expect(await world().store.environments.listKnown("main", { limit: 1_000, after: "" }, soon())).toEqual([]);
     });
 
     it("stay for the cascade of an application that is being deleted", async () => {
@@ -249,7 +251,7 @@ export function describeEnvironments(world: () => World): void {
       await world().remove(deployed.intent, "orphan");
       expect((await readUnit(deployed.applicationId)).environments).toEqual([]);
       expect(await world().store.environments.recordEnd(uid, "at-once", soon())).toBe("gone");
-      expect(await world().store.environments.listKnown("main", soon())).toEqual([]);
+      expect(await world().store.environments.listKnown("main", { limit: 1_000, after: "" }, soon())).toEqual([]);
     });
 
     it("stay, and keep their workspace, until the account they have on their cluster is gone", async () => {
@@ -291,14 +293,22 @@ export function describeEnvironments(world: () => World): void {
     it("are listed while the owner of a unit of theirs has no account there that should have one", async () => {
       const { store } = world();
       const { id, deployed } = await inUse();
-      const list = async () => (await store.environments.listWithoutAccount("main", soon())).map((each) => each.id);
+      const ask = async (over: Partial<Parameters<typeof store.environments.listWithoutAccount>[0]>) =>
+        (await store.environments.listWithoutAccount({ apiCluster: "main", environments: [], units: [], ...over }, soon())).map(
+          (each) => each.id,
+        );
+      const list = () => ask({ environments: [id] });
       expect(await list()).toEqual([]);
       await connect(id, { createsAccount: true });
       expect(await list()).toEqual([id]);
+      expect(await ask({ units: [deployed.unitId] })).toEqual([id]);
+      expect(await ask({ environments: [id], units: [deployed.unitId] })).toEqual([id]);
+      expect(await ask({})).toEqual([]);
+      expect(await ask({ apiCluster: "other", environments: [id] })).toEqual([]);
       const account = { unitId: deployed.unitId, instanceId: deployed.instanceId };
       await store.environments.putCredential({ id, use: { purpose: ACCOUNT_PURPOSE, account }, plaintext: "secret" }, soon());
       expect(await list()).toEqual([]);
-      expect(await store.environments.listWithoutAccount("other", soon())).toEqual([]);
+      expect(await ask({ units: [deployed.unitId] })).toEqual([]);
     });
 
     it("remember since when their cluster could not be reached, until it is", async () => {
@@ -331,7 +341,10 @@ export function describeEnvironments(world: () => World): void {
       const old = aClaim();
       const { id: oldId } = await claim(old);
       const next = await claim(aClaim());
-      const states = async () => (await world().store.environments.listKnown("main", soon())).map(({ id, state }) => [id, state] as const);
+      const states = async () =>
+        (await world().store.environments.listKnown("main", { limit: 1_000, after: "" }, soon())).map(
+          ({ id, state }) => [id, state] as const,
+        );
       expect(new Map<string, string>(await states())).toEqual(
         new Map<string, string>([
           [oldId, "leaving"],
@@ -383,7 +396,7 @@ export function describeEnvironments(world: () => World): void {
       const { store } = world();
       const { workspaceId } = await claim();
       await store.intents.recordWorkspaceEnds([workspaceId], soon());
-      expect(await store.environments.listKnown("main", soon())).toEqual([]);
+      expect(await store.environments.listKnown("main", { limit: 1_000, after: "" }, soon())).toEqual([]);
     });
   });
 

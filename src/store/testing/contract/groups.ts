@@ -161,10 +161,10 @@ export function describeGroups(world: () => World): void {
       expect(await listed()).toEqual([unitId]);
       expect(await notificationsOf(() => assign(workspaceId, of("a")))).toEqual([]);
       expect(await store.decisions.list({ subject: workspaceId }, 10, soon())).toHaveLength(1);
-      expect(await store.intents.listKnownWorkspaces("main", soon())).toMatchObject([{ groups: of("a") }]);
+      expect(await store.intents.listKnownWorkspaces("main", { limit: 1_000, after: "" }, soon())).toMatchObject([{ groups: of("a") }]);
       await assign(workspaceId, { apart: {} });
       expect((await read(unitId)).workspace).not.toHaveProperty("groups");
-      expect((await store.intents.listKnownWorkspaces("main", soon()))[0]).not.toHaveProperty("groups");
+      expect((await store.intents.listKnownWorkspaces("main", { limit: 1_000, after: "" }, soon()))[0]).not.toHaveProperty("groups");
       await assign("nobody" as WorkspaceId, of("a"));
     });
 

@@ -154,17 +154,17 @@ export function describeRepositoryCredentials(world: () => World): void {
       const known = ({ uid, generation, name, url, secretVersion }: RepositoryCredentialIntent) => ({
         ...{ uid, generation, namespace: "team", name, url, secretVersion },
       });
-      expect(await store().listKnown("main", soon())).toEqual([known(a), known(b)]);
-      expect(await store().listKnown("elsewhere", soon())).toEqual([]);
+      expect(await store().listKnown("main", { limit: 1_000, after: "" }, soon())).toEqual([known(a), known(b)]);
+      expect(await store().listKnown("elsewhere", { limit: 1_000, after: "" }, soon())).toEqual([]);
     });
 
     it("go with their workspace", async () => {
       const intent = aCredential();
       await store().record(intent, soon());
-      const [known] = await world().store.intents.listKnownWorkspaces("main", soon());
+      const [known] = await world().store.intents.listKnownWorkspaces("main", { limit: 1_000, after: "" }, soon());
       const workspaceId = known?.workspaceId ?? ("" as WorkspaceId);
       await world().store.intents.recordWorkspaceEnds([workspaceId], soon());
-      expect(await store().listKnown("main", soon())).toEqual([]);
+      expect(await store().listKnown("main", { limit: 1_000, after: "" }, soon())).toEqual([]);
       const key = { id: intent.newIds.credentialId, owner: workspaceId, purpose: "repository" };
       expect(await world().store.credentials.read(key, soon())).toBeUndefined();
     });

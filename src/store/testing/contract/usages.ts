@@ -86,9 +86,9 @@ export function describeUsages(world: () => World): void {
       const { store, record: deploy } = world();
       const { retention, intents } = store;
       const labels = (workspaceId: WorkspaceId, team: string) => intents.recordLabels([{ workspaceId, labels: { team } }], soon());
-      const known = async () => (await intents.listKnownWorkspaces("main", soon())).map((one) => one.labels);
+      const known = async () => (await intents.listKnownWorkspaces("main", { limit: 1_000, after: "" }, soon())).map((one) => one.labels);
       await deploy();
-      const [here] = await intents.listKnownWorkspaces("main", soon());
+      const [here] = await intents.listKnownWorkspaces("main", { limit: 1_000, after: "" }, soon());
       expect(await known()).toEqual([undefined]);
       const gone = "id-gone" as WorkspaceId;
       await labels(here!.workspaceId, "blue");

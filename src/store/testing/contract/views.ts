@@ -115,11 +115,13 @@ export function describeViews(world: () => World): void {
       const { intent, applicationId, workspaceId } = await deploy();
       const foreign = await record({ namespace: "other", workspace: { ...intent.workspace, apiCluster: "second" } });
       await remove(intent);
-      const [known, ...rest] = await store.intents.listKnown("main", soon());
+      const [known, ...rest] = await store.intents.listKnown("main", { limit: 1_000, after: "" }, soon());
       expect(rest).toEqual([]);
       expect(known).toEqual({ applicationId, uid: intent.uid, namespace: "team", name: intent.name, deletedAt: expect.any(Number) });
-      expect((await store.intents.listKnown("second", soon())).map((one) => one.deletedAt)).toEqual([undefined]);
-      expect(await store.intents.listKnownWorkspaces("main", soon())).toEqual([
+      expect((await store.intents.listKnown("second", { limit: 1_000, after: "" }, soon())).map((one) => one.deletedAt)).toEqual([
+        undefined,
+      ]);
+      expect(await store.intents.listKnownWorkspaces("main", { limit: 1_000, after: "" }, soon())).toEqual([
         { workspaceId, namespace: "team", namespaceUid: "uid-of-team", state: "active", classes: [CLASS] },
       ]);
       expect(foreign.newIds.workspaceId).not.toBe(workspaceId);

@@ -61,7 +61,7 @@ export async function startEnvironmentWorld(): Promise<EnvironmentWorld> {
   const clusters = createTargetClusters();
   const controllers: { stop(): Promise<void> }[] = [];
   const at = { namespace: "jane", name: "prod-creds" };
-  const rows = () => store.environments.listKnown("api", signal);
+  const rows = () => store.environments.listKnown("api", { limit: 1_000, after: "" }, signal);
   const ids = createCountingIds();
 
   return {
@@ -111,7 +111,7 @@ export async function startEnvironmentWorld(): Promise<EnvironmentWorld> {
     rows,
     async storedToken() {
       const [row] = await rows();
-      const [workspace] = await store.intents.listKnownWorkspaces("api", signal);
+      const [workspace] = await store.intents.listKnownWorkspaces("api", { limit: 1_000, after: "" }, signal);
       if (row === undefined || workspace === undefined) return undefined;
       const environment = await store.environments.read(row.uid, signal);
       const [unit] = await store.placements.readUnitsOf(workspace.workspaceId, signal);

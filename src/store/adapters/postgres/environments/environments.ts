@@ -5,7 +5,7 @@ import { isWithheld, type Withholding } from "../../../../domain/withholding.ts"
 import type { KeyRing } from "../../../credential/port.ts";
 import type { Connection, EnvironmentClaim, EnvironmentEnd, EnvironmentStore, KnownEnvironment } from "../../../environment/port.ts";
 import type { Database, Run, Statement } from "../database.ts";
-import { instant, sqlText } from "../sql-values.ts";
+import { instant, sqlText, texts } from "../sql-values.ts";
 import { type EnvironmentRow, environmentOf } from "./environment-row.ts";
 import { putEnvironmentCredential } from "./put-credential.ts";
 import { lockUnitsOf, raiseUsers } from "./raise-users.ts";
@@ -147,8 +147,20 @@ const LIST: Statement = {
   name: "list_known_environments",
   text: `
 select e.id, e.uid, e.name, e.state, e.generation, w.namespace
-  from environment e join workspace w on w.id = e.workspace
- where w.api_cluster = $1
+  from environment e
+ cross join lateral (select namespace from workspace where id = e.workspace and api_cluster = $1 offset 0) as w
+ where e.id > $3
+ order by e.id
+ limit $2`,
+};
+
+const LIST_LEAVING: Statement = {
+  name: "list_leaving_environments",
+  text: `
+select e.id, e.uid, e.name, e.state, e.generation, w.namespace
+  from environment e
+ cross join lateral (select namespace from workspace where id = e.workspace and api_cluster = $1 offset 0) as w
+ where e.state = 'leaving'
  order by e.id`,
 };
 
@@ -165,10 +177,18 @@ select e.uid
 const LIST_WITHOUT_ACCOUNT: Statement = {
   name: "list_environments_without_account",
   text: `
+with asked as materialized (
+  select i.id from unnest($2::text[]) as i (id)
+   union
+  select e.id
+    from (select distinct u.workspace from unnest($3::text[]) as i (id) cross join lateral (select workspace from placement_unit where id = i.id offset 0) as u) as u
+   cross join lateral (select id from environment where workspace = u.workspace offset 0) as e
+)
 select e.id, e.uid, e.name, e.state, e.generation, w.namespace
-  from environment e join workspace w on w.id = e.workspace
- where w.api_cluster = $1 and e.state = 'connected' and e.creates_account
-   and exists (select from placement_unit u
+  from asked
+ cross join lateral (select * from environment where id = asked.id and state = 'connected' and creates_account offset 0) as e
+ cross join lateral (select namespace from workspace where id = e.workspace and api_cluster = $1 offset 0) as w
+ where exists (select from placement_unit u
                 where u.workspace = e.workspace and u.owner is not null and u.phase <> 'MOVING'
                   and not exists (select from credential where id = concat(e.id, '.account.', u.id, '.', u.owner) collate "C"))
  order by e.id`,
@@ -247,10 +267,12 @@ export function createEnvironmentStore(database: Database, ring: KeyRing | undef
       const [row] = await database.run<{ readonly environment: EnvironmentRow }>(READ, [uid], signal);
       return row === undefined ? undefined : environmentOf(row.environment);
     },
-    listWithoutAccount: (apiCluster, signal) => database.run<KnownEnvironment>(LIST_WITHOUT_ACCOUNT, [apiCluster], signal),
+    listWithoutAccount: ({ apiCluster, environments, units }, signal) =>
+      database.run<KnownEnvironment>(LIST_WITHOUT_ACCOUNT, [apiCluster, texts(environments), texts(units)], signal),
+    listLeaving: (apiCluster, signal) => database.run<KnownEnvironment>(LIST_LEAVING, [apiCluster], signal),
     listUsed: async (apiCluster, namespace, signal) =>
       (await database.run<{ readonly uid: string }>(LIST_USED, [apiCluster, namespace], signal)).map(({ uid }) => uid),
-    listKnown: (apiCluster, signal) => database.run<KnownEnvironment>(LIST, [apiCluster], signal),
+    listKnown: (apiCluster, { limit, after }, signal) => database.run<KnownEnvironment>(LIST, [apiCluster, limit, after], signal),
   };
 }
 

@@ -1,27 +1,38 @@
 import type { Millis } from "../../../../domain/clock.ts";
 import type { Assignment } from "../../../../domain/directive.ts";
 import type { IntentStore, KnownApplication, KnownWorkspace, OverdueCascade, WorkspaceClasses } from "../../../intent/port.ts";
+import type { Page } from "../../../operation/port.ts";
 import type { Database, Statement } from "../database.ts";
 import { groupsOfRow, type WorkspaceRow } from "../rows.ts";
-import { instant } from "../sql-values.ts";
+import { instant, texts } from "../sql-values.ts";
 
 const APPLICATIONS: Statement = {
   name: "list_known_applications",
   text: `
 select a.id, a.uid, w.namespace, a.name, a.deleted_at
-  from application a join workspace w on w.id = a.workspace
- where w.api_cluster = $1
- order by a.id`,
+  from application a
+ cross join lateral (select namespace from workspace where id = a.workspace and api_cluster = $1 offset 0) as w
+ where a.id > $3
+ order by a.id
+ limit $2`,
 };
 
-const WORKSPACES: Statement = {
-  name: "list_known_workspaces",
-  text: `
+const WORKSPACE = `
 select w.id as "workspaceId", w.namespace, w.namespace_uid as "namespaceUid", w.state,
        array(select distinct coalesce(u.wanted_class, u.class) from placement_unit u where u.workspace = w.id order by 1)::text[] as classes,
        (select d.assigned from directive d where d.workspace = w.id) as assigned, w.apart as w_apart, w.together as w_together,
-       (select l.labels from usage_label l where l.workspace = w.id) as labels
-  from workspace w where w.api_cluster = $1 order by w.id`,
+       (select l.labels from usage_label l where l.workspace = w.id) as labels`;
+
+const WORKSPACES: Statement = {
+  name: "list_known_workspaces",
+  text: `${WORKSPACE}
+  from (select * from workspace where api_cluster = $1 and id > $3 order by id limit $2) as w order by w.id`,
+};
+
+const WORKSPACES_OF: Statement = {
+  name: "read_known_workspaces",
+  text: `${WORKSPACE}
+  from workspace w where w.api_cluster = $1 and w.namespace = any ($2::text[]) order by w.id`,
 };
 
 const CLASSES: Statement = {
@@ -51,8 +62,13 @@ type Row = Omit<KnownApplication, "applicationId" | "deletedAt"> & {
   readonly deleted_at: Millis | null;
 };
 
-export async function listKnown(database: Database, apiCluster: string, signal: AbortSignal): Promise<readonly KnownApplication[]> {
-  const rows = await database.run<Row>(APPLICATIONS, [apiCluster], signal);
+export async function listKnown(
+  database: Database,
+  apiCluster: string,
+  { limit, after }: Page,
+  signal: AbortSignal,
+): Promise<readonly KnownApplication[]> {
+  const rows = await database.run<Row>(APPLICATIONS, [apiCluster, limit, after], signal);
   return rows.map(({ id, uid, namespace, name, deleted_at }) => ({
     applicationId: id,
     uid,
@@ -72,13 +88,31 @@ export async function listOverdue(
   return rows.map((row) => ({ ...row, environment: row.environment ?? undefined }));
 }
 
-export async function listKnownWorkspaces(database: Database, apiCluster: string, signal: AbortSignal): Promise<readonly KnownWorkspace[]> {
-  type Found = Omit<KnownWorkspace, "assigned" | "labels" | "groups"> &
-    Pick<WorkspaceRow, "w_apart" | "w_together"> & {
-      readonly assigned: Assignment | null;
-      readonly labels: NonNullable<KnownWorkspace["labels"]> | null;
-    };
-  const rows = await database.run<Found>(WORKSPACES, [apiCluster], signal);
+type FoundWorkspace = Omit<KnownWorkspace, "assigned" | "labels" | "groups"> &
+  Pick<WorkspaceRow, "w_apart" | "w_together"> & {
+    readonly assigned: Assignment | null;
+    readonly labels: NonNullable<KnownWorkspace["labels"]> | null;
+  };
+
+export async function listKnownWorkspaces(
+  database: Database,
+  apiCluster: string,
+  { limit, after }: Page,
+  signal: AbortSignal,
+): Promise<readonly KnownWorkspace[]> {
+  return knownWorkspaces(await database.run<FoundWorkspace>(WORKSPACES, [apiCluster, limit, after], signal));
+}
+
+export async function readKnownWorkspaces(
+  database: Database,
+  apiCluster: string,
+  namespaces: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly KnownWorkspace[]> {
+  return knownWorkspaces(await database.run<FoundWorkspace>(WORKSPACES_OF, [apiCluster, texts(namespaces)], signal));
+}
+
+function knownWorkspaces(rows: readonly FoundWorkspace[]): readonly KnownWorkspace[] {
   return rows.map(({ assigned, labels, w_apart, w_together, ...row }) => {
     const groups = groupsOfRow({ w_apart, w_together });
     return {

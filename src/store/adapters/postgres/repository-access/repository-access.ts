@@ -20,16 +20,19 @@ select w.id as "workspaceId", w.api_cluster as "apiCluster", w.namespace,
  where w.id = $1`,
 };
 
+/** A page first, and then each workspace of it by itself: an `exists` would be answered by going through the applications of all. */
 const LIST_DUE: Statement = {
   name: "list_repositories_due",
   text: `
-select distinct a.workspace as id
-  from application a
-  join workspace w on w.id = a.workspace
-  left join repository_access r on r.workspace = a.workspace and r.url = a.repo_url
- where w.api_cluster = $1 and w.state = 'active' and a.deleted_at is null
-   and (r.url is null or r.state <> 'proven' or r.refusals > 0 or r.probed_at is null or r.probed_at < $2)
- order by 1`,
+select w.id as "workspaceId", d.due > 0 as "isDue"
+  from (select id from workspace where api_cluster = $1 and state = 'active' and id > $4 order by id limit $3) as w
+ cross join lateral (
+   select count(*) as due
+     from (select from application a left join repository_access r on r.workspace = a.workspace and r.url = a.repo_url
+            where a.workspace = w.id and a.deleted_at is null
+              and (r.url is null or r.state <> 'proven' or r.refusals > 0 or r.probed_at is null or r.probed_at < $2)
+            limit 1) as a) as d
+ order by w.id`,
 };
 
 const READ_OVERDUE: Statement = {
@@ -54,9 +57,12 @@ export function createRepositoryAccessStore(database: Database): RepositoryAcces
       const repositories = row.repositories.map(({ url, access }) => ({ url, access: access === null ? undefined : accessOf(access) }));
       return { ...row, repositories };
     },
-    async listDue({ apiCluster, before }, signal) {
-      return (await database.run<{ readonly id: WorkspaceId }>(LIST_DUE, [apiCluster, instant(before)], signal)).map(({ id }) => id);
-    },
+    listDue: ({ apiCluster, before }, { limit, after }, signal) =>
+      database.run<{ readonly workspaceId: WorkspaceId; readonly isDue: boolean }>(
+        LIST_DUE,
+        [apiCluster, instant(before), limit, after],
+        signal,
+      ),
     async readOverdue(before, signal) {
       const [row] = await database.run<{ readonly count: number; readonly since: number | null }>(READ_OVERDUE, [instant(before)], signal);
       const since = row?.since ?? undefined;

@@ -31,9 +31,11 @@ const KNOWN: Statement = {
   name: "list_known_repository_credentials",
   text: `
 select r.uid, r.generation, w.namespace, r.name, r.url, r.secret_version as "secretVersion"
-  from repository_credential r join workspace w on w.id = r.workspace
- where w.api_cluster = $1
- order by r.uid`,
+  from repository_credential r
+ cross join lateral (select namespace from workspace where id = r.workspace and api_cluster = $1 offset 0) as w
+ where r.uid > $3
+ order by r.uid
+ limit $2`,
 };
 
 export function createRepositoryCredentialStore(database: Database, clock: Clock, ring: KeyRing | undefined): RepositoryCredentialStore {
@@ -42,6 +44,6 @@ export function createRepositoryCredentialStore(database: Database, clock: Clock
     revoke: (uids, signal) => revokeCredentials(database, uids, signal),
     listOfWorkspace: ({ plane, apiCluster, namespaceUid }, signal) =>
       database.run<RepositoryCredentialView>(OF_WORKSPACE, [plane, apiCluster, namespaceUid], signal),
-    listKnown: (apiCluster, signal) => database.run<KnownRepositoryCredential>(KNOWN, [apiCluster], signal),
+    listKnown: (apiCluster, { limit, after }, signal) => database.run<KnownRepositoryCredential>(KNOWN, [apiCluster, limit, after], signal),
   };
 }
