@@ -46,7 +46,6 @@ const PAGE = { limit: 1_000, after: "" };
 const SHORT_PAGE = { limit: 50, after: "" };
 const ENVIRONMENTS = Array.from({ length: 10 }, (_, index) => `e${10 * index}` as EnvironmentId);
 
-
 /** What is sent again and again while nothing happens, by the method of the store that sends it. */
 const PERIODIC: Readonly<Record<string, Periodic>> = {
   "placements.listUnsettled": { by: "scheduler, 15 s", send: (store, signal) => store.placements.listUnsettled(PAGE, signal) },
