@@ -336,7 +336,12 @@ export const sections = {
           "How many applications of one workspace an instance is given to work on at once, at most. It is given fewer while several take it longer than one does, so that a neighbour's single change does not wait behind a whole burst in Argo CD's queues. Others wait until some are done. One that takes longer than 30 s no longer counts. 0: nothing waits.",
         ),
       databaseConnections: z.int().min(2).max(200).default(20).describe("Connections to PostgreSQL of one process."),
-      writeConnections: z.int().min(1).max(128).default(16).describe("Connections for writes to one Kubernetes cluster, and as many for reads of single objects."),
+      writeConnections: z
+        .int()
+        .min(1)
+        .max(128)
+        .default(16)
+        .describe("Connections for writes to one Kubernetes cluster, and as many for reads of single objects."),
       writesPerSecond: z
         .int()
         .min(1)
