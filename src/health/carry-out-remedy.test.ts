@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
 import type { InstanceVerdict } from "../domain/health.ts";
+import type { Instance } from "../domain/instance.ts";
+import { loadVector } from "../domain/load.ts";
 import { createVirtualClock } from "../runtime/testing/virtual-clock.ts";
 import { createMemoryStore } from "../store/adapters/memory/memory-store.ts";
 import { aPool } from "../store/testing/builders.ts";
@@ -65,4 +67,35 @@ it("keeps to the limit of restarts where all instances get stuck at the same mom
   await help();
   const taken = await store.decisions.list({ kind: "health", verdict: "RESTART" }, 100, never);
   expect(taken.filter(({ details }) => details["isAdvice"] !== true)).toHaveLength(1);
+});
+
+it("names who takes most of the instance that is overloaded, however many take more of others", async () => {
+  const clock = createVirtualClock();
+  const store = createMemoryStore({ clock });
+  const world = createWorld(store);
+  const [instance, other] = [await world.addInstance(), await world.addInstance({ capacity: loadVector(() => 200_000) })];
+  const place = async (namespace: string, at: Instance) => {
+    const { id } = await world.unit((await world.record({ namespace })).applicationId);
+    await world.place(id, at.id);
+  };
+  await place("shop", instance);
+  for (let index = 0; index < 120; index += 1) await place(`larger-${index}`, other);
+  const remedies = createRemedies({
+    ...{ store, clock, log: silentLog, metrics: noMetrics, quarantines: undefined },
+    ...{ emptyAfter: 2, restartApartMs: 5 * MINUTE_MS, empty: async () => undefined, openNamespace: async () => undefined },
+  });
+  const verdict: InstanceVerdict = {
+    ...{ instanceId: instance.id, state: "overloaded", cause: "comparisons", component: "controller", at: clock.now() },
+    ...{ since: millis(clock.now() - 600 * MINUTE_MS), text: "", evidence: [], baseline: undefined },
+  };
+  for (let count = 0; count < 5; count += 1) {
+    await clock.advance(30 * MINUTE_MS);
+    const now = { ...verdict, at: clock.now() };
+    await remedies.help(
+      { instance, verdict: now, serving: [instance, other], repositories: { disk: new Map(), memory: new Map() } },
+      never,
+    );
+  }
+  const said = await store.decisions.list({ kind: "health", subject: instance.id, verdict: "QUARANTINE" }, 10, never);
+  expect(said.map(({ details }) => details.reason)).toContainEqual(expect.stringContaining("give shop an instance of its own"));
 });

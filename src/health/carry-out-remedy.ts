@@ -49,7 +49,6 @@ export interface Remedies {
 }
 
 const MANY = 1_000;
-const NOISIEST_READ = 100;
 const HELPED: readonly string[] = ["overloaded", "stalled", "failed"];
 
 /**
@@ -113,8 +112,8 @@ export function createRemedies(deps: RemedyDeps): Remedies {
   }
 
   async function findNoisiest({ id }: Instance, signal: AbortSignal): Promise<HeavyUnit | undefined> {
-    const heaviest = await store.loads.listHeaviest(NOISIEST_READ, signal);
-    return heaviest.find(({ instanceId }) => instanceId === id);
+    const [heaviest] = await store.loads.listHeaviest({ limit: 1, instanceId: id }, signal);
+    return heaviest;
   }
 
   /** The unit that fills the instance's repo-server, if one stands out, with the namespace of its workspace. */

@@ -38,13 +38,13 @@ function startMover(budgets = ONE_AT_A_TIME) {
     observations.push(id);
     return store.moves.readRows(id, signal);
   };
-  const list = vi.fn(store.moves.list);
+  const listLive = vi.fn(store.moves.listLive);
   const nobody = { list: async () => [], read: async () => undefined } as never;
   const listeners: Parameters<ApplicationWatch["onApplication"]>[0][] = [];
   const ending = new AbortController();
   const mover = createMover({
     ...{ clock, rng: createSeededRng("mover"), log: silentLog, metrics: noMetrics },
-    store: { ...store, moves: { ...store.moves, readRows, list } },
+    store: { ...store, moves: { ...store.moves, readRows, listLive } },
     watch: {
       isHeard: () => true,
       onApplication(listener) {
@@ -65,7 +65,7 @@ function startMover(budgets = ONE_AT_A_TIME) {
     decide: () => ({ kind: "wait", why: "for nothing" }),
   });
   return {
-    ...{ clock, store, world, requested, observations, searches: () => list.mock.calls.length },
+    ...{ clock, store, world, requested, observations, searches: () => listLive.mock.calls.length },
     async begun(namespace: string): Promise<MoveId> {
       const id = await requested(namespace);
       expect(await store.moves.begin(id, never)).toBe("begun");

@@ -58,7 +58,6 @@ const OWN_MS = 1_000;
 const STARTS = "starts";
 const SWEEP = "sweep";
 
-const LIVE_LIMIT = 10_000;
 const NO_CLUSTERS: ReadonlyMap<UnitId, readonly string[]> = new Map();
 
 /**
@@ -104,7 +103,7 @@ export function createMover(deps: MoverDeps): Mover {
    * many at worst. Returns the moves of this process that were live before.
    */
   async function begin(signal: AbortSignal): Promise<readonly Move[]> {
-    const all = await store.moves.list({ isLive: true }, LIVE_LIMIT, signal);
+    const all = await store.moves.listLive({}, signal);
     for (const { id } of await next(all, signal)) {
       const outcome = await store.moves.begin(id, signal);
       log.info({ move: id, outcome }, "Beginning a move whose turn it is");

@@ -52,9 +52,6 @@ type Recorded = Omit<RequestedMove, "id" | "decision"> & { readonly words?: stri
 /** The move that waits now, or why there is none and which move is in the way. */
 type Requested = { readonly id: MoveId } | { readonly id?: undefined; readonly why: string; readonly by?: Move | undefined };
 
-/** More than an instance has units. */
-const LIVE_LIMIT = 100_000;
-
 export function createMoveRequests(deps: MoveRequestsDeps): MoveRequests {
   const { moves, shards, fleet, placements } = deps.store;
 
@@ -128,7 +125,7 @@ export function createMoveRequests(deps: MoveRequestsDeps): MoveRequests {
       return underWay?.plan === planned.plan && underWay !== undefined ? { kind: "asked", id: underWay.id } : { kind: "refused", why };
     },
     async giveUp(source, which, actor, signal) {
-      const live = (await moves.list({ isLive: true, instanceId: source }, LIVE_LIMIT, signal)).filter(({ from }) => from === source);
+      const live = (await moves.listLive({ instanceId: source }, signal)).filter(({ from }) => from === source);
       const isMeant = ({ isFailOver, phase, plan }: Move) =>
         which === "that go there" ? !isFailOver : phase === "WAITING" && plan !== undefined;
       const ends = await Promise.all(live.filter(isMeant).map((move) => giveUpOne(move, actor, signal)));

@@ -73,7 +73,7 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
       readSeen(applications, { instances, listed }, signal),
       readSilent(controllers, instances, signal),
     ]);
-    const moves = await store.moves.list({ isLive: true }, MANY, signal);
+    const moves = await store.moves.listLive({}, signal);
     // Those that were moved at the last check may have arrived.
     const moved = [...moving, ...moves.map(({ unitId }) => unitId)];
     const inDoubt = rowsInDoubt(findings, seen);

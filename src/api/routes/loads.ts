@@ -108,7 +108,7 @@ async function topWorkspaces({ store }: ApiDeps, limit: number, scopes: Scopes):
   const instances = await store.fleet.listInstances(deadline());
   const names: InstanceNames = namesOf(instances);
   const classes = new Map(instances.map((instance) => [instance.id, instance.class]));
-  const heaviest = await store.loads.listHeaviest(scopes === undefined ? limit : ALL_UNITS, deadline());
+  const heaviest = await store.loads.listHeaviest({ limit: scopes === undefined ? limit : ALL_UNITS }, deadline());
   const shown = heaviest.filter(({ namespace, instanceId }) =>
     isWithin(scopes, { kind: "workspace", namespace, classes: [classes.get(instanceId) ?? ""] }),
   );

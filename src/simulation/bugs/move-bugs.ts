@@ -155,9 +155,9 @@ export const MOVE_BUGS: readonly Bug[] = [
     about: "only the database's notifications carry a move on: nobody reads again which moves are live",
     ...{ property: "I4", scenario: "move-crashes" },
     breaker: withPorts(({ store }) => {
-      const list: typeof store.moves.list = async (filter, limit, signal) =>
-        (await store.moves.list(filter, limit, signal)).filter(({ phase }) => filter.isLive !== true || phase === "WAITING");
-      return { store: { ...store, moves: { ...store.moves, list } } };
+      const listLive: typeof store.moves.listLive = async (filter, signal) =>
+        (await store.moves.listLive(filter, signal)).filter(({ phase }) => phase === "WAITING");
+      return { store: { ...store, moves: { ...store.moves, listLive } } };
     }),
   },
   {

@@ -164,9 +164,9 @@ export interface IntentStore {
    * placed has no objects anywhere: its rows go at once, which notifies `status`.
    */
   recordDeletions(deletions: readonly DeletionIntent[], signal: AbortSignal): Promise<void>;
-  /** Cascades of workspaces that are being deleted that were asked for before, at most `limit` of them, by uid. */
+  /** Cascades of workspaces that are being deleted that were asked for before: the next `limit` of them after a uid, by uid. */
   listOverdue(
-    page: { readonly apiCluster: string; readonly before: Millis; readonly limit: number },
+    page: { readonly apiCluster: string; readonly before: Millis; readonly limit: number; readonly after: string },
     signal: AbortSignal,
   ): Promise<readonly OverdueCascade[]>;
   readByUids(uids: readonly string[], signal: AbortSignal): Promise<readonly UserView[]>;

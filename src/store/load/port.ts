@@ -125,6 +125,9 @@ export interface LoadStore {
   recordState(className: string, state: ClassLoadState, signal: AbortSignal): Promise<void>;
   /** How many instances pools of every class are to have that have no declared size, by name of the pool. */
   listSizes(signal: AbortSignal): Promise<PoolSizes>;
-  /** Units that take the largest share of their instance in any dimension, largest first; a dimension without capacity does not count. */
-  listHeaviest(limit: number, signal: AbortSignal): Promise<readonly HeavyUnit[]>;
+  /**
+   * Units that take the largest share of their instance in any dimension, of all instances or of one, largest first; a dimension without capacity does not
+   * count.
+   */
+  listHeaviest(of: { readonly limit: number; readonly instanceId?: InstanceId }, signal: AbortSignal): Promise<readonly HeavyUnit[]>;
 }

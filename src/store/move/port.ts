@@ -119,6 +119,8 @@ export interface MoveStore {
   read(id: MoveId, signal: AbortSignal): Promise<Move | undefined>;
   /** Newest first. */
   list(filter: MoveFilter, limit: number, signal: AbortSignal): Promise<readonly Move[]>;
+  /** All that have not ended, of the fleet or to or from one instance, however many; newest first. A unit has one at most. */
+  listLive(filter: Pick<MoveFilter, "instanceId">, signal: AbortSignal): Promise<readonly Move[]>;
   /** Addresses of the users' clusters that each of these units deploys to, sorted; units without are left out. */
   listClusters(unitIds: readonly UnitId[], signal: AbortSignal): Promise<ReadonlyMap<UnitId, readonly string[]>>;
   /** All that is to be known before a step of a move, in one statement; `undefined` once the move, or its unit, is gone. */

@@ -101,3 +101,27 @@ it("an entry names few of many deployments, and one environment of one namespace
   ]);
   expect(reported.every(({ details }) => (details["deployments"] as unknown[]).length === 20)).toBe(true);
 });
+
+it("finds what is its own behind any number that other processes have", async () => {
+  const { clock, store, sweep, endWorkspace, ends } = await aWorld({ ...EVERYTHING, isMine: (namespace) => namespace === "team" });
+  const elsewhere = { ...aSpec(), destination: { environment: "prod", namespace: "web" } };
+  const others = Array.from({ length: 600 }, (_, index) => anIntent({ namespace: "others", name: `n-${index}`, spec: elsewhere }));
+  const requests = others.map((intent, index) => ({ ...intent, uid: `0000-${String(index).padStart(4, "0")}` }));
+  const [first] = await store.intents.recordDeployments(requests, signal);
+  const [row] = await store.shards.readApplications([first?.applicationId ?? ("" as never)], signal);
+  const instance = anInstance();
+  await store.fleet.insertInstance(instance, aDecision(), signal);
+  const place = { unitId: row?.unit.id ?? ("" as never), rowVersion: row?.unit.rowVersion ?? 0, instanceId: instance.id };
+  await store.placements.commitFirstPlacement({ ...place, ceiling: WIDE, decision: aDecision() }, signal);
+  const deletions = requests.map(
+    ({ uid }) => ({ uid, deletion: "with-namespace", operationId: createCountingIds().next<never>() }) as const,
+  );
+  await store.intents.recordDeletions(deletions, signal);
+  await store.intents.recordWorkspaceEnds([row?.workspace.id ?? ("" as never)], signal);
+  await endWorkspace();
+  await clock.advance(GIVE_UP_AFTER_MS + 1);
+  await sweep(signal);
+  expect(await ends()).toEqual(["own orphan", "b orphan", "a orphan"]);
+  const [other] = await store.intents.readByUids([requests[0]?.uid ?? ""], signal);
+  expect(other?.application.deletion).toBe("cascade");
+});

@@ -22,7 +22,12 @@ export function createMemoryLoadStore(transact: Transact): LoadStore {
         const states = [...tables.classLoads].toSorted(([a], [b]) => (a < b ? -1 : 1));
         return Object.assign({}, ...states.map(([, { sizes }]) => sizes ?? {})) as PoolSizes;
       }),
-    listHeaviest: (limit, signal) => transact(signal, ({ tables }) => heaviest(tables).slice(0, limit)),
+    listHeaviest: ({ limit, instanceId }, signal) =>
+      transact(signal, ({ tables }) =>
+        heaviest(tables)
+          .filter((unit) => instanceId === undefined || unit.instanceId === instanceId)
+          .slice(0, limit),
+      ),
   };
 }
 

@@ -68,6 +68,12 @@ export function createMemoryMoveStore(transact: Transact, rules: PartRules): Mov
         );
         return wanted.sort((a, b) => b.createdAt - a.createdAt || (a.id > b.id ? -1 : 1)).slice(0, limit);
       }),
+    listLive: ({ instanceId }, signal) =>
+      transact(signal, ({ tables }) =>
+        [...tables.moves.values()]
+          .filter(({ endedAt, from, to }) => endedAt === undefined && (instanceId === undefined || [from, to].includes(instanceId)))
+          .sort((a, b) => b.createdAt - a.createdAt || (a.id > b.id ? -1 : 1)),
+      ),
     listClusters: (unitIds, signal) =>
       transact(signal, ({ tables }) => {
         const known = unitIds.map((id) => [id, clustersOf(tables, id)] as const);

@@ -33,12 +33,12 @@ export function createUserViews(transact: Transact): Views {
           .slice(0, limit)
           .map((row) => known(tables, row)),
       ),
-    listOverdue: ({ apiCluster, before, limit }, signal) =>
+    listOverdue: ({ apiCluster, before, limit, after }, signal) =>
       transact(signal, ({ tables }) => {
         const overdue = rowsOf(tables, apiCluster)
           .map(({ application }) => ({ application, workspace: workspaceOfTables(tables, application.workspaceId) }))
           .filter(({ application, workspace }) => workspace.state === "deleting" && application.deletion === "cascade")
-          .filter(({ application: { deletedAt } }) => deletedAt !== undefined && deletedAt < before)
+          .filter(({ application: { deletedAt, uid } }) => deletedAt !== undefined && deletedAt < before && uid > after)
           .toSorted((a, b) => (a.application.uid < b.application.uid ? -1 : 1));
         return overdue.slice(0, limit).map(({ application: { uid, name, spec }, workspace }) => ({
           uid,

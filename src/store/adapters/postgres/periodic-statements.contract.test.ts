@@ -89,7 +89,8 @@ const PERIODIC: Readonly<Record<string, Periodic>> = {
       return store.health.listNeverCompared({ instanceId: INSTANCE, ...age, limit: 10 }, signal);
     },
   },
-  "moves.list": { by: "mover, 5 s", send: (store, signal) => store.moves.list({ isLive: true }, 1_000, signal) },
+  "moves.list": { by: "health and planner", send: (store, signal) => store.moves.list({ isLive: true }, 1_000, signal) },
+  "moves.listLive": { by: "mover, 5 s; watchdog, 30 s", send: (store, signal) => store.moves.listLive({}, signal) },
   "moves.listClusters": { by: "mover, 5 s", send: (store, signal) => store.moves.listClusters(UNITS, signal) },
   "rollouts.readLive": { by: "rollout, 60 s", send: (store, signal) => store.rollouts.readLive(signal) },
   "rollouts.listFrozen": { by: "provisioner, 60 s", send: (store, signal) => store.rollouts.listFrozen(signal) },
@@ -117,7 +118,7 @@ const PERIODIC: Readonly<Record<string, Periodic>> = {
   },
   "intents.listOverdue": {
     by: "workspace, 60 s",
-    send: (store, signal) => store.intents.listOverdue({ apiCluster: "main", before: now(), limit: 1_000 }, signal),
+    send: (store, signal) => store.intents.listOverdue({ apiCluster: "main", before: now(), limit: 1_000, after: "" }, signal),
   },
   "intents.listKnown": {
     by: "workspace, 60 s",

@@ -99,14 +99,15 @@ export function describeDeletions(world: () => World): void {
       await remove(intent, "with-namespace");
       await remove(living.intent);
       const since = (await application(applicationId)).deletedAt ?? AT;
-      const overdue = (before: number, apiCluster = "main") =>
-        store.intents.listOverdue({ apiCluster, before: millis(before), limit: 10 }, soon());
+      const overdue = (before: number, apiCluster = "main", after = "") =>
+        store.intents.listOverdue({ apiCluster, before: millis(before), limit: 10, after }, soon());
       expect(await overdue(since + 1)).toEqual([]);
       await store.intents.recordWorkspaceEnds([workspaceId], soon());
       const { name, uid, workspace } = intent;
       expect(await overdue(since + 1)).toEqual([{ uid, name, workspaceId, namespace: workspace.namespace, environment: "prod" }]);
       expect(await overdue(since)).toEqual([]);
       expect(await overdue(since + 1, "other")).toEqual([]);
+      expect(await overdue(since + 1, "main", uid)).toEqual([]);
       await remove(intent, "orphan");
       expect(await overdue(since + 1)).toEqual([]);
     });

@@ -113,7 +113,7 @@ export function describeLoads(world: () => World): void {
         const known = { ...first.units[0]?.load, at: sample.at };
         expect((await store.loads.countUnits(deployed.instanceId, soon()))[0]?.known).toEqual(known);
         expect((await store.plans.readFacts(CLASS, AT, soon())).units[0]?.known).toEqual(known);
-        expect((await store.loads.listHeaviest(1, soon()))[0]?.known).toEqual(known);
+        expect((await store.loads.listHeaviest({ limit: 1 }, soon()))[0]?.known).toEqual(known);
       }
     });
 
@@ -190,7 +190,7 @@ export function describeLoads(world: () => World): void {
       const epoch = await place(unitId, small.id);
       const other = await deploy({ namespace: "large" });
       await store.loads.recordSample(sampleOf({ instanceId: small.id, unitId, epoch }, AT), soon());
-      const heaviest = await store.loads.listHeaviest(10, soon());
+      const heaviest = await store.loads.listHeaviest({ limit: 10 }, soon());
       expect(heaviest.map(({ namespace }) => namespace)).toEqual(["small", "large"]);
       expect(heaviest[0]).toEqual({
         ...{ unitId, namespace: "small", bucket: 0, instanceId: small.id, capacity: small.capacity },
@@ -198,7 +198,9 @@ export function describeLoads(world: () => World): void {
         known: sampleOf({ instanceId: small.id, unitId, epoch }, AT).units[0]?.load,
       });
       expect(heaviest[1]).toMatchObject({ unitId: other.unitId, known: undefined });
-      expect(await store.loads.listHeaviest(1, soon())).toHaveLength(1);
+      expect(await store.loads.listHeaviest({ limit: 1 }, soon())).toHaveLength(1);
+      const own = await store.loads.listHeaviest({ limit: 1, instanceId: other.instanceId }, soon());
+      expect(own.map(({ unitId: id }) => id)).toEqual([other.unitId]);
     });
   });
 }

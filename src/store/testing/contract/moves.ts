@@ -370,7 +370,15 @@ export function describeMoves(world: () => World): void {
       await store.moves.abort(first.id, { message: "enough", decision: aDecision() }, soon());
       await store.moves.advance(first.id, { from: "ABORT", to: "ABORTED", message: "enough" }, soon());
       expect((await store.moves.list({ isLive: true }, 10, soon())).map(({ id }) => id)).toEqual([second.id]);
-      expect(await store.moves.list({}, 10, soon())).toHaveLength(2);
+      const third = await begun("three");
+      const live = async (of: Parameters<typeof store.moves.listLive>[0]) => (await store.moves.listLive(of, soon())).map(({ id }) => id);
+      expect(await live({})).toEqual((await store.moves.list({ isLive: true }, 10, soon())).map(({ id }) => id));
+      expect(await live({})).toHaveLength(2);
+      for (const instanceId of [third.to, third.deployed.instanceId]) expect(await live({ instanceId })).toEqual([third.id]);
+      await store.moves.abort(third.id, { message: "enough", decision: aDecision() }, soon());
+      await store.moves.advance(third.id, { from: "ABORT", to: "ABORTED", message: "enough" }, soon());
+      expect(await live({})).toEqual([second.id]);
+      expect(await store.moves.list({}, 10, soon())).toHaveLength(3);
       expect(await store.moves.list({ unitId: first.deployed.unitId }, 10, soon())).toMatchObject([
         { phase: "ABORTED", message: "enough" },
       ]);

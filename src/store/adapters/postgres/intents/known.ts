@@ -52,7 +52,7 @@ const OVERDUE: Statement = {
   text: `
 select a.uid, a.name, w.id as "workspaceId", w.namespace, a.environment
   from workspace w join application a on a.workspace = w.id
- where w.api_cluster = $1 and w.state = 'deleting' and a.deletion = 'cascade' and a.deleted_at < $2
+ where w.api_cluster = $1 and w.state = 'deleting' and a.deletion = 'cascade' and a.deleted_at < $2 and a.uid > $4
  order by a.uid
  limit $3`,
 };
@@ -80,11 +80,11 @@ export async function listKnown(
 
 export async function listOverdue(
   database: Database,
-  { apiCluster, before, limit }: Parameters<IntentStore["listOverdue"]>[0],
+  { apiCluster, before, limit, after }: Parameters<IntentStore["listOverdue"]>[0],
   signal: AbortSignal,
 ): Promise<readonly OverdueCascade[]> {
   type Found = Omit<OverdueCascade, "environment"> & { readonly environment: string | null };
-  const rows = await database.run<Found>(OVERDUE, [apiCluster, instant(before), limit], signal);
+  const rows = await database.run<Found>(OVERDUE, [apiCluster, instant(before), limit, after], signal);
   return rows.map((row) => ({ ...row, environment: row.environment ?? undefined }));
 }
 

@@ -45,8 +45,8 @@ const RECORD_STATE: Statement = {
   text: "insert into class_load (class, state) values ($1, $2::json) on conflict (class) do update set state = excluded.state",
 };
 
-const HEAVIEST: Statement = {
-  name: "list_heaviest",
+const heaviest = (name: string, scope: string): Statement => ({
+  name,
   text: `
 select u.id, w.namespace, u.bucket, u.owner, u.load, i.capacity, ${KNOWN}
   from placement_unit u
@@ -54,9 +54,12 @@ select u.id, w.namespace, u.bucket, u.owner, u.load, i.capacity, ${KNOWN}
   join workspace w on w.id = u.workspace
   ${JOIN_KNOWN}
  cross join lateral (select max(d.load::numeric / d.capacity) as share from unnest(u.load, i.capacity) as d (load, capacity) where d.capacity > 0) as h
+ ${scope}
  order by h.share desc nulls last, u.id
  limit $1`,
-};
+});
+const HEAVIEST = heaviest("list_heaviest", "");
+const HEAVIEST_OF_INSTANCE = heaviest("list_heaviest_of_instance", "where u.owner = $2");
 
 interface CountRow extends KnownRow {
   readonly id: UnitId;
@@ -88,7 +91,11 @@ export function createLoadStore(database: Database): LoadStore {
       const rows = await database.run<{ readonly sizes: PoolSizes | null }>(LIST_SIZES, [], signal);
       return Object.assign({}, ...rows.map(({ sizes }) => sizes ?? {})) as PoolSizes;
     },
-    listHeaviest: async (limit, signal) => (await database.run<HeavyRow>(HEAVIEST, [limit], signal)).map(heavyOf),
+    listHeaviest: async ({ limit, instanceId }, signal) =>
+      (instanceId === undefined
+        ? await database.run<HeavyRow>(HEAVIEST, [limit], signal)
+        : await database.run<HeavyRow>(HEAVIEST_OF_INSTANCE, [limit, instanceId], signal)
+      ).map(heavyOf),
   };
 }
 

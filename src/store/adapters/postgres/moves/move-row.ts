@@ -34,6 +34,16 @@ select ${COLUMNS} from move m
  limit $4`,
 });
 
+/** The next of all live moves in the order of their ids, which no end of a move changes. */
+export const LIST_ALL_LIVE: Statement = {
+  name: "list_all_live_moves",
+  text: `
+select ${COLUMNS} from move m
+ where m.ended_at is null and ($1::text is null or $1 in (m.from_instance, m.to_instance)) and m.id > $2
+ order by m.id
+ limit $3`,
+};
+
 /** Live moves are few among all that ever were, and have an index of their own, which a plan for both could not use. */
 export const LIST_LIVE = listing("list_live_moves", "m.ended_at is null");
 export const LIST = listing("list_moves", "true");

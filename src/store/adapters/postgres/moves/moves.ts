@@ -1,5 +1,6 @@
 import type { Clock, Millis } from "../../../../domain/clock.ts";
 import type { MoveId, UnitId } from "../../../../domain/ids.ts";
+import type { Move } from "../../../../domain/move.ts";
 import { TARGET_LEFT } from "../../../../domain/move-messages.ts";
 import { PHASES } from "../../../../domain/move-phases.ts";
 import type { MoveBeginning, MoveStore } from "../../../move/port.ts";
@@ -9,7 +10,7 @@ import { isApart } from "../placements/placed-units.ts";
 import { sqlText, texts } from "../sql-values.ts";
 import { abortMove, commitLiveMove } from "./change-owner.ts";
 import { enterAndFree, enterPhase } from "./enter-phase.ts";
-import { LIST, LIST_LIVE, lockMove, type MoveRow, moveOf, READ } from "./move-row.ts";
+import { LIST, LIST_ALL_LIVE, LIST_LIVE, lockMove, type MoveRow, moveOf, READ } from "./move-row.ts";
 import { readRows } from "./read-rows.ts";
 import { insertMove } from "./request-move.ts";
 
@@ -48,6 +49,9 @@ select a.unit, array_agg(distinct e.api_url order by e.api_url) as clusters
  where a.unit = any($1::text[]) and e.api_url <> ''
  group by a.unit order by a.unit`,
 };
+
+/** Live moves in one statement. */
+const LIVE_PAGE = 5_000;
 
 export function createMoveStore(database: Database, clock: Clock, ids: DecisionIds): MoveStore {
   return {
@@ -96,6 +100,14 @@ export function createMoveStore(database: Database, clock: Clock, ids: DecisionI
     list: async ({ isLive, unitId, plan, instanceId }, limit, signal) => {
       const values = [unitId, plan, instanceId].map((value) => (value === undefined ? null : sqlText(value)));
       return (await database.run<MoveRow>(isLive === true ? LIST_LIVE : LIST, [...values, limit], signal)).map(moveOf);
+    },
+    async listLive({ instanceId }, signal) {
+      const all: Move[] = [];
+      for (let after = ""; ; after = all.at(-1)?.id ?? "") {
+        const page = await database.run<MoveRow>(LIST_ALL_LIVE, [instanceId ?? null, after, LIVE_PAGE], signal);
+        all.push(...page.map(moveOf));
+        if (page.length < LIVE_PAGE) return all.sort((a, b) => b.createdAt - a.createdAt || (a.id > b.id ? -1 : 1));
+      }
     },
     async listClusters(unitIds, signal) {
       const rows = await database.run<{ readonly unit: UnitId; readonly clusters: readonly string[] }>(CLUSTERS, [texts(unitIds)], signal);

@@ -16,6 +16,7 @@ import { describeMembers } from "../../../testing/contract/members.ts";
 import { describeMoves } from "../../../testing/contract/moves.ts";
 import { describePlans } from "../../../testing/contract/plans.ts";
 import { describeRecovery } from "../../../testing/contract/recovery.ts";
+import { describeRepositoryAccess } from "../../../testing/contract/repository-access.ts";
 import { describeRollouts } from "../../../testing/contract/rollouts.ts";
 import { describeStore } from "../../../testing/contract/suite.ts";
 import { describeTokens } from "../../../testing/contract/tokens.ts";
@@ -316,7 +317,7 @@ describe("what the REST API calls of the store, with its login", () => {
     const [controlPlane, api, owner] = opened;
     const { readUnit, readUnitsOf, readFleet: readFleetOfClass } = api.placements;
     const { listInstanceLoads, readState, listHeaviest } = api.loads;
-    const { request, abort, read, list, listClusters } = api.moves;
+    const { request, abort, read, list, listLive, listClusters } = api.moves;
     world = createWorld({
       ...controlPlane,
       ...{ tokens: api.tokens, proposals: api.proposals, directives: api.directives, plans: api.plans, rollouts: api.rollouts },
@@ -328,11 +329,13 @@ describe("what the REST API calls of the store, with its login", () => {
       loads: { ...controlPlane.loads, listInstanceLoads, readState, listHeaviest },
       health: { ...controlPlane.health, listVerdicts: api.health.listVerdicts, readWindow: api.health.readWindow },
       members: { ...api.members, acquire: controlPlane.members.acquire, release: controlPlane.members.release },
-      moves: { ...controlPlane.moves, request, abort, read, list, listClusters },
+      moves: { ...controlPlane.moves, request, abort, read, list, listLive, listClusters },
+      repositoryAccess: { ...controlPlane.repositoryAccess, readOverdue: api.repositoryAccess.readOverdue },
       recovery: { ...owner.recovery, readLastEpoch: api.recovery.readLastEpoch },
     });
   });
   afterEach(() => closeAll(stores));
   const parts = [describeDirectives, describeFleet, describeHealth, describeLoads, describeMembers, describeMoves, describePlans];
-  for (const part of [...parts, describeRollouts, describeTokens, describeViews, describeAudit, describeRecovery]) part(() => world);
+  for (const part of [...parts, describeRepositoryAccess, describeRollouts, describeTokens, describeViews, describeAudit, describeRecovery])
+    part(() => world);
 });
