@@ -11,7 +11,7 @@ export interface PassesOptions<Row> {
   readonly onEnd?: () => void;
 }
 
-/** Passes through a list that grows, one after the other, for what no event has told of. */
+/** Passes through a list that grows, one after the other, for what no event has shown. */
 export interface Passes {
   /** Visits the next page; or every page, from the first on, if that was asked for or no pass has ended yet. */
   run(signal: AbortSignal): Promise<void>;

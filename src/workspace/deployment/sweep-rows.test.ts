@@ -62,7 +62,7 @@ describe("comparing the rows of applications with resources", () => {
     expect(await run()).toEqual({ read: 2_500, found: [] });
   });
 
-  it("finds what no event told of within one pass: 26,000 rows are eleven runs", async () => {
+  it("finds what no event has shown within one pass: 26,000 rows are eleven runs", async () => {
     const { run, runsUntil, present, withRow } = applications(26_000);
     await run();
     present.delete("000001");
