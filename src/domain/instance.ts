@@ -91,3 +91,6 @@ export interface Instance {
   /** Rises with every change of the row; writes are conditional on it. */
   readonly revision: number;
 }
+
+/** Where the content of an instance stands. */
+export type InstancePlace = Pick<Instance, "engineCluster" | "namespace">;

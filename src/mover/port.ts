@@ -1,6 +1,6 @@
 import type { AccessAnswer } from "../domain/access.ts";
 import type { InstanceId, MoveId, PlanId, UnitId } from "../domain/ids.ts";
-import type { Instance } from "../domain/instance.ts";
+import type { InstancePlace } from "../domain/instance.ts";
 import type { LoadVector } from "../domain/load.ts";
 import type { MoveKind } from "../domain/move.ts";
 import type { MoveReason } from "../domain/plan.ts";
@@ -39,7 +39,7 @@ export interface ObservationSource {
 /** Reports of watches about our Applications on instances: what others change, late, twice or never. */
 export interface ApplicationWatch {
   /** Whether changes on that instance are reported now. One that is not watched is from then on, while it is asked for. */
-  isHeard(instance: Pick<Instance, "engineCluster" | "namespace">): boolean;
+  isHeard(instance: InstancePlace): boolean;
   /** Returns what ends it. */
   onApplication(listener: (change: ObjectChange<ObservedObject>) => void): () => void;
 }

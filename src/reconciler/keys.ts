@@ -1,10 +1,10 @@
 import type { ApplicationId, InstanceId, UnitId } from "../domain/ids.ts";
+import type { InstancePlace } from "../domain/instance.ts";
 import { isSyncDue } from "../shard/automated-sync.ts";
 import type { ObjectAt, ObjectChange, ObservedObject } from "../shard/managed-object.ts";
 import type { ObservedApplication } from "../shard/parse-application.ts";
 import { applicationOf, differsInReport, differsInRequest, holderOf, unitOf } from "../shard/parse-application.ts";
 import { differsInRun } from "../shard/parse-sync.ts";
-import type { ShardPlace } from "./port.ts";
 
 /**
  * Puts keys into the reconciler's queues: each asks for one run of that key's work. A key that waits already is not added twice.
@@ -40,7 +40,7 @@ export function parseStatusKey(key: string): { readonly place: string; readonly 
 }
 
 /** One string for each place. */
-export function placeKey({ engineCluster, namespace }: ShardPlace): string {
+export function placeKey({ engineCluster, namespace }: InstancePlace): string {
   return `${engineCluster}|${namespace}`;
 }
 

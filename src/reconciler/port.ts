@@ -1,7 +1,7 @@
 import type { IssuedToken } from "../domain/account-token.ts";
 import type { HeldObject } from "../domain/blockage.ts";
 import type { EnvironmentId, UnitId } from "../domain/ids.ts";
-import type { Instance } from "../domain/instance.ts";
+import type { Instance, InstancePlace } from "../domain/instance.ts";
 import type { Discovery } from "../domain/parse-discovery.ts";
 import type { ResourceStatus } from "../domain/status.ts";
 import type { PlacementUnit, Workspace } from "../domain/workspace.ts";
@@ -31,9 +31,6 @@ export interface ManagedObjects<T extends ObservedObject> {
   /** Calls `listener` with what others change; what was created or patched through here is left out. Returns what ends that. */
   subscribe(listener: (change: ObjectChange<T>) => void): () => void;
 }
-
-/** Where the content of an instance stands. */
-export type ShardPlace = Pick<Instance, "engineCluster" | "namespace">;
 
 /** The content of one instance: what stands in its namespace on its engine cluster. */
 export interface EngineShard {
@@ -124,9 +121,9 @@ export interface Engines {
    * The content at this place, which is watched from then on; `undefined` while its engine cluster is not declared or cannot be reached. The watch
    * ends when nobody has asked for it for five minutes, unless it is retained.
    */
-  get(place: ShardPlace): Promise<EngineShard | undefined>;
+  get(place: InstancePlace): Promise<EngineShard | undefined>;
   /** Whoever asks or does not ask: what stands at these places stays watched, once it is. Replaces what was retained before. */
-  retain(places: readonly ShardPlace[]): void;
+  retain(places: readonly InstancePlace[]): void;
 }
 
 /** A unit on an instance that it moves to or has left, under an epoch. */

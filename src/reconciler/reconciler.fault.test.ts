@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { StaleError, UnavailableError } from "../domain/errors.ts";
-import type { Instance } from "../domain/instance.ts";
+import type { Instance, InstancePlace } from "../domain/instance.ts";
 import type { Application, PlacementUnit } from "../domain/workspace.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { KubeObject } from "../runtime/kube/resource.ts";
@@ -21,7 +21,7 @@ import { createApplyInstance } from "./instances/apply-instance.ts";
 import { createEntryTokens } from "./instances/keep-entry-token.ts";
 import { createReaderKinds } from "./instances/keep-reader-role.ts";
 import type { Requests } from "./keys.ts";
-import type { ApiCluster, EngineShard, Engines, ShardPlace } from "./port.ts";
+import type { ApiCluster, EngineShard, Engines } from "./port.ts";
 import { createRows } from "./read-and-record-rows.ts";
 import { createProgress } from "./report-progress.ts";
 import { addEnvironment } from "./testing/environments.ts";
@@ -79,7 +79,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 /** The content of an instance, once all of it is known. */
-async function listed(engines: Engines, place: ShardPlace): Promise<EngineShard> {
+async function listed(engines: Engines, place: InstancePlace): Promise<EngineShard> {
   const shard = await engines.get(place);
   if (shard === undefined) throw new Error("the engine cluster is not there");
   await shard.synced(world.signal);
@@ -91,7 +91,7 @@ function build(plainApi: ApiCluster, engines: Engines, engine: EngineShard) {
   const { wrap } = faults;
   const { accounts, bindings, roles, tokens } = plainApi;
   const apiCluster = { ...plainApi, accounts: wrap(accounts), bindings: wrap(bindings), roles: wrap(roles), tokens: wrap(tokens) };
-  const breakable = async (place: ShardPlace) => {
+  const breakable = async (place: InstancePlace) => {
     const shard = await listed(engines, place);
     const { applications, projects, repositories, entries } = shard;
     return {

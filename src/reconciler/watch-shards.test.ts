@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from "vitest";
-import type { Instance } from "../domain/instance.ts";
+import type { Instance, InstancePlace } from "../domain/instance.ts";
 import type { Partition } from "../domain/partition.ts";
 import type { ObjectChange, ObservedObject } from "../shard/managed-object.ts";
 import { silentLog } from "../telemetry/log.ts";
-import type { ApiCluster, EngineShard, ShardPlace } from "./port.ts";
+import type { ApiCluster, EngineShard } from "./port.ts";
 import { createShardWatch, followApiCluster } from "./watch-shards.ts";
 
 /** The accounts of a cluster of which `tell` is the watch, and what they make a process ask for that has the instance `mine`. */
@@ -68,7 +68,7 @@ describe("the watch of a process's instances", () => {
     const revisit = vi.fn();
     const reviewStatus = vi.fn();
     const engines = {
-      async get({ namespace }: ShardPlace) {
+      async get({ namespace }: InstancePlace) {
         asked.push(namespace);
         return contents.get(namespace)?.shard;
       },

@@ -1,5 +1,5 @@
 import type { Millis } from "../domain/clock.ts";
-import type { Instance } from "../domain/instance.ts";
+import type { InstancePlace } from "../domain/instance.ts";
 import type { InstanceObservation, ObservationRequest } from "../domain/rollout.ts";
 
 /** Empties an instance for a rollout, by live moves. */
@@ -19,14 +19,12 @@ export interface InstanceObservations {
    * Observes pods and Applications, and has the Applications watched from then on. `undefined`: the cluster is not declared or did not answer.
    * Errors are those of the Kubernetes client.
    */
-  observe(instance: ObservedInstance, request: RolloutObservationRequest, signal: AbortSignal): Promise<InstanceObservation | undefined>;
+  observe(instance: InstancePlace, request: RolloutObservationRequest, signal: AbortSignal): Promise<InstanceObservation | undefined>;
   /** Ends the watches of all other instances. */
-  watchOnly(instances: readonly ObservedInstance[]): void;
+  watchOnly(instances: readonly InstancePlace[]): void;
   /** Ends all watches, and resolves when they have ended. */
   rest(): Promise<void>;
 }
-
-export type ObservedInstance = Pick<Instance, "engineCluster" | "namespace">;
 
 export interface RolloutObservationRequest extends ObservationRequest {
   /** When the release was assigned: events of pods before that say nothing about it. */

@@ -1,4 +1,4 @@
-import type { Instance } from "../domain/instance.ts";
+import type { InstancePlace } from "../domain/instance.ts";
 import type { SeenApplication } from "../domain/seen-application.ts";
 
 /** The Applications on the engine clusters. */
@@ -7,14 +7,12 @@ export interface ApplicationsSeen {
    * Lists every Application in the instance's namespace from the API server, whoever created it, and has its cluster watched from then on.
    * `undefined`: the cluster cannot be reached.
    */
-  list(instance: Placed, signal: AbortSignal): Promise<readonly SeenApplication[] | undefined>;
+  list(instance: InstancePlace, signal: AbortSignal): Promise<readonly SeenApplication[] | undefined>;
   /** The same as a watch has reported it last. `undefined`: the cluster is not watched, or its watch is silent. */
-  reported(instance: Placed): readonly SeenApplication[] | undefined;
+  reported(instance: InstancePlace): readonly SeenApplication[] | undefined;
   /** Ends the watches, and resolves when they have ended. */
   rest(): Promise<void>;
 }
-
-type Placed = Pick<Instance, "engineCluster" | "namespace">;
 
 /** The controllers on the engine clusters. */
 export interface ControllersSeen {

@@ -44,7 +44,7 @@ export function createReflectorMeter(
     "Lists and watches that broke, and objects whose projection or handler threw",
     [...NAMES, "kind"],
   );
-  const contacts = contactsOf.get(metrics) ?? registerContacts(metrics);
+  const contacts = contactsOf.get(metrics) ?? exportContacts(metrics);
   const self = {};
   return {
     event: (kind) => events.add(1, { ...labels, kind }),
@@ -55,7 +55,7 @@ export function createReflectorMeter(
   };
 }
 
-function registerContacts(metrics: Metrics): Contacts {
+function exportContacts(metrics: Metrics): Contacts {
   const contacts: Contacts = new Map();
   contactsOf.set(metrics, contacts);
   const collect = (figureOf: (of: readonly Contact[]) => number) => () =>

@@ -16,7 +16,7 @@ import { APPLICATIONS } from "./types.ts";
 
 const ONE = { engineCluster: "eu-1", namespace: "argocd-1" };
 const OTHER = { engineCluster: "eu-1", namespace: "argocd-2" };
-const PATIENCE = { timeout: 20_000 };
+const DEADLINE = { timeout: 20_000 };
 const common = { rng: createSeededRng("engines"), log: silentLog, metrics: noMetrics };
 
 let server: FakeApiServer;
@@ -69,7 +69,7 @@ test("what stands on one instance is neither read nor reported with another", as
   engines.onApplication(({ at }) => void reported.push(`${at.namespace}/${at.name}`));
   const [one, other] = [await listed(engines, ONE), await listed(engines, OTHER)];
   for (const place of [ONE, OTHER]) await server.client("hands").create(APPLICATIONS, manifestAt(place, "web"), abort.signal);
-  await vi.waitFor(() => expect(reported.toSorted()).toEqual(["argocd-1/web", "argocd-2/web"]), PATIENCE);
+  await vi.waitFor(() => expect(reported.toSorted()).toEqual(["argocd-1/web", "argocd-2/web"]), DEADLINE);
   expect([one, other].map(({ applications }) => applications.list().map(({ at }) => at.namespace))).toEqual([["argocd-1"], ["argocd-2"]]);
   const watched = server.requests().filter(({ method, url }) => method === "GET" && url.includes("/applications"));
   expect(watched.filter(({ url }) => !/\/namespaces\/argocd-[12]\//.test(url))).toEqual([]);
@@ -89,7 +89,7 @@ describe("the watch of an instance", () => {
         // A watch that said nothing for so long is begun again a moment later.
         await clock.advance(1_000);
         expect(server.openWatches()).toBe(count);
-      }, PATIENCE);
+      }, DEADLINE);
     await watches(2 * KINDS);
     const replace = (): void => {
       client = server.client("eu-1");
@@ -124,7 +124,7 @@ describe("the watch of an instance", () => {
     const client = server.client("eu-1");
     const engines = createEngines({ ...common, clock: systemClock, clientOf: async () => client, signal: abort.signal });
     expect(engines.isHeard(ONE)).toBe(false);
-    await vi.waitFor(() => expect(engines.isHeard(ONE)).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(engines.isHeard(ONE)).toBe(true), DEADLINE);
   });
 });
 
@@ -134,10 +134,10 @@ test("Applications that Argo CD has yet to answer are kept as the watch shows th
   const engine = await listed(engines, ONE);
   const at = { namespace: ONE.namespace, name: "web" };
   const unanswered = () => engine.listUnanswered().map(({ at: { name } }) => name);
-  const shows = (...names: readonly string[]) => vi.waitFor(() => expect(unanswered()).toEqual(names), PATIENCE);
+  const shows = (...names: readonly string[]) => vi.waitFor(() => expect(unanswered()).toEqual(names), DEADLINE);
 
   await engine.applications.create(manifestAt(ONE, "web"), abort.signal);
-  await vi.waitFor(() => expect(engine.applications.list().length).toBe(1), PATIENCE);
+  await vi.waitFor(() => expect(engine.applications.list().length).toBe(1), DEADLINE);
   const path = "/metadata/annotations/argocd.argoproj.io~1refresh";
   await engine.applications.patch(at, [{ op: "add", path, value: "normal" }], abort.signal);
   await shows("web");

@@ -1,4 +1,5 @@
 import type { Clock } from "../../../domain/clock.ts";
+import type { InstancePlace } from "../../../domain/instance.ts";
 import { LABEL_MANAGED_BY, MANAGED_BY } from "../../../domain/names.ts";
 import type { Rng } from "../../../domain/rng.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
@@ -14,7 +15,7 @@ import { parseBinding, parseRole } from "../../../shard/parse-rights.ts";
 import type { Log } from "../../../telemetry/log.ts";
 import type { Metrics } from "../../../telemetry/metrics.ts";
 import { placeKey } from "../../keys.ts";
-import type { ApiCluster, EngineShard, Engines, ShardPlace } from "../../port.ts";
+import type { ApiCluster, EngineShard, Engines } from "../../port.ts";
 import { createAccountTokens } from "./account-tokens.ts";
 import { createDeployerRole, createReaderRole } from "./deployer-role.ts";
 import { createHeldObjects } from "./held-objects.ts";
@@ -39,7 +40,7 @@ export interface Watching {
 const OURS = `${LABEL_MANAGED_BY}=${MANAGED_BY}`;
 
 /** The content of the instance that has this namespace of the engine cluster. */
-export function createEngineShard(options: ClusterOptions & { readonly namespace: string }): EngineShard & Watching {
+function createEngineShard(options: ClusterOptions & { readonly namespace: string }): EngineShard & Watching {
   const common = { ...options, labelSelector: OURS };
   const applications = createManagedObjects({ ...common, type: APPLICATIONS, parse: parseApplication, isChosen: isUnanswered });
   const projects = createManagedObjects({ ...common, type: PROJECTS, parse: (raw) => parseObject("project", raw) });
@@ -103,13 +104,13 @@ interface EnginesOptions extends Omit<ClusterOptions, "client"> {
 /** What is reported of Applications, beside the content of instances itself. */
 export interface WatchedEngines extends Engines {
   /** Whether what stands there is watched, and was listed completely. Asking for a place that is not watched begins to watch it. */
-  isHeard(place: ShardPlace): boolean;
+  isHeard(place: InstancePlace): boolean;
   /** Calls `listener` with what others change of Applications wherever they are watched. Returned: the end of it. */
   onApplication(listener: (change: ObjectChange<ObservedApplication>) => void): () => void;
 }
 
 interface Opened {
-  readonly place: ShardPlace;
+  readonly place: InstancePlace;
   readonly opening: Promise<EngineShard | undefined>;
   /** Ends its watches. */
   readonly end: AbortController;
@@ -122,7 +123,7 @@ interface Opened {
 /** How long the content of an instance stays watched that nobody asks for and nobody retains, in ms: the steps of a move are seconds apart. */
 const UNASKED_MS = 5 * 60_000;
 /** How often watches that nobody needs are ended, and those begun anew whose cluster is entered by another client now, in ms. */
-const LOOK_EVERY_MS = 60_000;
+const REVIEW_EVERY_MS = 60_000;
 
 /** Watches the content of each instance from the first time it is asked for. */
 export function createEngines(options: EnginesOptions): WatchedEngines {
@@ -131,7 +132,7 @@ export function createEngines(options: EnginesOptions): WatchedEngines {
   const listeners = new Set<(change: ObjectChange<ObservedApplication>) => void>();
   let retained: ReadonlySet<string> = new Set();
 
-  const open = (place: ShardPlace): Opened => {
+  const open = (place: InstancePlace): Opened => {
     const key = placeKey(place);
     const end = new AbortController();
     const start = async (): Promise<EngineShard | undefined> => {
@@ -154,7 +155,7 @@ export function createEngines(options: EnginesOptions): WatchedEngines {
     one.end.abort(new Error(why));
   };
 
-  const get = async (place: ShardPlace): Promise<EngineShard | undefined> => {
+  const get = async (place: InstancePlace): Promise<EngineShard | undefined> => {
     const one = opened.get(placeKey(place)) ?? open(place);
     one.askedAtMs = clock.monotonicMs();
     try {
@@ -168,14 +169,14 @@ export function createEngines(options: EnginesOptions): WatchedEngines {
   };
 
   /** A client that was replaced has credentials which may be worth nothing any more. One that is not to be had now says nothing against the old one. */
-  const look = async (one: Opened): Promise<void> => {
+  const review = async (one: Opened): Promise<void> => {
     const isNeeded = retained.has(placeKey(one.place)) || clock.monotonicMs() - one.askedAtMs < UNASKED_MS;
     if (!isNeeded) return close(one, "nobody asks for this instance's content any more");
     if (one.client === undefined) return;
     const client = await options.clientOf(one.place.engineCluster).catch(() => undefined);
     if (client !== undefined && client !== one.client) close(one, "its engine cluster is entered by another client now");
   };
-  every({ ...options, ms: LOOK_EVERY_MS, run: () => [...opened.values()].forEach((one) => void look(one)) }, signal);
+  every({ ...options, ms: REVIEW_EVERY_MS, run: () => [...opened.values()].forEach((one) => void review(one)) }, signal);
 
   return {
     get,

@@ -1,5 +1,6 @@
 import type { Clock } from "../../../domain/clock.ts";
 import { UnavailableError } from "../../../domain/errors.ts";
+import type { InstancePlace } from "../../../domain/instance.ts";
 import { LABEL_CANARY } from "../../../domain/names.ts";
 import type { Rng } from "../../../domain/rng.ts";
 import type { InstanceObservation } from "../../../domain/rollout.ts";
@@ -20,7 +21,7 @@ import {
 } from "../../observation/count-application.ts";
 import { judgePods } from "../../observation/judge-pods.ts";
 import { NO_SYNCS, tallySyncs } from "../../observation/tally-syncs.ts";
-import type { InstanceObservations, ObservedInstance, RolloutObservationRequest } from "../../port.ts";
+import type { InstanceObservations, RolloutObservationRequest } from "../../port.ts";
 
 const PODS: ResourceType = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
 const APPLICATIONS: ResourceType = {
@@ -48,7 +49,7 @@ export interface InstanceObservationsOptions {
   readonly log: Log;
 }
 
-const keyOf = ({ engineCluster, namespace }: ObservedInstance): string => `${engineCluster}/${namespace}`;
+const keyOf = ({ engineCluster, namespace }: InstancePlace): string => `${engineCluster}/${namespace}`;
 
 /**
  * Observes instances by a watch of each one's Applications, which lists them once, and by a list of its few pods each time. The watches are the
@@ -77,7 +78,7 @@ export function createInstanceObservations({ clientOf, ...options }: InstanceObs
   };
   const observe = async (
     client: KubeClient,
-    { instance, request }: { readonly instance: ObservedInstance; readonly request: RolloutObservationRequest },
+    { instance, request }: { readonly instance: InstancePlace; readonly request: RolloutObservationRequest },
     signal: AbortSignal,
   ): Promise<InstanceObservation> => {
     const { namespace } = instance;
