@@ -24,7 +24,7 @@ export const CLASS_BUGS: readonly Bug[] = [
   {
     name: "class-asked-once",
     about: "a unit that is to have another class is found by its notification alone, which comes while it is being moved",
-    ...{ property: "settled", scenario: "move-classes", seed: 8 },
+    ...{ property: "settled", scenario: "move-classes", seed: 13 },
     breaker: withPorts(({ store }) => {
       const listUnsettled: typeof store.placements.listUnsettled = async (page, signal) => {
         const found = await store.placements.listUnsettled(page, signal);
