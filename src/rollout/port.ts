@@ -1,5 +1,5 @@
 import type { Millis } from "../domain/clock.ts";
-import type { InstancePlace } from "../domain/instance.ts";
+import type { Instance, InstancePlace } from "../domain/instance.ts";
 import type { InstanceObservation, ObservationRequest } from "../domain/rollout.ts";
 
 /** Empties an instance for a rollout, by live moves. */
