@@ -78,7 +78,7 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "orphans-unseen",
     about: "copies that are created after their move was given up are never found",
-    ...{ property: "settled", scenario: "move-stale-workers" },
+    ...{ property: "settled", scenario: "move-stale-workers", seed: 131 },
     breaker: withPorts(({ engines }) => ({
       engines: withApplications(engines, ({ list }) => ({
         list: (namespace) => list(namespace).filter(({ annotations }) => annotations[ANNOTATION_ARRIVING] === undefined),
