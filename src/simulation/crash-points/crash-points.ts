@@ -25,7 +25,7 @@ export interface CrashScript {
 
 export const ONE_MOVE: CrashScript = { scenario: "move-one", seed: 1, ends: "1 DONE" };
 /** Fail-overs from the target of a move: before the move gave it the right to write, and while the move waits for it to work. */
-export const REDIRECTS: readonly CrashScript[] = [25, 57].map((seed) => ({
+export const REDIRECTS: readonly CrashScript[] = [25, 82].map((seed) => ({
   scenario: "move-one-redirect",
   seed,
   ends: "1 DONE, 1 REDIRECTED",
