@@ -36,7 +36,7 @@ function open() {
     observed = parseApplication(raw, observed);
   };
   const run = () => recorder.record(KEY, new AbortController().signal);
-  return { recorder, clock, run, show, statuses, refreshes, takes, read, kept: () => observed?.report?.status };
+  return { recorder, clock, run, show, statuses, refreshes, takes, read, kept: () => observed?.report?.unrecorded };
 }
 
 /** `minutes`: when Argo CD compared it. */

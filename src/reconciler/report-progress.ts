@@ -146,7 +146,7 @@ function createBlockages(deps: BlockageDeps): Blockages {
     .collect(() => [{ value: blocked.size }]);
 
   const findHeld = async ({ application, unit, workspace }: DesiredApplication, observed: ObservedApplication, signal: AbortSignal) => {
-    const resources = observed.report?.status?.resources ?? [];
+    const resources = observed.report?.unrecorded?.resources ?? [];
     // Outside the own namespace this account may not read.
     if (application.spec.destination.environment !== undefined || unit.owner === undefined) return [];
     const where = { namespace: workspace.namespace, account: accountName(unit.id, unit.owner), resources };

@@ -59,10 +59,10 @@ export function isUnseenSync({ report, sync, isDeleting, annotations }: Observed
   const { operation, state } = sync;
   if (isDeleting || annotations[ANNOTATION_PAUSE] !== undefined || annotations[ANNOTATION_ARRIVING] !== undefined) return false;
   if (operation !== undefined || state?.finishedAt === undefined || report?.reconciledAt === undefined) return false;
-  const { conditions, isOutOfSync, reconciledAt } = report;
+  const { conditions, sync: compared, reconciledAt } = report;
   // What it refuses to refresh it does not compare.
   if (conditions.some(({ type }) => type === "InvalidSpecError")) return false;
-  return reconciledAt < state.finishedAt || (reconciledAt === state.finishedAt && isOutOfSync);
+  return reconciledAt < state.finishedAt || (reconciledAt === state.finishedAt && compared.status === "OutOfSync");
 }
 
 /** Conditions with which Argo CD says that it could not compare. */

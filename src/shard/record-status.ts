@@ -31,7 +31,7 @@ export function whatToRecord(observed: ObservedApplication, last: LastRecord | u
   const applicationId = applicationOf(observed);
   const instanceId = holderOf(observed);
   if (report === undefined || epoch === undefined || applicationId === undefined || instanceId === undefined) return undefined;
-  const { status, reconciledAt, hash } = report;
+  const { unrecorded: status, reconciledAt, hash } = report;
   const refresh = { applicationId, instanceId, epoch, reconciledAt, hash, version: versionOf(observed) };
   if (last !== undefined && last.hash === hash && last.epoch === epoch)
     return (reconciledAt ?? 0) - (last.reconciledAt ?? 0) < OBSERVE_EVERY_MS ? undefined : { kind: "refresh", refresh };

@@ -4,6 +4,7 @@ import { millis } from "../domain/clock.ts";
 import { applyJsonPatch } from "../runtime/kube/testing/json-patch.ts";
 import { type ObservedApplication, parseApplication } from "./parse-application.ts";
 import { type ApplicationAction, CASCADE_FINALIZER, planApplication } from "./plan-application.ts";
+import { letGoOfStatus } from "./project-status.ts";
 import { renderApplication } from "./render-application.ts";
 import { calm, type Restlessness, restlessnessOf } from "./restlessness.ts";
 import type { Stored } from "./testing/builders.ts";
@@ -57,6 +58,8 @@ function rawOf({
 function observed(shape: Shape): ObservedApplication {
   const parsed = parseApplication(rawOf(shape));
   if (parsed === undefined) throw new Error("an Application");
+  // As it is kept once its status is recorded: nothing may be decided by what is let go of then.
+  if (parsed.report !== undefined) letGoOfStatus(parsed.report);
   return parsed;
 }
 

@@ -1,10 +1,10 @@
 import type { Millis } from "../domain/clock.ts";
-import type { EngineStatus } from "../domain/status.ts";
 import type { PatchOperation } from "./diff-object.ts";
 import { escapePointer } from "./diff-object.ts";
 import { ANNOTATION_REFRESH } from "./names.ts";
 import type { ObservedApplication } from "./parse-application.ts";
 import { isUnderWay, type ParsedSync } from "./parse-sync.ts";
+import type { KeptReport } from "./project-status.ts";
 
 /**
  * Why an Application cannot be deleted yet with what it deployed. `requested`: a sync is asked for and not begun; `syncing`, `ending`:
@@ -40,17 +40,16 @@ export function restlessnessOf(observed: ObservedApplication, now: Millis): Rest
 function restlessnessOfSynced({ report }: ObservedApplication, state: ParsedSync, now: Millis): Restlessness | undefined {
   const { finishedAt } = state;
   if (finishedAt === undefined || now - finishedAt > LONG_AGO_MS) return undefined;
-  const comparedAt = report?.reconciledAt;
-  const isCompared = comparedAt !== undefined && comparedAt - finishedAt >= SETTLED_AFTER_MS;
-  return isCompared ? restlessnessOfCompared(report?.status, state) : "unsettled";
+  if (report?.reconciledAt === undefined || report.reconciledAt - finishedAt < SETTLED_AFTER_MS) return "unsettled";
+  return restlessnessOfCompared(report, state);
 }
 
 /**
  * Out of step with the very revision that a sync has just brought about: the watch that tells Argo CD of the cluster has broken off. Not so
  * where Argo CD says that another Application manages an object by now: that one it sees.
  */
-function restlessnessOfCompared(compared: EngineStatus | undefined, { phase, revision }: ParsedSync): "unseen" | undefined {
-  const isUnseen = phase === "Succeeded" && compared?.sync.status === "OutOfSync" && compared.sync.revision === revision;
+function restlessnessOfCompared(compared: Pick<KeptReport, "sync" | "conditions">, { phase, revision }: ParsedSync): "unseen" | undefined {
+  const isUnseen = phase === "Succeeded" && compared.sync.status === "OutOfSync" && compared.sync.revision === revision;
   return isUnseen && !compared.conditions.some(({ type }) => type === "SharedResourceWarning") ? "unseen" : undefined;
 }
 

@@ -34,7 +34,7 @@ async function sentAtRest(instances: number): Promise<ReadonlyMap<string, number
   isCounting = true;
   await world.run(IDLE_MS);
   const { signal } = new AbortController();
-  const owned = await fleet.database.rows.ownership.listOwned({ after: "", limit: 1_000 }, signal);
+  const { owned } = await fleet.database.rows.ownership.listOwned({ after: "", limit: 1_000 }, signal);
   expect(owned).toHaveLength(instances * WORKSPACES_PER_INSTANCE);
   world.close();
   return counts;
