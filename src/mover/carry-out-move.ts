@@ -177,7 +177,8 @@ export function createMoveWorker(deps: MoveWorkerDeps): MoveWorker {
     OBSERVED[move.phase].applications &&
     prerequisiteWaits.length === 0 &&
     remoteClusters.length === 0 &&
-    [source, target].map(watch.isHeard).every((isHeard) => isHeard);
+    // Both are asked, whatever the first says: asking is what has each of them watched.
+    [source, target].map((instance) => watch.isHeard(instance)).every((isHeard) => isHeard);
 
   return {
     async carryOn(id, signal) {

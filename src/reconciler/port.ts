@@ -35,7 +35,6 @@ export interface ManagedObjects<T extends ObservedObject> {
 /** The content of one instance: what stands in its namespace on its engine cluster. */
 export interface EngineShard {
   readonly cluster: string;
-  readonly namespace: string;
   readonly applications: ManagedObjects<ObservedApplication>;
   /** Those of the Applications that Argo CD has yet to answer (`isUnanswered`), as the watch shows them. Costs as much as these are, not as all are. */
   listUnanswered(): readonly ObservedApplication[];

@@ -39,18 +39,18 @@ export function createRecordStatus({ rows, partition, watched, clock }: RecordSt
     if (report !== undefined && !isDeleting) letGoOfStatus(report);
   };
 
+  const remember = (key: string, { instanceId, hash, epoch, reconciledAt }: RecordedRefresh): void =>
+    void recorded.set(key, { holder: instanceId, last: { hash, epoch, reconciledAt } });
+
   const recordStatus = async (key: string, status: RecordedStatus, signal: AbortSignal): Promise<void> => {
     await rows.recordStatus(status, signal);
-    const { instanceId, hash, epoch, reconciledAt } = status;
-    recorded.set(key, { holder: instanceId, last: { hash, epoch, reconciledAt } });
+    remember(key, status);
   };
 
   const recordRefresh = async (key: string, refresh: RecordedRefresh, signal: AbortSignal): Promise<WorkResult | void> => {
     const waitMs = waitForOthersMs(clock.now());
     if (waitMs > 0) return { requeueAfterMs: waitMs };
-    const { instanceId, hash, epoch, reconciledAt } = refresh;
-    if (await rows.recordRefresh(refresh, signal))
-      return void recorded.set(key, { holder: instanceId, last: { hash, epoch, reconciledAt } });
+    if (await rows.recordRefresh(refresh, signal)) return remember(key, refresh);
     // Somebody has recorded another status since, or the database is an older one: what is remembered counts no more.
     recorded.delete(key);
     return { requeueAfterMs: 0 };

@@ -54,14 +54,7 @@ function createEngineShard(options: ClusterOptions & { readonly namespace: strin
   const repositories = createManagedObjects({ ...secretsOf("repository"), parse: (raw) => parseObject("repository", raw) });
   const parts = { applications, projects, entries, repositories };
   const { onReturn, listChosen: listUnanswered } = applications;
-  return {
-    cluster: options.client.cluster,
-    namespace: options.namespace,
-    ...parts,
-    ...together(Object.values(parts)),
-    onReturn,
-    listUnanswered,
-  };
+  return { cluster: options.client.cluster, ...parts, ...together(Object.values(parts)), onReturn, listUnanswered };
 }
 
 /** What instances may do on the API cluster. */
