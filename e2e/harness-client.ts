@@ -93,6 +93,7 @@ export async function callHarness<Name extends keyof HarnessCalls>(
 
 declare module "vitest" {
   interface ProvidedContext {
-    harness: HarnessAddress;
+    /** One for each worker. */
+    harnesses: readonly HarnessAddress[];
   }
 }

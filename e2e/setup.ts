@@ -14,6 +14,7 @@ import { startEmbeddedPostgres } from "../src/runtime/embedded-postgres/embedded
 import { silentLog } from "../src/telemetry/log.ts";
 import { clockEnvironment } from "./clock-environment.ts";
 import { type Database, serveHarness } from "./harness.ts";
+import type { HarnessAddress } from "./harness-client.ts";
 import { inSeconds } from "./in-seconds.ts";
 import { startPrivateGit } from "./private-git.ts";
 import { askSecrecy } from "./secrecy/ask.ts";
@@ -23,11 +24,41 @@ import { createSecretInventory, type SecretInventory } from "./secrecy/secrets.t
 const ARGO_CD = "3.5.7";
 const START_MS = 45 * 60_000;
 
-/**
- * Starts every real part once for all stories: Kubernetes, PostgreSQL, Git, two control planes and two Argo CD
- * instances. What it starts ends with it. The directory with the logs stays if ARGOSY_KEEP is set.
- */
+/** Every real part, running: Kubernetes, PostgreSQL, Git, two control planes and two Argo CD instances. */
+interface RunningWorld {
+  readonly facts: HarnessAddress;
+  /** Fails if a secret of the stories stands somewhere. */
+  expectNothingSaid(): Promise<void>;
+  /** What was started ends with it. The directory with the logs stays if ARGOSY_KEEP is set. */
+  stop(): Promise<void>;
+}
+
+/** Starts a world for each worker, so for each test file that runs at once. They share nothing but this process. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const starts = await Promise.allSettled(Array.from({ length: project.config.maxWorkers }, startWorld));
+  const worlds = starts.flatMap((start) => (start.status === "fulfilled" ? [start.value] : []));
+  const stopAll = () => Promise.all(worlds.map((world) => world.stop()));
+  const failure = starts.find((start) => start.status === "rejected");
+  if (failure !== undefined) {
+    await stopAll();
+    throw failure.reason;
+  }
+  project.provide(
+    "harnesses",
+    worlds.map(({ facts }) => facts),
+  );
+  return async () => {
+    try {
+      for (const world of worlds) await world.expectNothingSaid();
+    } finally {
+      await stopAll();
+      // Sockets whose other side died with its process can keep Node's own clean-up busy for ever once nothing is left to do.
+      process.once("beforeExit", () => process.exit());
+    }
+  };
+}
+
+async function startWorld(): Promise<RunningWorld> {
   const directory = mkdtempSync(join(tmpdir(), "argosy-e2e-"));
   // PostgreSQL does not run as root, and the user it runs as has to reach the directory.
   chmodSync(directory, 0o711);
@@ -40,17 +71,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     else process.stdout.write(`e2e: logs are in ${directory}\n`);
   };
   try {
-    const { facts, expectNothingSaid } = await startParts(directory, stops);
-    project.provide("harness", facts);
-    return async () => {
-      try {
-        await expectNothingSaid();
-      } finally {
-        await stop();
-        // Sockets whose other side died with its process can keep Node's own clean-up busy for ever once nothing is left to do.
-        process.once("beforeExit", () => process.exit());
-      }
-    };
+    return { ...(await startParts(directory, stops)), stop };
   } catch (error) {
     await stop();
     throw error;

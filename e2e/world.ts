@@ -1,11 +1,11 @@
 import process from "node:process";
-import { inject } from "vitest";
 import { openKube } from "../hack/fleet/connect.ts";
 import type { RestClient } from "../src/cli/rest-client.ts";
 import { UnavailableError } from "../src/domain/errors.ts";
 import type { KubeClient } from "../src/runtime/kube/client.ts";
 import type { KubeObject, ResourceType } from "../src/runtime/kube/resource.ts";
 import { callHarness, type HarnessAddress } from "./harness-client.ts";
+import { ownHarness } from "./own-harness.ts";
 import { openRest, withinTimeout } from "./within-timeout.ts";
 
 /** What a story needs: the cluster as its administrator, Git, the fleet's REST API, and the harness that runs everything. */
@@ -65,7 +65,7 @@ export const IS_LONG = process.env["ARGOSY_LONG"] !== undefined;
 const LIFETIME_MS = 20 * 60_000;
 
 export function openWorld(lifetimeMs: number = LIFETIME_MS): World {
-  const facts = inject("harness");
+  const facts = ownHarness();
   return {
     kube: openKube(facts.adminKubeconfig),
     rest: openRest(facts, facts.token),

@@ -10,10 +10,12 @@ export interface Suite {
   readonly exclude: readonly string[];
   /** For one test, and for each of its hooks. */
   readonly timeoutMs: number;
-  /** Whether its files share things that bear one user at a time, like a development cluster. */
+  /** Whether its files run one after the other, because they share things that bear one user at a time, like a real node. */
   readonly isAlone: boolean;
   /** How many of its files are run at once for each core; more than one where they wait for others much of the time. */
   readonly filesPerCore: number;
+  /** How many of its files are run at once at most, however many cores there are. */
+  readonly filesAtOnce?: number;
   /** It is as right when it gets few processors, and shares nothing with others: it runs beside whatever comes after it. */
   readonly isBackground?: boolean;
   readonly globalSetup?: string;
@@ -59,13 +61,15 @@ export const SUITES: readonly Suite[] = [
     filesPerCore: 1,
     isBackground: IS_SHORT,
   },
+  // Its setup starts a world of all real parts for each file that runs at once: stories wait for others most of their time.
   {
     name: "e2e",
     include: ["e2e/**/*.e2e.test.ts"],
     exclude: [],
     timeoutMs: 20 * MINUTE_MS,
-    isAlone: true,
+    isAlone: !IS_SHORT,
     filesPerCore: 1,
+    filesAtOnce: 4,
     ...(existsSync(E2E_SETUP) ? { globalSetup: E2E_SETUP } : {}),
   },
   // Stories of somebody who installs Argosy on a cluster with real nodes. Not beside the others: the pods of its nodes have processor shares of their own,

@@ -18,7 +18,11 @@ export function suiteStage(suite: Suite): Stage {
       try {
         const reportFile = join(directory, "report.json");
         const outputFile = options.isBeside === true ? join(directory, "output") : undefined;
-        const status = await runVitest(argumentsFor(suite, options, reportFile), { reportFile, outputFile, signal: options.signal });
+        const status = await runVitest(argumentsFor(suite, options, { reportFile, files: files.length }), {
+          reportFile,
+          outputFile,
+          signal: options.signal,
+        });
         if (outputFile !== undefined) options.print(readFileSync(outputFile, "utf8"));
         if (status === "lingered") options.print("Vitest did not end after its report, and was ended");
         return countTests({ status, report: readReport(reportFile), files: files.length });
@@ -29,9 +33,13 @@ export function suiteStage(suite: Suite): Stage {
   };
 }
 
-function argumentsFor(suite: Suite, { filters, bail }: StageOptions, reportFile: string): readonly string[] {
+function argumentsFor(
+  suite: Suite,
+  { filters, bail }: StageOptions,
+  { reportFile, files }: { readonly reportFile: string; readonly files: number },
+): readonly string[] {
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${reportFile}`];
-  const workers = Math.ceil(availableParallelism() * suite.filesPerCore);
+  const workers = Math.min(files, suite.filesAtOnce ?? files, Math.ceil(availableParallelism() * suite.filesPerCore));
   return [`--project=${suite.name}`, `--maxWorkers=${workers}`, ...reporters, ...(bail ? ["--bail=1"] : []), ...filters];
 }
 
