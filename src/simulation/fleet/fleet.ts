@@ -3,6 +3,7 @@ import { ACCOUNTS_NAMESPACE, DEPLOYER_ROLE, READER_ROLE } from "../../domain/nam
 import { CLUSTER_ROLES, ENGINE_SECRETS, PROJECTS, ROLE_BINDINGS, SERVICE_ACCOUNTS } from "../../reconciler/adapters/kubernetes/types.ts";
 import type { KubeClient } from "../../runtime/kube/client.ts";
 import type { PartRules } from "../../store/adapters/memory/part-rules.ts";
+import type { Store } from "../../store/port.ts";
 import { USER_DEPLOYMENTS } from "../../workspace/adapters/kubernetes/user-resources.ts";
 import { type Authority, createAuthority } from "../models/authority.ts";
 import { CONFIG_MAPS } from "../models/engine/cluster-cache.ts";
@@ -15,7 +16,7 @@ import { createSimulatedDatabase, type SimulatedDatabase } from "../models/store
 import type { Network } from "../world/network.ts";
 import { createParty, type Party } from "../world/party.ts";
 import type { World } from "../world/world.ts";
-import { type Breaker, startArgosy } from "./argosy.ts";
+import { type Breaker, type SimulatedProcess, startArgosy } from "./argosy.ts";
 import { DECLARED, DECLARED_FLEET, ENGINE_CLUSTER, FAR_CLUSTER, FLEET_OF_CLASSES, standingInstance } from "./declared.ts";
 
 /** A whole fleet with its surroundings. */
@@ -56,13 +57,15 @@ export interface FleetOptions {
   readonly breaker: Breaker;
   /** What the database allows about parts that change hands; absent: what it does. */
   readonly rules?: PartRules | undefined;
+  /** Processes of Argosy on another database than the simulated one, and that database, in which the fleet is declared. */
+  readonly argosy?: { readonly store: Pick<Store, "fleet">; readonly start: (process: Omit<SimulatedProcess, "store">) => void };
 }
 
 const never = new AbortController().signal;
 
 /** Builds a fleet whose instances are empty, and starts its processes. */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
-  const { world, network, members, instances: wanted, far = 0, trusted, servers, breaker } = options;
+  const { world, network, members, instances: wanted, far = 0, trusted, servers, breaker, argosy } = options;
   const database = createSimulatedDatabase(world, network, options.rules);
   const api = createKubeServer(world, "api");
   const engines = [ENGINE_CLUSTER, ...(far === 0 ? [] : [FAR_CLUSTER])].map((name) => createKubeServer(world, name));
@@ -80,23 +83,25 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const rules = [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get", "list", "watch"] }];
   api.objects.create(CLUSTER_ROLES, "", { sent: { metadata: { name: READER_ROLE }, rules }, dryRun: false });
   for (const instance of instances) prepare(engineOf(instance), [instance.namespace]);
-  await database.rows.fleet.applyFleet(trusted === undefined ? DECLARED_FLEET : FLEET_OF_CLASSES, "simulation", never);
-  for (const instance of instances) await database.rows.fleet.insertInstance(instance, DECLARED, never);
+  const declared = (argosy?.store ?? database.rows).fleet;
+  await declared.applyFleet(trusted === undefined ? DECLARED_FLEET : FLEET_OF_CLASSES, "simulation", never);
+  for (const instance of instances) await declared.insertInstance(instance, DECLARED, never);
 
   const parties = new Map<string, Party>();
   const lives = new Map<string, number>();
   const client = (party: Party, server: KubeServer) => createSimulatedClient({ world, network, party, server });
   const starts = new Map<string, (party: Party) => void>();
   for (let index = 1; index <= members; index += 1)
-    starts.set(`argosy-${index}`, (party) =>
-      startArgosy(
-        {
-          ...{ party, store: database.connect(party), api: client(party, api), engines: engines.map((engine) => client(party, engine)) },
-          isSingleServer: servers === 1,
-        },
-        breaker,
-      ),
-    );
+    starts.set(`argosy-${index}`, (party) => {
+      const process = {
+        party,
+        api: client(party, api),
+        engines: engines.map((engine) => client(party, engine)),
+        isSingleServer: servers === 1,
+      };
+      if (argosy !== undefined) argosy.start(process);
+      else startArgosy({ ...process, store: database.connect(party) }, breaker);
+    });
   const { comparisonMs, hasWebhook = false } = options;
   const pace = { hasWebhook, ...(comparisonMs === undefined ? {} : { comparisonMs }) };
   for (const instance of instances) {

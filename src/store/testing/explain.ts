@@ -6,6 +6,8 @@ export interface Sent {
   readonly name: string;
   readonly text: string;
   readonly values: readonly unknown[];
+  /** Who sent it, if that was asked for. */
+  readonly by: string;
 }
 
 /** What a statement has read of one table, indexes included, or has written to it. */
@@ -16,13 +18,13 @@ export interface Touched {
   readonly written: number;
 }
 
-/** What is sent over connections to PostgreSQL while `work` runs. */
-export async function sentBy(work: () => Promise<unknown>): Promise<readonly Sent[]> {
+/** What is sent over connections to PostgreSQL while `work` runs. `by` says who sends at that moment. */
+export async function sentBy(work: () => Promise<unknown>, by = (): string => ""): Promise<readonly Sent[]> {
   const sent: Sent[] = [];
   const send = pg.Client.prototype.query as (this: pg.Client, ...given: unknown[]) => unknown;
   const listen = function (this: pg.Client, ...given: unknown[]): unknown {
     const [query] = given as [Partial<Sent> | undefined];
-    if (typeof query?.text === "string") sent.push({ name: query.name ?? "", text: query.text, values: query.values ?? [] });
+    if (typeof query?.text === "string") sent.push({ name: query.name ?? "", text: query.text, values: query.values ?? [], by: by() });
     return send.apply(this, given);
   };
   Object.assign(pg.Client.prototype, { query: listen });
@@ -40,7 +42,7 @@ export async function sentBy(work: () => Promise<unknown>): Promise<readonly Sen
  */
 export async function touchedBy(
   client: pg.Client,
-  { text, values }: Sent,
+  { text, values }: Pick<Sent, "text" | "values">,
   plan: "force_custom_plan" | "force_generic_plan",
 ): Promise<ReadonlyMap<string, Touched>> {
   await client.query("begin");
