@@ -4,6 +4,7 @@ import { errorText } from "../src/cli/error-text.ts";
 import { compareRuns, renderDifferences } from "./compare.ts";
 import { type Conditions, loadNow, readConditions, renderConditions } from "./conditions.ts";
 import { isMet, type SizedFigure } from "./figures.ts";
+import { loopsBench } from "./loops/main.ts";
 import type { Measure } from "./measure.ts";
 import { MEASURES } from "./measures/all.ts";
 import { movesBench } from "./moves/main.ts";
@@ -27,6 +28,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (args[0] === "resource-health") return resourceHealthBench(args.slice(1), (text) => void process.stdout.write(text));
   if (args[0] === "scale") return scaleBench(args.slice(1), (text) => void process.stdout.write(text), endOnSignals());
   if (args[0] === "planner") return plannerBench(args.slice(1), (text) => void process.stdout.write(text));
+  if (args[0] === "loops") return loopsBench(args.slice(1), (text) => void process.stdout.write(text));
   if (args[0] === "probing") return probingBench(args.slice(1), (text) => void process.stdout.write(text));
   const options = parseBenchOptions(args, MEASURES);
   if (options.help) {

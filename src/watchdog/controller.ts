@@ -1,4 +1,4 @@
-import type { Clock, Millis } from "../domain/clock.ts";
+import type { Clock } from "../domain/clock.ts";
 import type { UnitId } from "../domain/ids.ts";
 import type { InstanceState } from "../domain/instance.ts";
 import { OWNERSHIP_RULES, openFindings } from "../domain/ownership.ts";
@@ -8,8 +8,9 @@ import { createKeyedQueue, type WorkResult } from "../runtime/keyed-queue.ts";
 import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { judgeOwnership, ownershipResyncOf } from "./judge.ts";
-import { doubtful, entriesOf, type Findings, inTurn, nextFindings, nextWaiting, rowsInDoubt, startFindings } from "./next-findings.ts";
+import { ownershipResyncOf } from "./judge.ts";
+import { doubtful, entriesOf, type Findings, inTurn, nextFindings, rowsInDoubt, startFindings } from "./next-findings.ts";
+import { createOwnershipBook } from "./ownership-book.ts";
 import type { ApplicationsSeen, ControllersSeen } from "./port.ts";
 import { readSeen, readSilent } from "./read-observations.ts";
 import { createOwnedRows } from "./read-owned.ts";
@@ -48,7 +49,7 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
   let count = 0;
   let moving: readonly UnitId[] = [];
   const rows = createOwnedRows(store);
-  let waitingSince: ReadonlyMap<string, Millis> = new Map();
+  let book = createOwnershipBook();
   const gauge = metrics.gauge(
     "argosy_watchdog_findings",
     "Findings about the ownership of applications that are reported and not cleared, by rule.",
@@ -74,16 +75,16 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
       readSilent(controllers, instances, signal),
     ]);
     const moves = await store.moves.listLive({}, signal);
+    const resyncMs = ownershipResyncOf((await store.fleet.readFleet(signal))?.spec);
     // Those that were moved at the last check may have arrived.
     const moved = [...moving, ...moves.map(({ unitId }) => unitId)];
     const inDoubt = rowsInDoubt(findings, seen);
-    const owned = await rows.read({ ...inDoubt, units: [...inDoubt.units, ...moved] }, signal);
+    // What has changed is taken in at once, and nothing is awaited in between: the next reading does not say it again.
+    const read = await rows.read({ ...inDoubt, units: [...inDoubt.units, ...moved] }, signal);
+    const now = clock.now();
+    const found = book.judge({ ...read, now, seen, silent, instances, moves, resyncMs });
     moving = moves.map(({ unitId }) => unitId);
     const away = new Set<string>(instances.flatMap(({ id }) => (seen.has(id) ? [] : [id])));
-    const now = clock.now();
-    waitingSince = nextWaiting(waitingSince, [...seen.values()].flat(), now);
-    const resyncMs = ownershipResyncOf((await store.fleet.readFleet(signal))?.spec);
-    const found = judgeOwnership({ now, owned, seen, silent, instances, moves, resyncMs, waitingSince });
     const { next, opened, cleared, isUnsure } = nextFindings(findings, found, (each) => each.instances.some((id) => away.has(id)));
     await store.decisions.append(entriesOf({ opened, cleared }, now), signal);
     for (const { rule, subject, text } of opened) log.error({ rule, subject, finding: text }, "Found an application without its one owner");
@@ -103,7 +104,7 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
     backoff: { minMs: 1_000, maxMs: CONFIRM_MS },
     work: async (_key, signal) => {
       if (partition.isMine(KEY)) return observe(signal);
-      findings = undefined;
+      [findings, book] = [undefined, createOwnershipBook()];
       rows.forget();
       await applications.rest();
       return { requeueAfterMs: OBSERVE_EVERY_MS };

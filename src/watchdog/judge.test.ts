@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
 import { MOVE_PHASES } from "../domain/move.ts";
-import { judgeOwnership, type OwnershipObservation } from "./judge.ts";
-import { A, aMove, anOwnershipObservation, aRow, aSeen, B, CLASS, NOW, UNIT } from "./testing/observations.ts";
+import { A, aMove, anOwnershipObservation, aRow, aSeen, B, CLASS, judgeOwnership, NOW, UNIT, type Whole } from "./testing/observations.ts";
 
 const found = (over: Parameters<typeof anOwnershipObservation>[0]) =>
   judgeOwnership(anOwnershipObservation(over)).map(({ rule, subject, text }) => [rule, subject, text]);
@@ -123,7 +122,7 @@ describe("the ownership of applications", () => {
   it("has the same findings in whatever order things are read", () => {
     const rows = ["a", "b", "c"].map((argoName) => aRow({ argoName }));
     const one = anOwnershipObservation({ owned: rows, onA: [], onB: rows.map(({ argoName }) => aSeen({ name: argoName, uid: argoName })) });
-    const other: OwnershipObservation = { ...one, owned: rows.toReversed(), seen: new Map([...one.seen].toReversed()) };
+    const other: Whole = { ...one, owned: rows.toReversed(), seen: new Map([...one.seen].toReversed()) };
     expect(judgeOwnership(one)).toEqual(judgeOwnership(other));
     expect(judgeOwnership(one)).toHaveLength(6);
   });

@@ -6,10 +6,13 @@ import type { Move } from "../domain/move.ts";
 import { beganAt } from "../domain/move-times.ts";
 import type { Owned, OwnershipFinding, OwnershipRule } from "../domain/ownership.ts";
 import type { SeenApplication } from "../domain/seen-application.ts";
+import type { OwnedIndex } from "./owned-index.ts";
 
 export interface OwnershipObservation {
   readonly now: Millis;
-  readonly owned: readonly Owned[];
+  readonly rows: Pick<OwnedIndex, "named" | "ofUnit" | "values">;
+  /** Names of the applications whose rows may be others than at the last check. */
+  readonly changed: ReadonlySet<string> | "all";
   /** Applications on each instance that could be reached. */
   readonly seen: ReadonlyMap<InstanceId, readonly SeenApplication[]>;
   /** Instances whose controllers were asked and did not answer. */
@@ -19,8 +22,6 @@ export interface OwnershipObservation {
   readonly moves: readonly Pick<Move, "id" | "unitId" | "from" | "to" | "phase" | "marks">[];
   /** How long after a comparison Argo CD compares an application again by itself at the latest, in ms. */
   readonly resyncMs: number;
-  /** Since when the watchdog has observed each Application wait for a refresh, by uid. */
-  readonly waitingSince: ReadonlyMap<string, Millis>;
 }
 
 /** How long a unit may be without an owner in a move, in ms. Usually it is seconds; after this time the move hangs. */
@@ -32,56 +33,47 @@ const RESYNC_SLACK_MS = 60_000;
 /** How many names a text lists. */
 const NAMED = 3;
 
-interface Place {
+/** Where an Application stands. */
+export interface Place {
   readonly instance: InstanceId;
   readonly one: SeenApplication;
 }
 
-/**
- * Finds what is wrong about the ownership of applications, by the rows and instances as they were read; sorted by
- * key. They are not read at the same moment, so a finding counts only when it is found twice (`next-findings.ts`).
- * Nothing is said about an instance that cannot be reached.
- */
-export function judgeOwnership(observation: OwnershipObservation): readonly OwnershipFinding[] {
-  const { owned, seen, instances } = observation;
-  const names = new Map<string, string>(instances.map(({ id, name }) => [id, name]));
-  const nameOf = (id: InstanceId): string => names.get(id) ?? id;
-  const places = Map.groupBy(
-    [...seen].flatMap(([instance, ones]) => ones.map((one): Place => ({ instance, one }))),
-    ({ one }) => one.name,
-  );
-  const rows = new Map(owned.map((row) => [row.argoName, row]));
-  const moving = new Map(observation.moves.map((move) => [move.unitId, move]));
-  const classes = new Map(instances.map((instance) => [instance.id, instance.class]));
-  const known = { ...observation, nameOf, classes, rows, moving, places };
-  const findings = [
-    ...owned.flatMap((row) => ownerFinding(row, known) ?? []),
-    ...owned.flatMap((row) => classFinding(row, known) ?? []),
-    ...[...seen.keys()].flatMap((id) => apartFindings(id, known)),
-    ...[...places.values()].flat().flatMap((place) => orphanFinding(place, known) ?? []),
-    ...instances.flatMap(({ id }) => frozenFinding(id, known) ?? []),
-  ];
-  return findings.sort((a, b) => (a.key < b.key ? -1 : 1));
-}
-
-interface Known extends OwnershipObservation {
-  readonly nameOf: (id: InstanceId) => string;
+/** What one check knows, as it is asked for. */
+export interface Known extends Pick<OwnershipObservation, "now" | "seen" | "silent" | "resyncMs"> {
+  readonly named: (argoName: string) => Owned | undefined;
+  /** Of instances, as are classes. */
+  readonly names: ReadonlyMap<string, string>;
   readonly classes: ReadonlyMap<InstanceId, string>;
-  readonly rows: ReadonlyMap<string, Owned>;
   readonly moving: ReadonlyMap<UnitId, OwnershipObservation["moves"][number]>;
+  /** By the name of the Application. */
   readonly places: ReadonlyMap<string, readonly Place[]>;
 }
 
+/** What is wrong about one application, by its name: its row, and where Applications of it stand. */
+export function nameFindings(argoName: string, known: Known): readonly OwnershipFinding[] {
+  const row = known.named(argoName);
+  const places = known.places.get(argoName) ?? [];
+  return [
+    ...(row === undefined ? [] : [ownerFinding(row, known) ?? [], classFinding(row, known) ?? []].flat()),
+    ...places.flatMap((place) => orphanFinding(place, known) ?? []),
+  ];
+}
+
+const nameOf = (id: InstanceId, { names }: Pick<Known, "names">): string => names.get(id) ?? id;
 const works = ({ isPaused, isArriving, isDeleting }: SeenApplication): boolean => !isPaused && !isArriving && !isDeleting;
 
 function ownerFinding(row: Owned, known: Known): OwnershipFinding | undefined {
   const { argoName, unitId, owner, isLeaving, hasStood } = row;
-  const { nameOf, places, moving, seen, now } = known;
+  const { places, moving, seen, now } = known;
   const all = places.get(argoName) ?? [];
   const working = all.filter(({ one }) => works(one)).map(({ instance }) => instance);
   const tell = (rule: OwnershipRule, text: string, instances: readonly InstanceId[] = [owner]) =>
     finding(rule, { subject: unitId, about: argoName, instances, text });
-  const names = working.map(nameOf).sort().join(" and ");
+  const names = working
+    .map((id) => nameOf(id, known))
+    .sort()
+    .join(" and ");
   if (working.length > 1) return tell("TWO_OWNERS", `Application ${argoName} is worked on by ${names}`, working);
   const move = moving.get(unitId);
   if (move !== undefined) {
@@ -93,8 +85,10 @@ function ownerFinding(row: Owned, known: Known): OwnershipFinding | undefined {
   }
   if (isLeaving || !hasStood || row.isMoving || !seen.has(owner)) return undefined;
   const own = all.find(({ instance }) => instance === owner)?.one;
-  if (own === undefined) return tell("NO_OWNER", `Application ${argoName} is not on its owner ${nameOf(owner)}`);
-  return own.isPaused ? tell("NO_OWNER", `Application ${argoName} on ${nameOf(owner)} is paused, and no move is under way`) : undefined;
+  if (own === undefined) return tell("NO_OWNER", `Application ${argoName} is not on its owner ${nameOf(owner, known)}`);
+  return own.isPaused
+    ? tell("NO_OWNER", `Application ${argoName} on ${nameOf(owner, known)} is paused, and no move is under way`)
+    : undefined;
 }
 
 /** Since when nobody has been allowed to write for a unit. `undefined`: somebody is. */
@@ -104,69 +98,94 @@ function ownerlessSince(move: OwnershipObservation["moves"][number]): Millis | u
 }
 
 /** Wherever an application works, the class of its unit is that of the instance: workspaces of two classes never live together. */
-function classFinding({ argoName, unitId, class: own }: Owned, { places, classes, nameOf }: Known): OwnershipFinding | undefined {
+function classFinding({ argoName, unitId, class: own }: Owned, known: Known): OwnershipFinding | undefined {
+  const { places, classes } = known;
   const working = (places.get(argoName) ?? []).filter(({ one }) => works(one));
   const stranger = working.find(({ instance }) => classes.has(instance) && classes.get(instance) !== own)?.instance;
   if (stranger === undefined) return undefined;
-  const text = `Application ${argoName} works on ${nameOf(stranger)}, which is of class ${classes.get(stranger)}; its workspace is of ${own}`;
+  const text = `Application ${argoName} works on ${nameOf(stranger, known)}, which is of class ${classes.get(stranger)}; its workspace is of ${own}`;
   return finding("OTHER_CLASS", { subject: unitId, about: argoName, instances: [stranger], text });
 }
 
 /** Workspaces of different values of a label that keeps them apart never share an instance: of each label, the values that work on it. */
-function apartFindings(instance: InstanceId, { seen, rows, nameOf }: Known): readonly OwnershipFinding[] {
-  const working = (seen.get(instance) ?? []).filter(works);
-  const values = working.flatMap(({ name }) =>
-    Object.entries(rows.get(name)?.apart ?? {}).map(([label, value]) => ({ label, value, name })),
-  );
+export function apartFindings(instance: InstanceId, known: Known): readonly OwnershipFinding[] {
+  const { seen, named } = known;
+  const working = (seen.get(instance) ?? []).filter((one) => works(one) && named(one.name)?.apart !== undefined);
+  const values = working.flatMap(({ name }) => Object.entries(named(name)?.apart ?? {}).map(([label, value]) => ({ label, value, name })));
   return [...Map.groupBy(values, ({ label }) => label)].flatMap(([label, all]) => {
     const groups = [...Map.groupBy(all, ({ value }) => value)].sort(([a], [b]) => (a < b ? -1 : 1));
     if (groups.length < 2) return [];
     const who = groups.slice(0, NAMED).map(([value, ones]) => `${ones.map(({ name }) => name).sort()[0]} of ${value}`);
-    const text = `${nameOf(instance)} works for ${groups.length} values of ${label}, which must be apart: ${who.join(", ")}`;
+    const text = `${nameOf(instance, known)} works for ${groups.length} values of ${label}, which must be apart: ${who.join(", ")}`;
     return [finding("NOT_APART", { subject: instance, about: label, instances: [instance], text })];
   });
 }
 
-function orphanFinding({ instance, one }: Place, { rows, moving, nameOf, places }: Known): OwnershipFinding | undefined {
+function orphanFinding({ instance, one }: Place, known: Known): OwnershipFinding | undefined {
+  const { named, moving, places } = known;
   const { name, isDeleting } = one;
-  const row = rows.get(name);
+  const row = named(name);
   if (isDeleting || row?.owner === instance || row?.isLeaving === true) return undefined;
   const move = row === undefined ? undefined : moving.get(row.unitId);
   if (move !== undefined && [move.from, move.to].includes(instance)) return undefined;
   // Reported as TWO_OWNERS already, which is worse.
   if (row !== undefined && (places.get(name) ?? []).filter((place) => works(place.one)).length > 1) return undefined;
-  const why = row === undefined ? "no row wants it" : `its owner is ${nameOf(row.owner)}`;
+  const why = row === undefined ? "no row wants it" : `its owner is ${nameOf(row.owner, known)}`;
   return finding("ORPHAN", {
     subject: instance,
     about: name,
     instances: [instance],
-    text: `Application ${name} stands on ${nameOf(instance)}: ${why}`,
+    text: `Application ${name} stands on ${nameOf(instance, known)}: ${why}`,
   });
 }
 
-function frozenFinding(instance: InstanceId, known: Known): OwnershipFinding | undefined {
-  const { rows, now, resyncMs, nameOf, silent } = known;
-  const ones = known.seen.get(instance);
-  // Its cluster cannot be reached, so a controller that does not answer proves nothing.
-  if (ones === undefined) return undefined;
-  const own = ones.filter((one) => works(one) && rows.get(one.name)?.owner === instance);
-  const stuck = own.filter((one) => isStuck(one, known));
+/** What the Applications on an instance say of it together. */
+export interface InstanceSummary {
+  /** Those that Argo CD was asked to refresh. */
+  readonly awaiting: readonly SeenApplication[];
+  /** When it has compared one that it works for; `undefined`: never. */
+  readonly newest: Millis | undefined;
+}
+
+export function summaryOf(instance: InstanceId, known: Known): InstanceSummary {
+  const awaiting: SeenApplication[] = [];
+  let newest: Millis | undefined;
+  for (const one of known.seen.get(instance) ?? []) {
+    if (one.awaitsRefresh) awaiting.push(one);
+    const { reconciledAt } = one;
+    if (reconciledAt !== undefined && (newest === undefined || reconciledAt > newest) && isOwn(one, instance, known)) newest = reconciledAt;
+  }
+  return { awaiting, newest };
+}
+
+const isOwn = (one: SeenApplication, instance: InstanceId, { named }: Known): boolean => works(one) && named(one.name)?.owner === instance;
+
+/** `waitingSince`: since when the watchdog has observed each Application wait for a refresh, by uid. */
+export function frozenFinding(
+  instance: InstanceId,
+  { awaiting, newest }: InstanceSummary,
+  known: Known & { readonly waitingSince: ReadonlyMap<string, Millis> },
+): OwnershipFinding | undefined {
+  const { now, resyncMs, silent, seen } = known;
   const tell = (text: string) =>
-    finding("FROZEN", { subject: instance, about: "", instances: [instance], text: `${nameOf(instance)} ${text}` });
+    finding("FROZEN", { subject: instance, about: "", instances: [instance], text: `${nameOf(instance, known)} ${text}` });
   if (silent.has(instance)) return tell("does not answer: its controller stands still");
+  const stuck = awaiting.filter((one) => isOwn(one, instance, known) && isStuck(one, known));
   if (stuck.length > 0) return tell(`has not refreshed ${namesOf(stuck)} for a minute since it was asked to`);
-  const observed = own.flatMap(({ reconciledAt }) => reconciledAt ?? []);
   const limit = 2 * resyncMs + RESYNC_SLACK_MS;
-  if (observed.length === 0 || now - Math.max(...observed) <= limit) return undefined;
-  const green = own.filter(({ isGreen }) => isGreen);
+  if (newest === undefined || now - newest <= limit) return undefined;
+  const green = (seen.get(instance) ?? []).filter((one) => one.isGreen && isOwn(one, instance, known));
   return green.length === 0
     ? undefined
     : tell(`has compared none of its Applications for ${limit / 1000} s, and ${namesOf(green)} say that all is well`);
 }
 
-function isStuck({ uid, awaitsRefresh, reconciledAt }: SeenApplication, { waitingSince, now }: OwnershipObservation): boolean {
+function isStuck(
+  { uid, reconciledAt }: SeenApplication,
+  { waitingSince, now }: { readonly waitingSince: ReadonlyMap<string, Millis>; readonly now: Millis },
+): boolean {
   const since = waitingSince.get(uid);
-  return awaitsRefresh && since !== undefined && now - since >= REFRESH_LIMIT_MS && (reconciledAt ?? 0) < since;
+  return since !== undefined && now - since >= REFRESH_LIMIT_MS && (reconciledAt ?? 0) < since;
 }
 
 function namesOf(ones: readonly SeenApplication[]): string {

@@ -48,7 +48,7 @@ describe("the rows that the watchdog keeps", () => {
   });
   const truth = async () => (await store.ownership.listOwned({ after: "", limit: 1_000_000 }, soon())).owned;
   const read = async (inDoubt = NOTHING as Parameters<OwnedRows["read"]>[0]) =>
-    [...(await rows.read(inDoubt, soon()))].sort((a, b) => (a.id < b.id ? -1 : 1));
+    [...(await rows.read(inDoubt, soon())).rows.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   /** Has read everything, and again since it listens. */
   const settle = async () => {
     for (let count = 0; count < 2; count += 1) await read();
@@ -185,7 +185,7 @@ describe("the rows that the watchdog keeps", () => {
         // Notifications come after their commits.
         await Promise.resolve();
         await eventually(async () => {
-          const found = [...(await kept.read(NOTHING, soon()))].sort((a, b) => (a.id < b.id ? -1 : 1));
+          const found = [...(await kept.read(NOTHING, soon())).rows.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
           expect(found).toEqual((await own.ownership.listOwned({ after: "", limit: 1_000 }, soon())).owned);
         });
       }),

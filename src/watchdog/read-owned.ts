@@ -1,6 +1,7 @@
 import type { Change } from "../domain/change.ts";
 import type { ApplicationId, UnitId } from "../domain/ids.ts";
 import type { ChosenApplications, OwnedApplication, Store } from "../store/port.ts";
+import { createOwnedIndex, type OwnedIndex } from "./owned-index.ts";
 
 /** Rows in one statement. */
 const PAGE = 5_000;
@@ -10,13 +11,19 @@ const IN_TURN = 2_000;
 /** What has to be read besides what has changed. */
 export type InDoubt = Pick<ChosenApplications, "units" | "argoNames">;
 
+/** All rows, and of which applications they were read since the last reading that succeeded, by name. */
+export interface OwnedReading {
+  readonly rows: OwnedIndex;
+  readonly changed: ReadonlySet<string> | "all";
+}
+
 /** Which instance should work on each application, kept from one reading to the next. */
 export interface OwnedRows {
   /**
-   * Reads what has changed, what is in doubt and the next rows in turn, and returns all rows. All of them are read the first time, and whenever
+   * Reads what has changed, what is in doubt and the next rows in turn, and returns all rows. They change with the next reading. All of them are read the first time, and whenever
    * notifications may have been lost.
    */
-  read(inDoubt: InDoubt, signal: AbortSignal): Promise<readonly OwnedApplication[]>;
+  read(inDoubt: InDoubt, signal: AbortSignal): Promise<OwnedReading>;
   /** Forgets the rows, and listens to nothing until the next reading. */
   forget(): void;
 }
@@ -35,7 +42,7 @@ const noMarks = (isAll = false): Marks => ({ units: new Set(), applications: new
  * out of date is thought to show is not reported before the row is read again.
  */
 export function createOwnedRows({ ownership, changes }: Pick<Store, "ownership" | "changes">): OwnedRows {
-  let rows = new Map<string, OwnedApplication>();
+  let rows = createOwnedIndex();
   let marks = noMarks(true);
   let after = "";
   let unsubscribe: (() => void) | undefined;
@@ -51,31 +58,47 @@ export function createOwnedRows({ ownership, changes }: Pick<Store, "ownership" 
   };
 
   const readAll = async (signal: AbortSignal): Promise<void> => {
-    const all = new Map<string, OwnedApplication>();
+    const all = createOwnedIndex();
     for (let last: string | undefined = ""; last !== undefined; ) {
       const { owned, next }: Awaited<ReturnType<Store["ownership"]["listOwned"]>> = await ownership.listOwned(
         { after: last, limit: PAGE },
         signal,
       );
-      for (const row of owned) all.set(row.id, row);
+      for (const row of owned) all.set(row);
       last = next;
     }
     rows = all;
   };
-  const readSome = async (some: { readonly marks: Marks; readonly inDoubt: InDoubt }, signal: AbortSignal): Promise<void> => {
+  /** Puts these in the place of what is known of these applications. Adds the names of all of them. */
+  const replace = (ids: Iterable<string>, found: readonly OwnedApplication[], changed: Set<string>): void => {
+    const stay = new Set<string>(found.map(({ id }) => id));
+    for (const id of ids) {
+      const row = rows.get(id);
+      if (row !== undefined) changed.add(row.argoName);
+      if (!stay.has(id)) rows.delete(id);
+    }
+    for (const row of found) {
+      rows.set(row);
+      changed.add(row.argoName);
+    }
+  };
+  const readSome = async (
+    some: { readonly marks: Marks; readonly inDoubt: InDoubt; readonly changed: Set<string> },
+    signal: AbortSignal,
+  ): Promise<void> => {
     const units = new Set([...some.marks.units, ...some.inDoubt.units]);
     const names = new Set(some.inDoubt.argoNames);
     const applications = new Set<string>(some.marks.applications);
-    for (const row of rows.values()) if (row.isLeaving || units.has(row.unitId) || names.has(row.argoName)) applications.add(row.id);
+    for (const row of rows.leaving()) applications.add(row.id);
+    for (const unit of units) for (const row of rows.ofUnit(unit)) applications.add(row.id);
+    for (const name of names) applications.add(rows.named(name)?.id ?? "");
+    applications.delete("");
     const wanted = { applications: [...applications] as ApplicationId[], units: [...units], argoNames: [...names] };
-    const found = await readInParts(ownership, wanted, signal);
-    for (const id of applications) rows.delete(id);
-    for (const row of found) rows.set(row.id, row);
+    replace(applications, await readInParts(ownership, wanted, signal), some.changed);
   };
-  const readInTurn = async (signal: AbortSignal): Promise<void> => {
+  const readInTurn = async (changed: Set<string>, signal: AbortSignal): Promise<void> => {
     const { owned, next } = await ownership.listOwned({ after, limit: IN_TURN }, signal);
-    for (const id of rows.keys()) if (id > after && (next === undefined || id <= next)) rows.delete(id);
-    for (const row of owned) rows.set(row.id, row);
+    replace(rows.between(after, next), owned, changed);
     after = next ?? "";
   };
 
@@ -84,22 +107,24 @@ export function createOwnedRows({ ownership, changes }: Pick<Store, "ownership" 
       unsubscribe ??= changes.subscribe(mark);
       const taken = marks;
       marks = noMarks();
+      const changed = new Set<string>();
       try {
-        if (taken.isAll || !changes.isConnected()) await readAll(signal);
-        else {
-          await readSome({ marks: taken, inDoubt }, signal);
-          await readInTurn(signal);
+        if (taken.isAll || !changes.isConnected()) {
+          await readAll(signal);
+          return { rows, changed: "all" };
         }
+        await readSome({ marks: taken, inDoubt, changed }, signal);
+        await readInTurn(changed, signal);
+        return { rows, changed };
       } catch (error) {
         // Some of them may have been read, and all are read the next time.
         marks.isAll = true;
         throw error;
       }
-      return [...rows.values()];
     },
     forget() {
       unsubscribe?.();
-      [unsubscribe, rows, marks, after] = [undefined, new Map(), noMarks(true), ""];
+      [unsubscribe, rows, marks, after] = [undefined, createOwnedIndex(), noMarks(true), ""];
     },
   };
 }
