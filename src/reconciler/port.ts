@@ -1,6 +1,6 @@
 import type { IssuedToken } from "../domain/account-token.ts";
 import type { HeldObject } from "../domain/blockage.ts";
-import type { EnvironmentId, UnitId } from "../domain/ids.ts";
+import type { EnvironmentId, InstanceId, UnitId } from "../domain/ids.ts";
 import type { Instance, InstancePlace } from "../domain/instance.ts";
 import type { Discovery } from "../domain/parse-discovery.ts";
 import type { ResourceStatus } from "../domain/status.ts";
@@ -55,11 +55,15 @@ export interface ApiCluster {
   readonly cluster: string;
   /** ServiceAccounts of instances, in the accounts namespace. */
   readonly accounts: ManagedObjects<ObservedObject>;
+  /** Those that an instance holds, as the watch shows them. Costs as much as these are, not as all are; and so below. */
+  accountsOf(instance: InstanceId): readonly ObservedObject[];
   readonly tokens: AccountTokens;
   /** Who may impersonate whom. */
   readonly roles: ManagedObjects<ObservedRole>;
   /** Owner bindings in users' namespaces, and the bindings of `roles`. */
   readonly bindings: ManagedObjects<ObservedBinding>;
+  /** Those that name the unit, wherever they stand. */
+  bindingsOf(unit: UnitId): readonly ObservedBinding[];
   readonly readers: ManagedObjects<ObservedObject>;
   readonly deployer: DeployerRole;
   readonly reader: KeptRole;

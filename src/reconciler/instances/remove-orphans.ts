@@ -1,12 +1,11 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { ApplicationId, InstanceId, UnitId } from "../../domain/ids.ts";
-import type { OwnNamespaces } from "../../shard/application-placement.ts";
 import { planRemoval } from "../../shard/diff-object.ts";
 import { judgeLeftovers, type LeftoverKind, REMOVAL_LIMIT, type UnitObject, type Whereabouts } from "../../shard/leftovers.ts";
 import type { ObservedObject } from "../../shard/managed-object.ts";
 import { isPartBindingName } from "../../shard/names.ts";
 import { findOrphans, judgeOrphans, type Orphan, planOrphanEnd, type RowsOfOrphans, whyRevisit } from "../../shard/orphans.ts";
-import { applicationOf, holderOf, unitOf } from "../../shard/parse-application.ts";
+import { applicationOf, unitOf } from "../../shard/parse-application.ts";
 import type { ShardStore, UnitWithOwner } from "../../store/shard/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
@@ -107,13 +106,12 @@ export interface Leftovers {
 
 export interface LeftoversDeps {
   readonly shards: Pick<ShardStore, "readUnit">;
-  readonly apiCluster: Pick<ApiCluster, "accounts" | "bindings">;
-  readonly namespaces: OwnNamespaces;
+  readonly apiCluster: Pick<ApiCluster, "accounts" | "accountsOf" | "bindings" | "bindingsOf">;
   readonly writer: ObjectWriter;
   readonly log: Log;
 }
 
-export function createLeftovers({ shards, apiCluster, namespaces, writer, log }: LeftoversDeps): Leftovers {
+export function createLeftovers({ shards, apiCluster, writer, log }: LeftoversDeps): Leftovers {
   const objectsOf = ({ engine }: Host): Readonly<Record<LeftoverKind, ManagedObjects<ObservedObject>>> => ({
     project: engine.projects,
     entry: engine.entries,
@@ -124,23 +122,21 @@ export function createLeftovers({ shards, apiCluster, namespaces, writer, log }:
 
   const listOfInstance = (host: Host): readonly UnitObject[] => {
     const { id, namespace } = host.instance;
-    const { account, "part-binding": _, ...inside } = objectsOf(host);
-    const accounts = account.list(namespaces.accounts).filter((one) => holderOf(one) === id);
+    const { account: _account, "part-binding": _binding, ...inside } = objectsOf(host);
     return [
       ...Object.entries(inside).flatMap(([kind, objects]) =>
         objects.list(namespace).map((observed) => ({ kind: kind as LeftoverKind, observed })),
       ),
-      ...accounts.map((observed) => ({ kind: "account" as const, observed })),
+      ...apiCluster.accountsOf(id).map((observed) => ({ kind: "account" as const, observed })),
     ];
   };
 
   /** Of the namespaces whose workspaces have a unit on the instance: an owner binding names no instance, so each instance sees to these. */
   const listPartBindings = (owned: readonly UnitWithOwner[]): readonly UnitObject[] => {
-    const bindings = apiCluster.bindings.list();
-    const here = new Set<UnitId | undefined>(owned.map(({ unitId }) => unitId));
-    const served = new Set(bindings.filter((one) => here.has(unitOf(one))).map(({ at }) => at.namespace));
-    return bindings
-      .filter(({ at }) => served.has(at.namespace) && isPartBindingName(at.name))
+    const served = new Set(owned.flatMap(({ unitId }) => apiCluster.bindingsOf(unitId).map(({ at }) => at.namespace)));
+    return [...served]
+      .flatMap((namespace) => apiCluster.bindings.list(namespace))
+      .filter(({ at }) => isPartBindingName(at.name))
       .map((observed) => ({ kind: "part-binding", observed }));
   };
 

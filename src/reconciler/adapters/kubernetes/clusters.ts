@@ -9,7 +9,7 @@ import type { OwnNamespaces } from "../../../shard/application-placement.ts";
 import { parseEntry } from "../../../shard/entry-token.ts";
 import type { ObjectChange } from "../../../shard/managed-object.ts";
 import { isUnanswered } from "../../../shard/nudge.ts";
-import { type ObservedApplication, parseApplication } from "../../../shard/parse-application.ts";
+import { holderOf, type ObservedApplication, parseApplication, unitOf } from "../../../shard/parse-application.ts";
 import { parseObject } from "../../../shard/parse-object.ts";
 import { parseBinding, parseRole } from "../../../shard/parse-rights.ts";
 import type { Log } from "../../../telemetry/log.ts";
@@ -63,16 +63,17 @@ export function createApiCluster(options: ClusterOptions & { readonly namespaces
   const common = { ...options, labelSelector: OURS };
   const accounts = { ...common, namespace: options.namespaces.accounts };
   const parts = {
-    accounts: createManagedObjects({ ...accounts, type: SERVICE_ACCOUNTS, parse: (raw) => parseObject("account", raw) }),
+    accounts: createManagedObjects({ ...accounts, type: SERVICE_ACCOUNTS, parse: (raw) => parseObject("account", raw), groupOf: holderOf }),
     roles: createManagedObjects({ ...accounts, type: ROLE_OBJECTS, parse: parseRole }),
-    bindings: createManagedObjects({ ...common, type: ROLE_BINDINGS, parse: parseBinding }),
+    bindings: createManagedObjects({ ...common, type: ROLE_BINDINGS, parse: parseBinding, groupOf: unitOf }),
     readers: createManagedObjects({ ...common, type: CLUSTER_ROLE_BINDINGS, parse: (raw) => parseObject("reader", raw) }),
   };
   const deployer = createDeployerRole(client);
   const held = createHeldObjects({ client, accountsNamespace: options.namespaces.accounts, discover: deployer.discover });
   const readNamespaceUid: ApiCluster["readNamespaceUid"] = async (name, signal) => (await readNamespace(client, name, signal))?.uid;
   const tokens = createAccountTokens(options);
-  const own = { tokens, deployer, reader: createReaderRole(client), held, readNamespaceUid };
+  const groups = { accountsOf: parts.accounts.listGroup, bindingsOf: parts.bindings.listGroup };
+  const own = { ...groups, tokens, deployer, reader: createReaderRole(client), held, readNamespaceUid };
   return { cluster: client.cluster, ...parts, ...own, ...together(Object.values(parts)) };
 }
 

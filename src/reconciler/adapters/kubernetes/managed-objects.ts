@@ -9,6 +9,7 @@ import type { Log } from "../../../telemetry/log.ts";
 import type { Metrics } from "../../../telemetry/metrics.ts";
 import type { ManagedObjects } from "../../port.ts";
 import { createChosenObjects } from "./chosen-objects.ts";
+import { createGroupedObjects } from "./grouped-objects.ts";
 import { createOwnWrites } from "./own-writes.ts";
 
 export interface ManagedObjectsOptions<T extends ObservedObject> {
@@ -20,6 +21,8 @@ export interface ManagedObjectsOptions<T extends ObservedObject> {
   readonly parse: (raw: unknown, before?: T) => T | undefined;
   /** Which objects `listChosen` has; absent: none. It depends on nothing but the object. */
   readonly isChosen?: (object: T) => boolean;
+  /** By what `listGroup` finds them; absent: it finds none. It depends on nothing but the object. */
+  readonly groupOf?: (object: T) => string | undefined;
   readonly clock: Clock;
   readonly rng: Rng;
   readonly log: Log;
@@ -35,6 +38,8 @@ export interface WatchedObjects<T extends ObservedObject> extends ManagedObjects
   onReturn(listener: () => void): () => void;
   /** Those for which `isChosen` holds, as the watch shows them, in the order of their places. Costs as much as these are, not as all are. */
   listChosen(): readonly T[];
+  /** Those of one group, in the same way. */
+  listGroup(key: string): readonly T[];
 }
 
 /** Watches the objects of one kind that a selector picks, and writes to them. */
@@ -43,8 +48,10 @@ export function createManagedObjects<T extends ObservedObject>(options: ManagedO
   const listeners = new Set<(change: ObjectChange<T>) => void>();
   const own = createOwnWrites<T>({ clock, deliver: (change) => listeners.forEach((listener) => listener(change)) });
   const chosen = createChosenObjects<T>(options.isChosen ?? (() => false));
+  const grouped = createGroupedObjects<T>(options.groupOf ?? (() => undefined));
   const onChange = (change: ObjectChange<T>): void => {
     chosen.seen(change);
+    grouped.seen(change);
     own.seen(change);
   };
   const returns = new Set<() => void>();
@@ -73,6 +80,7 @@ export function createManagedObjects<T extends ObservedObject>(options: ManagedO
     get: (at) => own.get(at) ?? reflector.get(at),
     list: (namespace) => reflector.list(namespace),
     listChosen: chosen.list,
+    listGroup: grouped.list,
     async read(at, signal) {
       const raw = await client.get<KubeObject>(type, at, signal);
       return raw === undefined ? undefined : parsed(at, raw);

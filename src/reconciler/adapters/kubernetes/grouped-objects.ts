@@ -1,0 +1,34 @@
+import type { ObjectChange, ObservedObject } from "../../../shard/managed-object.ts";
+
+/** The objects that a watch shows, by a key that they name. */
+export interface GroupedObjects<T extends ObservedObject> {
+  /** A change that the watch shows. Every one has to come here, echoes of own writes too. */
+  seen(change: ObjectChange<T>): void;
+  /** Those of one key, in the order of their places. Costs as much as these are, however many others there are. */
+  list(key: string): readonly T[];
+}
+
+/** `keyOf` must depend on nothing but the object; `undefined`: it belongs to no group. */
+export function createGroupedObjects<T extends ObservedObject>(keyOf: (object: T) => string | undefined): GroupedObjects<T> {
+  const groups = new Map<string, Map<string, T>>();
+  const keys = new Map<string, string>();
+  const leave = (place: string): void => {
+    const key = keys.get(place);
+    if (key === undefined) return;
+    keys.delete(place);
+    const group = groups.get(key);
+    group?.delete(place);
+    if (group?.size === 0) groups.delete(key);
+  };
+  return {
+    seen(change) {
+      const place = `${change.at.namespace}|${change.at.name}`;
+      leave(place);
+      const key = change.kind === "upsert" ? keyOf(change.now) : undefined;
+      if (change.kind !== "upsert" || key === undefined) return;
+      keys.set(place, key);
+      groups.set(key, (groups.get(key) ?? new Map<string, T>()).set(place, change.now));
+    },
+    list: (key) => [...(groups.get(key) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object),
+  };
+}
