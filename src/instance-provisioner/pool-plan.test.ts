@@ -245,6 +245,22 @@ describe("any plan of any pool", () => {
     );
   });
 
+  it("is the same whatever instances hold, where it would drain none if all were empty: then nobody counts", () => {
+    const any = fc.integer({ min: 0, max: 6 });
+    const classes = fc.constantFrom(undefined, "eu/shared/internal");
+    fc.assert(
+      fc.property(anyInstances, any, any, classes, (rows, min, more, last) => {
+        const options = { min, max: min + more };
+        const units = Object.fromEntries(rows.map((row) => [row.number, row.units]));
+        const instances = rows.map(({ number, state, cause }, index) =>
+          standard(number, state, { cause, ...(last !== undefined && index === 0 ? { class: last } : {}) }),
+        );
+        const ifEmpty = plan(instances, options);
+        if (ifEmpty.drain.length === 0) expect(plan(instances, { ...options, units })).toEqual(ifEmpty);
+      }),
+    );
+  });
+
   it("does not depend on the order of instances, and leaves nothing to plan once it is carried out", () => {
     fc.assert(
       fc.property(anyInstances, fc.integer({ min: 0, max: 6 }), fc.integer({ min: 0, max: 6 }), (rows, min, more) => {

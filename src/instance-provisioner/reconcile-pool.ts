@@ -8,7 +8,7 @@ import type { FleetStore } from "../store/fleet/port.ts";
 import type { LoadStore } from "../store/load/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import { birthOf, instanceChangeOf, noteOf } from "./change.ts";
-import { type InstanceRequest, type PoolPlan, planPool, planPoolRemoval, type Sent } from "./pool-plan.ts";
+import { type InstanceRequest, type PoolFacts, type PoolPlan, planPool, planPoolRemoval, type Sent } from "./pool-plan.ts";
 
 const LEAVING_MS = 5_000;
 
@@ -43,10 +43,15 @@ export function createReconcilePool({ fleet, loads, clock, log }: PoolDeps): Rec
     const declared = await fleet.readFleet(signal);
     const pool = declared?.spec.pools.find((one) => one.name === name);
     if (declared === undefined || (pool === undefined && !declared.pruned.includes(name))) return undefined;
-    const facts = { instances: await fleet.listInstances(signal), units: await fleet.countUnits(signal) };
-    if (pool === undefined) return planPoolRemoval({ name, ...facts });
-    const sizes = isScaled(pool) ? await loads.listSizes(signal) : {};
-    return planPool({ pool: withSize(pool, sizes), fleet: declared.spec, ...facts });
+    const instances = await fleet.listInstances(signal);
+    const sizes = pool !== undefined && isScaled(pool) ? await loads.listSizes(signal) : {};
+    const planFor = (units: PoolFacts["units"]): PoolPlan =>
+      pool === undefined
+        ? planPoolRemoval({ name, instances, units })
+        : planPool({ pool: withSize(pool, sizes), fleet: declared.spec, instances, units });
+    // Counting reads all units there are. What instances hold matters only where some are too many, and of a pool at rest none is.
+    const ifEmpty = planFor(new Map());
+    return ifEmpty.drain.length === 0 ? ifEmpty : planFor(await fleet.countUnits(signal));
   };
   const carryOut = async (plan: PoolPlan, signal: AbortSignal): Promise<void> => {
     for (const request of plan.request) await add(request, signal);

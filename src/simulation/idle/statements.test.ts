@@ -33,7 +33,6 @@ interface Exception {
 }
 
 const EXCEPTIONS: Readonly<Record<string, Exception>> = {
-  "fleet.countUnits": { tables: ["placement_unit"], because: "it counts the units of each instance from the units" },
   "splits.list": {
     tables: ["placement_unit"],
     because: "with each plan cycle it looks for units that are too large, by the load in their rows",
