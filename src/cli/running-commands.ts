@@ -3,6 +3,7 @@ import { systemClock } from "../runtime/clock.ts";
 import { systemRng } from "../runtime/rng.ts";
 import { findDatabase } from "./connection.ts";
 import { secondsOf } from "./duration.ts";
+import { addFilterCommand } from "./filter-command.ts";
 import { readText } from "./input-file.ts";
 import { type InstallPart, renderInstall } from "./install/render.ts";
 import { readDatabaseSection, runMigrate, schemaLines } from "./migrate.ts";
@@ -61,6 +62,7 @@ export function addRunningCommands(program: Command, terminal: Terminal): void {
     .option("--wait <time>", "how long to wait for a database that cannot be used yet, such as 5m (default: not at all)")
     .addOption(new Option("-o, --output <format>", "how to show it").choices(["table", "json", "yaml"]).default("table"))
     .action((options: MigrateOptions) => migrateBy(options, terminal));
+  addFilterCommand(program, terminal);
   program
     .command("simulate")
     .description(

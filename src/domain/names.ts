@@ -38,3 +38,5 @@ export const ANNOTATION_TOKEN_ENDS = "argosy.dev/token-ends";
 export const ANNOTATION_TOKEN_ACCOUNT = "argosy.dev/token-account-uid";
 /** Of which token these annotations are, as its hash: a program of before writes another token and leaves them as they are. */
 export const ANNOTATION_TOKEN_HASH = "argosy.dev/token-hash";
+/** On an AppProject of an instance with filtered entries: the namespaces of its destinations whose objects the instance's cache has, by the filter. */
+export const ANNOTATION_LET_IN = "argosy.dev/let-in";
