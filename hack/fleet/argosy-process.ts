@@ -86,6 +86,8 @@ function configOf(facts: ArgosyFacts): Readonly<Record<string, unknown>> {
   const { apiCluster, ...more } = facts.config ?? {};
   return {
     apiCluster: { name: "main", kubeconfig: facts.kubeconfig, singleServer: true, ...(apiCluster as object | undefined) },
+    // A node that runs programs knows this name for the checkout.
+    clusterFilter: { image: "argosy:checkout" },
     listen: { host: "127.0.0.1", port: facts.port },
     encryption: { current: "local", keys: [{ id: "local", file: facts.encryptionKeyFile }] },
     ...more,

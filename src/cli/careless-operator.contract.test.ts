@@ -117,7 +117,7 @@ const decide = (id: unknown, what: string, who: Who) => call("POST", `/v1/fleet/
 async function images(): Promise<readonly string[]> {
   const spec = (await store.fleet.readFleet(soon()))?.spec;
   const rows = await store.fleet.listInstances(soon());
-  const rendered = rows.map((one) => declarationOf(one, spec, "argosy-system"));
+  const rendered = rows.map((one) => declarationOf(one, spec, { systemNamespace: "argosy-system" }));
   return [...new Set(rendered.map((one) => (one.kind === "renderable" ? one.parameters.release.image : one.reason)))];
 }
 const run = (args: readonly string[], who: Who) =>

@@ -234,6 +234,19 @@ export const sections = {
         .describe("PEM certificates by which instances trust that address; by default the ones in the kubeconfig file."),
     })
     .prefault({}),
+  clusterFilter: z
+    .strictObject({
+      image: z
+        .string()
+        .min(1)
+        .max(1000)
+        .meta({ title: "an image" })
+        .optional()
+        .describe(
+          "Image of Argosy that runs as the filter beside the controllers of pools with `entries: filtered`, and that nodes of engine clusters can pull. The chart gives its own; without one no such instance can be made.",
+        ),
+    })
+    .prefault({}),
   listen: z
     .strictObject({
       host: hostName.default("127.0.0.1").describe("Address to listen on; 0.0.0.0 or :: for all."),

@@ -25,10 +25,16 @@ export type InstanceCause =
 
 /**
  * How an instance enters the API cluster. `shared`: by one cluster entry for all its workspaces, which reads what may be deployed in every
- * namespace. `per-workspace`: by an entry for each workspace, which reads that workspace's namespace and no other.
+ * namespace. `filtered`: by the same one, through a filter in the instance's pod, which leaves out namespaces of which the instance holds no workspace.
+ * `per-workspace`: by an entry for each workspace, which reads that workspace's namespace and no other.
  */
-export const ENTRIES = ["shared", "per-workspace"] as const;
+export const ENTRIES = ["shared", "filtered", "per-workspace"] as const;
 export type Entries = (typeof ENTRIES)[number];
+
+/** Whether the workspaces of an instance have one entry for the API cluster together. */
+export function sharesEntry({ entries }: { readonly entries: Entries }): boolean {
+  return entries !== "per-workspace";
+}
 
 /**
  * What workspaces of this load take of an instance: where each has a cluster entry, that too. `entries` absent: they share one. An instance holds one

@@ -13,6 +13,7 @@ import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { createSecretKeeper } from "./keep-secrets.ts";
 import { countStates } from "./life-cycle.ts";
+import type { FilterParameters } from "./manifests/parameters.ts";
 import type { CrdSource, EngineClusters, SecretMaker } from "./port.ts";
 import { createReconcileInstance } from "./reconcile-instance.ts";
 import { createReconcilePool } from "./reconcile-pool.ts";
@@ -27,6 +28,8 @@ export interface ProvisionerDeps {
   readonly partition: Partition;
   /** Namespace whose pods may read the metrics of instances. */
   readonly systemNamespace?: string;
+  /** What the filters of instances with filtered entries are run from; absent: there can be no such instance. */
+  readonly filter?: FilterParameters | undefined;
   /** How many instances are reconciled at once; default 4. */
   readonly concurrency?: number;
   readonly clock: Clock;

@@ -6,7 +6,7 @@ import { aFleet, anInstance, aPool } from "./testing/instances.ts";
 describe("what an instance is rendered from", () => {
   it("is its pool and the release it is asked to run", () => {
     const instance = anInstance({ version: "3.5.6", desiredVersion: "3.5.7" });
-    expect(declarationOf(instance, aFleet(), "argosy-system")).toMatchObject({
+    expect(declarationOf(instance, aFleet(), { systemNamespace: "argosy-system" })).toMatchObject({
       kind: "renderable",
       crds: "/crds/3.5.7",
       parameters: { release: { version: "3.5.7" }, instance: { name: "standard-1" }, systemNamespace: "argosy-system" },
@@ -15,7 +15,7 @@ describe("what an instance is rendered from", () => {
 
   it("has another hash when its pool, release, egress or access to its cluster changes, and the same when other pools change", () => {
     const hashOf = (fleet = aFleet(), instance = anInstance()) => {
-      const declaration = declarationOf(instance, fleet, "argosy-system");
+      const declaration = declarationOf(instance, fleet, { systemNamespace: "argosy-system" });
       return declaration.kind === "renderable" ? declaration.hash : undefined;
     };
     const { versions } = aFleet();
@@ -36,7 +36,7 @@ describe("what an instance is rendered from", () => {
     const fleet = aFleet({ pools: [aPool({ resources: { ...aPool().resources, max: { controller: { memory: "6Gi" } } } })] });
     const given = (memory: string) => anInstance({ raised: { amounts: { "controller.memory": memory }, at: millis(0) } });
     const of = (instance = anInstance(), declared = fleet) => {
-      const declaration = declarationOf(instance, declared, "argosy-system");
+      const declaration = declarationOf(instance, declared, { systemNamespace: "argosy-system" });
       if (declaration.kind === "impossible") throw new Error(declaration.reason);
       return { hash: declaration.hash, resources: declaration.parameters.resources };
     };
@@ -53,6 +53,6 @@ describe("what an instance is rendered from", () => {
     ["of a pool that is gone", aFleet({ pools: [] }), anInstance(), "pool standard is not declared any more"],
     ["of an unknown release", aFleet(), anInstance({ desiredVersion: "3.4.0" }), "version 3.4.0 is not in the catalogue of fleet.yaml"],
   ])("is not known %s", (_what, fleet, instance, reason) => {
-    expect(declarationOf(instance, fleet, "argosy-system")).toEqual({ kind: "impossible", reason });
+    expect(declarationOf(instance, fleet, { systemNamespace: "argosy-system" })).toEqual({ kind: "impossible", reason });
   });
 });

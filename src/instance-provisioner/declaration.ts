@@ -2,7 +2,7 @@ import type { FleetSpec } from "../domain/fleet.ts";
 import { contentHash } from "../domain/hash.ts";
 import type { Instance } from "../domain/instance.ts";
 import { resourcesFor } from "../domain/raised-resources.ts";
-import type { ManifestParameters } from "./manifests/parameters.ts";
+import type { FilterParameters, ManifestParameters } from "./manifests/parameters.ts";
 import { manifestHash } from "./manifests/render.ts";
 import type { WantedInstance } from "./next-step.ts";
 
@@ -12,12 +12,22 @@ export type Declaration =
   | (WantedInstance & { readonly kind: "impossible" });
 
 /** Finds the pool and the release of an instance in the declared fleet, and adds what the instance was given beyond it. */
-export function declarationOf(instance: Instance, fleet: FleetSpec | undefined, systemNamespace: string): Declaration {
+export function declarationOf(
+  instance: Instance,
+  fleet: FleetSpec | undefined,
+  { systemNamespace, filter }: { readonly systemNamespace: string; readonly filter?: FilterParameters | undefined },
+): Declaration {
   const pool = fleet?.pools.find((one) => one.name === instance.pool);
   if (fleet === undefined || pool === undefined) return { kind: "impossible", reason: `pool ${instance.pool} is not declared any more` };
   const release = fleet.versions.catalogue.find((one) => one.version === instance.desiredVersion);
   if (release === undefined)
     return { kind: "impossible", reason: `version ${instance.desiredVersion} is not in the catalogue of fleet.yaml` };
+  const isFiltered = instance.entries === "filtered";
+  if (isFiltered && filter === undefined)
+    return {
+      kind: "impossible",
+      reason: "its pool has entries: filtered, and clusterFilter.image of the configuration names no image for the filter",
+    };
   const parameters = {
     instance: identityOf(instance),
     release,
@@ -27,6 +37,7 @@ export function declarationOf(instance: Instance, fleet: FleetSpec | undefined, 
     apiServers: fleet.egress.apiServers ?? [],
     ...trustOf(fleet.egress),
     systemNamespace,
+    ...(isFiltered && filter !== undefined ? { filter } : {}),
     ...(instance.halt === "none" ? {} : { isHalted: true }),
   };
   // The hash covers what a creation depends on, also beside the manifests: a failed one is tried again when any of it changes.

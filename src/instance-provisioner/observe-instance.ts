@@ -6,6 +6,7 @@ import type { Instance } from "../domain/instance.ts";
 import type { FleetStore } from "../store/fleet/port.ts";
 import { changeReasonOf } from "./change.ts";
 import { type Declaration, declarationOf } from "./declaration.ts";
+import type { FilterParameters } from "./manifests/parameters.ts";
 import type { InstanceFacts } from "./next-step.ts";
 import type { EngineClusterPort, EngineClusters } from "./port.ts";
 
@@ -42,6 +43,7 @@ export interface SceneDeps {
   readonly fleet: FleetStore;
   readonly clusters: EngineClusters;
   readonly systemNamespace: string;
+  readonly filter?: FilterParameters | undefined;
   readonly clock: Clock;
 }
 
@@ -53,7 +55,7 @@ export async function readScene(deps: SceneDeps, id: InstanceId, signal: AbortSi
   const { fleet, clusters, clock } = deps;
   const instance = await fleet.readInstance(id, signal);
   if (instance === undefined) return undefined;
-  const declaration = declarationOf(instance, (await fleet.readFleet(signal))?.spec, deps.systemNamespace);
+  const declaration = declarationOf(instance, (await fleet.readFleet(signal))?.spec, deps);
   const { cluster, observed } = await observeInstance(clusters, instance, signal);
   const isLeaving = instance.state === "DRAINING" || instance.state === "RETIRED";
   const units = isLeaving ? ((await fleet.countUnits(signal)).get(id) ?? 0) : 0;

@@ -1,7 +1,7 @@
 import type { FleetSpec, PoolSpec } from "../domain/fleet.ts";
 import { classOf, entriesOf, releaseFor } from "../domain/fleet.ts";
 import type { InstanceId } from "../domain/ids.ts";
-import type { Instance, InstanceCause, InstanceState } from "../domain/instance.ts";
+import type { Entries, Instance, InstanceCause, InstanceState } from "../domain/instance.ts";
 import { nextInstanceNames } from "../domain/instance-name.ts";
 import { LOAD_DIMENSIONS, type LoadDimension, type LoadVector } from "../domain/load.ts";
 import { capacityFor } from "../domain/raised-resources.ts";
@@ -47,8 +47,16 @@ export const LEAVING = {
   otherClass: because("its pool asks for instances of another class"),
   sharedEntry: because("its pool asks for instances with a cluster entry for each workspace"),
   ownEntries: because("its pool asks for instances whose workspaces share a cluster entry"),
+  otherEntry: because("its pool asks for instances with a filtered cluster entry"),
   removed: because("its pool was removed from fleet.yaml"),
 } as const;
+
+/** Why instances leave that enter the API cluster in another way than this one, which their pool declares. */
+const WHY_OTHERWISE: Readonly<Record<Entries, Omit<Leaving, "surplus">>> = {
+  shared: LEAVING.ownEntries,
+  filtered: LEAVING.otherEntry,
+  "per-workspace": LEAVING.sharedEntry,
+};
 
 /**
  * Plans a pool's size. With fewer than `min` instances, more are requested. With more than `min`, empty ones are
@@ -74,7 +82,7 @@ export function planPool(facts: PoolFacts): PoolPlan {
       { surplus: chooseSurplus(misplaced, { min: 0, max: 0, units }), ...LEAVING.otherClass },
       {
         surplus: chooseSurplus(otherwise, { min: 0, max: 0, units }),
-        ...(entriesOf(pool) === "shared" ? LEAVING.ownEntries : LEAVING.sharedEntry),
+        ...WHY_OTHERWISE[entriesOf(pool)],
       },
       { surplus, ...LEAVING.surplus },
     ]),

@@ -26,7 +26,7 @@ it("refuses other definitions than those that a release was first used with, and
   };
   const instance = anInstance({ state: "CREATING" });
   const writing = (version: string) => {
-    const declaration = declarationOf({ ...instance, desiredVersion: version }, aFleet(), "argosy-system");
+    const declaration = declarationOf({ ...instance, desiredVersion: version }, aFleet(), { systemNamespace: "argosy-system" });
     if (declaration.kind !== "renderable") throw new Error(declaration.reason);
     return { instance, declaration, stages: undefined };
   };

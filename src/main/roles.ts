@@ -235,6 +235,7 @@ function makeProvisioner({ context, store, clusters, membership }: RoleParts): R
       giveUp: async ({ id }, actor, signal) => void (await moving.giveUp(id, "that wait to drain it", actor, signal)),
     },
   });
+  const { image } = context.config.clusterFilter;
   const provisioner = createProvisioner({
     ...context,
     store,
@@ -242,6 +243,7 @@ function makeProvisioner({ context, store, clusters, membership }: RoleParts): R
     crds: createFileCrdSource(),
     secrets: createSecretMaker(),
     partition,
+    filter: image === undefined ? undefined : { image, ...clusters.destination },
     concurrency: context.config.limits.provisionerConcurrency,
   });
   return together([provisioner, rollouts]);

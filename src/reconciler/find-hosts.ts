@@ -1,5 +1,5 @@
 import type { InstanceId } from "../domain/ids.ts";
-import type { Instance, InstanceState } from "../domain/instance.ts";
+import { type Instance, type InstanceState, sharesEntry } from "../domain/instance.ts";
 import type { Partition } from "../domain/partition.ts";
 import type { ApplicationPlacement, Destination } from "../shard/application-placement.ts";
 import { environmentProjectName } from "../shard/names.ts";
@@ -40,7 +40,7 @@ export function sharingApplications(
   { row, host: { instance, engine } }: PlacedUnit,
   { server }: Destination,
 ): readonly ObservedApplication[] {
-  if (instance.entries === "shared") return [];
+  if (sharesEntry(instance)) return [];
   return engine.applications.list(instance.namespace).filter((one) => one.server === server && unitOf(one) === row.unit.id);
 }
 

@@ -15,6 +15,7 @@ export const waits = {
   unlisted: (cluster: string) => `for the objects of cluster ${named(cluster)}, which are not listed yet`,
   repair: "for the owner binding, which is changed again and again by somebody and put back a little later",
   entry: "for its instance's entry for the API cluster, which is not there yet",
+  letIn: "for its instance's cache, which does not have the workspace's namespace yet",
   unit: "for the workspace's account, owner binding and project, which do not stand yet",
   rest: "for the sync under way, which is being stopped",
   unanswered: "for its creation, which nobody answered and which may be carried out still",

@@ -1,5 +1,5 @@
 import type { InstanceId } from "../domain/ids.ts";
-import type { Instance } from "../domain/instance.ts";
+import { type Instance, sharesEntry } from "../domain/instance.ts";
 import { LABEL_APPLICATION, LABEL_INSTANCE, LABEL_MANAGED_BY, LABEL_UNIT, MANAGED_BY } from "../domain/names.ts";
 import type { Application, PlacementUnit, Workspace } from "../domain/workspace.ts";
 import type { Fence } from "./managed-object.ts";
@@ -27,7 +27,7 @@ export function ownServer(
   { unit, instance }: { readonly unit: Pick<PlacementUnit, "id">; readonly instance: Pick<Instance, "entries"> },
   { server }: Pick<Destination, "server">,
 ): string {
-  return instance.entries === "shared" ? server : workspaceServer(server, unit.id);
+  return sharesEntry(instance) ? server : workspaceServer(server, unit.id);
 }
 
 /** Namespaces of Argosy's own. */

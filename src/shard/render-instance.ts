@@ -1,8 +1,9 @@
 import type { IssuedToken } from "../domain/account-token.ts";
 import { rfc3339Millis } from "../domain/clock.ts";
+import { FILTER_PORT, filterAddress } from "../domain/filter-address.ts";
 import { canonicalJson, contentHash } from "../domain/hash.ts";
 import type { InstanceId, UnitId } from "../domain/ids.ts";
-import type { Instance } from "../domain/instance.ts";
+import { type Instance, sharesEntry } from "../domain/instance.ts";
 import {
   ANNOTATION_TOKEN_ACCOUNT,
   ANNOTATION_TOKEN_ENDS,
@@ -95,8 +96,9 @@ export function renderClusterEntry(
     content: {
       type: "Opaque",
       data: {
-        ...{ name: base64("api"), server: base64(server), config: renderConfig(destination, content) },
-        ...(instance.entries === "shared" ? {} : { namespaces: base64(CANARY_NAMESPACE) }),
+        ...{ name: base64("api"), server: base64(server) },
+        config: instance.entries === "filtered" ? renderFilteredConfig(instance, content) : renderConfig(destination, content),
+        ...(sharesEntry(instance) ? {} : { namespaces: base64(CANARY_NAMESPACE) }),
       },
     },
   });
@@ -141,6 +143,15 @@ function tokenAnnotations({ token, madeAt, endsAt, accountUid, refreshAt }: Entr
 function renderConfig({ caData }: Destination, { token }: EntryToken): string {
   const tlsClientConfig = caData === "" ? { insecure: false } : { insecure: false, caData };
   return base64(canonicalJson({ bearerToken: token, tlsClientConfig }));
+}
+
+/**
+ * Through the filter in the instance's pod: a proxy, so that the cluster keeps its address in Applications. What passes for the API server there is
+ * not checked, because it is reached by nobody else and by no way out of the pod; the filter checks the API server itself.
+ */
+function renderFilteredConfig({ id }: Pick<Instance, "id">, { token }: EntryToken): string {
+  const proxyUrl = `http://${filterAddress(id)}:${FILTER_PORT}`;
+  return base64(canonicalJson({ bearerToken: token, proxyUrl, tlsClientConfig: { insecure: true } }));
 }
 
 function base64(text: string): string {

@@ -1,5 +1,6 @@
 import type { Environment } from "../domain/environment.ts";
 import { FORBIDDEN_KINDS } from "../domain/forbidden-kinds.ts";
+import { sharesEntry } from "../domain/instance.ts";
 import { DEPLOYER_ROLE, LABEL_MANAGED_BY, LABEL_UNIT, MANAGED_BY, READER_ROLE } from "../domain/names.ts";
 import type { ApplicationPlacement, Destination, OwnNamespaces } from "./application-placement.ts";
 import { ownServer, unitFence, unitLabels } from "./application-placement.ts";
@@ -98,7 +99,7 @@ const EVERY_KIND = [{ group: "*", kind: "*" }] as const;
  * nothing is granted.
  */
 function renderProject(placement: ApplicationPlacement, surroundings: UnitSurroundings): DesiredObject {
-  const isShared = placement.instance.entries === "shared";
+  const isShared = sharesEntry(placement.instance);
   const server = ownServer(placement, surroundings.destination);
   const target = { server: isShared ? server : serverPattern(server), namespace: placement.workspace.namespace };
   const rights = surroundings.isProjectShared === true ? surroundings.environments.map((one) => environmentRights(one)) : [];

@@ -95,6 +95,7 @@ grantTo:
 {{- $owned := dict
   "stateDir" "/var/lib/argosy/state"
   "database" (include "argosy.databaseConfig" . | fromYaml)
+  "clusterFilter" (dict "image" (include "argosy.image" .))
   "listen" (dict "host" .Values.listenAddress "port" 8080 "tls" (dict "certificateFile" "/etc/argosy/api-tls/tls.crt" "keyFile" "/etc/argosy/api-tls/tls.key"))
   "monitoring" (dict "host" .Values.listenAddress "port" 8081)
   "encryption" $encryption

@@ -170,7 +170,7 @@ function poolOf(pool: FleetDocument["pools"][number]): PoolSpec {
       ...(scaling === "auto" ? { scaling } : {}),
       ...(peaks === undefined ? {} : { peaks: peaks.map(peakOf) }),
     },
-    ...(entries === "per-workspace" ? { entries } : {}),
+    ...(entries === undefined || entries === "shared" ? {} : { entries }),
     class: classOfDocument(pool),
     resources: {
       ...resources,

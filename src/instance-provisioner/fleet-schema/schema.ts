@@ -259,9 +259,9 @@ const pool = z.strictObject({
   entries: z
     .enum(ENTRIES)
     .optional()
-    .meta({ title: "shared or per-workspace" })
+    .meta({ title: "shared, filtered or per-workspace" })
     .describe(
-      "How new instances enter the API cluster. `shared`: by one cluster entry that reads what may be deployed, Secrets among it, in every namespace. `per-workspace`: by an entry for each workspace that reads its namespace alone; each takes one of `capacity.clusterEntries`. Absent: `shared`. An instance keeps its way: after a change, drain the pool's former ones.",
+      "How new instances enter the API cluster. `shared`: by one cluster entry that reads what may be deployed, Secrets among it, in every namespace. `filtered`: by the same entry, through a filter beside the controller, so that an instance caches only the namespaces of its own workspaces. `per-workspace`: by an entry for each workspace that reads its namespace alone; each takes one of `capacity.clusterEntries`. Absent: `shared`. An instance keeps its way: after a change, drain the pool's former ones.",
     ),
   version: release.optional().describe("Release that new instances get. Absent: the default of its channel, else `versions.default`."),
   capacity,

@@ -1,6 +1,7 @@
 import type { EngineObject } from "../../domain/engine.ts";
 import type { ComponentResources } from "../../domain/fleet.ts";
 import { parseQuantity, renderCpu, renderMemory } from "../../domain/quantity.ts";
+import { FILTER_RESOURCES } from "./filter.ts";
 import type { SpecOf } from "./kubernetes-types.ts";
 import { QUOTA } from "./names.ts";
 import { objectOf } from "./object.ts";
@@ -11,8 +12,9 @@ import type { ManifestParameters } from "./parameters.ts";
  * controller once more, so that one can end while its successor starts. Nothing that opens the namespace to the
  * outside. Disk is limited pod by pod, and not here: the quota would refuse every pod that names no limit of its own.
  */
-export function renderLimits({ instance, resources, quota }: ManifestParameters): readonly EngineObject[] {
-  const { controller, repoServer, redis } = resources;
+export function renderLimits({ instance, resources, quota, filter }: ManifestParameters): readonly EngineObject[] {
+  const { repoServer, redis } = resources;
+  const controller = filter === undefined ? resources.controller : addedUp(resources.controller, FILTER_RESOURCES);
   const steady: readonly ComponentResources[] = [controller, redis, ...Array.from({ length: repoServer.replicas }, () => repoServer)];
   const inPassing: readonly ComponentResources[] = [controller, redis, repoServer];
   const hard = {
@@ -31,6 +33,10 @@ export function renderLimits({ instance, resources, quota }: ManifestParameters)
     objectOf(instance, { apiVersion: "v1", kind: "ResourceQuota", name: QUOTA, spec: { hard } }),
     objectOf(instance, { apiVersion: "v1", kind: "LimitRange", name: QUOTA, spec: limits }),
   ];
+}
+
+function addedUp(one: ComponentResources, other: ComponentResources): ComponentResources {
+  return { cpu: renderCpu(sum([one, other], "cpu")), memory: renderMemory(sum([one, other], "memory")) };
 }
 
 function sum(pods: readonly ComponentResources[], of: "cpu" | "memory"): number {

@@ -6,6 +6,9 @@ export const REPO_SERVER = "argocd-repo-server";
 export const REDIS = "argocd-redis";
 export const COMPONENT_NAMES = [REDIS, REPO_SERVER, CONTROLLER] as const;
 
+/** Name of the container that filters what the controller reads of the API cluster. */
+export const FILTER = "cluster-filter";
+
 /** Name of the ResourceQuota and the LimitRange of an instance's namespace. */
 export const QUOTA = "argosy-instance";
 /** ConfigMap with Argo CD's live settings; a few of them are read only when a process starts. */
@@ -17,7 +20,7 @@ export const REPO_SERVER_TLS = "argocd-repo-server-tls";
 /** Secret for mutual TLS: the controller's client certificate and key, and the authority by which both sides check each other. */
 export const REPO_SERVER_MTLS = "argocd-repo-server-mtls";
 
-export const PORTS = { controllerMetrics: 8082, repoServer: 8081, repoServerMetrics: 8084, redis: 6379 } as const;
+export const PORTS = { controllerMetrics: 8082, repoServer: 8081, repoServerMetrics: 8084, redis: 6379, filterHealth: 8085 } as const;
 
 /**
  * Host names in repo-server's certificate: its Service's name in every form that a client may use, and localhost for its

@@ -13,6 +13,14 @@ export interface InstanceSecrets {
   readonly certificates: EngineCertificates;
 }
 
+/** The filter beside a controller: Argosy's own image, and the API cluster as instances reach it. */
+export interface FilterParameters {
+  readonly image: string;
+  readonly server: string;
+  /** Certificates as PEM, in Base64; empty: the system's authorities. */
+  readonly caData: string;
+}
+
 /** Everything an instance's manifests are rendered from. */
 export interface ManifestParameters {
   readonly instance: ManifestIdentity;
@@ -25,6 +33,8 @@ export interface ManifestParameters {
   readonly apiServers: readonly string[];
   /** What proves Git hosts that no public authority vouches for. */
   readonly trust?: Pick<EgressSpec, "certificateAuthorities" | "sshKnownHosts">;
+  /** What the filter in front of the API cluster is run from; absent: the instance has none. */
+  readonly filter?: FilterParameters;
   /** Namespace whose pods may read metrics. */
   readonly systemNamespace: string;
   /** Whether the controller is to have no pod any more. */

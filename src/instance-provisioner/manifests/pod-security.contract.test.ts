@@ -23,7 +23,8 @@ describe.skipIf(kubeconfig === undefined).each(["3.3.14", "3.5.7"])("pods of Arg
   const signal = AbortSignal.timeout(120_000);
   const id = randomUUID() as InstanceId;
   const namespace = `argosy-confined-${id.slice(0, 8)}`;
-  const objects = renderManifests({ ...someParameters(version), instance: { ...someParameters().instance, id, namespace } });
+  const filter = { image: "images.example/argosy:1", server: "https://api.example", caData: "" };
+  const objects = renderManifests({ ...someParameters(version), filter, instance: { ...someParameters().instance, id, namespace } });
   const templates = objects.flatMap((object) => {
     const { template } = (object["spec"] ?? {}) as { readonly template?: Template };
     return template === undefined ? [] : [{ name: object.metadata.name, template }];

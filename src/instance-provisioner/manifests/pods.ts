@@ -23,6 +23,8 @@ export interface PodContent {
   readonly settingsHash: string;
   readonly mountsToken: boolean;
   readonly container: Omit<Container, "name">;
+  /** Containers that run with it. */
+  readonly beside?: readonly Container[];
   readonly volumes: readonly Volume[];
   readonly securityContext?: PodSecurityContext;
 }
@@ -42,7 +44,10 @@ export function podTemplate(instance: ManifestIdentity, pod: PodContent): PodTem
       nodeSelector: { "kubernetes.io/os": "linux" },
       securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" }, ...pod.securityContext },
       affinity: spread(instance, pod.name),
-      containers: [{ name: pod.name, imagePullPolicy: "IfNotPresent", securityContext: CONFINED, ...pod.container }],
+      containers: [{ name: pod.name, ...pod.container }, ...(pod.beside ?? [])].map((container) => ({
+        ...{ name: container.name, imagePullPolicy: "IfNotPresent", securityContext: CONFINED },
+        ...container,
+      })),
       volumes: pod.volumes,
     },
   };

@@ -1,6 +1,7 @@
 import type { EngineObject } from "../../domain/engine.ts";
 import { USUAL_DISK } from "../../domain/fleet.ts";
 import { parseQuantity } from "../../domain/quantity.ts";
+import { renderFilter } from "./filter.ts";
 import type { Container, EnvVar, SpecOf } from "./kubernetes-types.ts";
 import { CONTROLLER, PORTS, REDIS, REPO_SERVER, REPO_SERVER_MTLS, REPO_SERVER_TLS } from "./names.ts";
 import { objectOf } from "./object.ts";
@@ -145,6 +146,7 @@ function controller(parameters: ManifestParameters, settingsHash: string): Engin
     secretVolume(REPO_SERVER_TLS, ["tls.crt", "ca.crt"]),
     ...(isMutual ? [secretVolume(REPO_SERVER_MTLS, ["client.crt", "client.key", "server-ca.crt"])] : []),
   ];
+  const beside = parameters.filter === undefined ? undefined : renderFilter(instance, parameters.filter);
   const container: Omit<Container, "name"> = {
     image: release.image,
     args: [PROGRAMS.controller],
@@ -166,7 +168,7 @@ function controller(parameters: ManifestParameters, settingsHash: string): Engin
     settingsHash,
     mountsToken: true,
     container,
-    volumes,
+    ...(beside === undefined ? { volumes } : { beside: [beside.container], volumes: [...volumes, beside.volume] }),
   });
   // At most one pod: the controller has no leader election. Hence a StatefulSet, which never runs two pods of one name.
   // `Parallel`: an ordered StatefulSet waits until a pod is ready before it replaces the pod, and a pod with a wrong image

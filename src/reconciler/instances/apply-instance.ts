@@ -1,5 +1,6 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { InstanceId } from "../../domain/ids.ts";
+import { sharesEntry } from "../../domain/instance.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import type { Destination, OwnNamespaces } from "../../shard/application-placement.ts";
 import type { DesiredObject, ObjectAt, ObservedObject } from "../../shard/managed-object.ts";
@@ -148,7 +149,7 @@ export function createApplyInstance(deps: ApplyInstanceDeps) {
     const host = await deps.hosts.find(id, signal);
     if (host === undefined) return undefined;
     if (!host.engine.isSynced() || !apiCluster.isSynced()) return { requeueAfterMs: UNLISTED_AGAIN_MS };
-    return host.instance.entries === "shared" ? fill(host, signal) : fillApart(host, signal);
+    return sharesEntry(host.instance) ? fill(host, signal) : fillApart(host, signal);
   };
 }
 

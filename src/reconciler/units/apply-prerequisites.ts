@@ -1,4 +1,5 @@
-import type { Instance } from "../../domain/instance.ts";
+import { type Instance, sharesEntry } from "../../domain/instance.ts";
+import { ANNOTATION_LET_IN } from "../../domain/names.ts";
 import type { ShardKind } from "../../domain/shard-object.ts";
 import type { Destination, OwnNamespaces } from "../../shard/application-placement.ts";
 import type { DesiredObject, ObservedObject } from "../../shard/managed-object.ts";
@@ -93,7 +94,7 @@ export function createPrerequisites(deps: PrerequisitesDeps): Prerequisites {
 
   /** Who enters by the account itself acts as nobody. */
   const grant = async ({ host: { instance }, row }: PlacedUnit, signal: AbortSignal): Promise<void> => {
-    if (instance.entries === "shared") await deps.impersonation.grant(instance.id, row.unit.id, signal);
+    if (sharesEntry(instance)) await deps.impersonation.grant(instance.id, row.unit.id, signal);
   };
 
   const render = (row: DesiredUnit, instance: Instance, isProjectShared: boolean): UnitObjects =>
@@ -134,12 +135,22 @@ export function createPrerequisites(deps: PrerequisitesDeps): Prerequisites {
         signal,
       );
       const isDone = (part: UnitPart, index: number): boolean => ends[index]?.kind === (part.isUnneeded === true ? "gone" : "settled");
+      const project = ended("project");
+      const isLetIn = project?.kind !== "settled" || isCached(placed, project.observed);
       const going = parts.filter((part, index) => !isDone(part, index)).map(({ kind }) => waits.going(`the former ${kind}`));
       return {
         ends,
-        waits: [...going, ...own, ...credentials.waits, ...entries.waits],
+        waits: [...going, ...own, ...(isLetIn ? [] : [waits.letIn]), ...credentials.waits, ...entries.waits],
         missingPrerequisites: [...credentials.missingPrerequisites, ...entries.missingPrerequisites],
       };
     },
   };
+}
+
+/**
+ * Whether the instance's cache has the workspace's namespace, as the filter in front of it says on the project. Before that Argo CD would take all that
+ * stands there for missing.
+ */
+function isCached({ row, host }: PlacedUnit, project: ObservedObject): boolean {
+  return host.instance.entries !== "filtered" || project.annotations[ANNOTATION_LET_IN] === row.workspace.namespace;
 }

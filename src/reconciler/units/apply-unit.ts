@@ -1,5 +1,6 @@
 import type { Clock, Millis } from "../../domain/clock.ts";
 import type { UnitId } from "../../domain/ids.ts";
+import { sharesEntry } from "../../domain/instance.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import { acknowledgementOf } from "../../shard/acknowledge.ts";
 import type { Destination } from "../../shard/application-placement.ts";
@@ -169,7 +170,7 @@ export function createApplyUnit(deps: ApplyUnitDeps) {
       deps.workspaceEntries.removeEntry(placed, signal),
     ]);
     if (row.hasAccountsElsewhere || !(await deps.shards.forgetWorkspace(row.workspace.id, signal))) return {};
-    if (host.instance.entries === "shared") await deps.impersonation.align(host.instance.id, signal);
+    if (sharesEntry(host.instance)) await deps.impersonation.align(host.instance.id, signal);
     return {};
   };
 
@@ -197,7 +198,7 @@ export function createApplyUnit(deps: ApplyUnitDeps) {
     if (ends.some(({ kind }) => kind !== "gone")) return { requeueAfterMs: STANDING_AGAIN_MS };
     if (!(await deps.shards.forgetPart(row.unit.id, signal))) return { requeueAfterMs: STANDING_AGAIN_MS };
     withoutSince.delete(row.unit.id);
-    if (host.instance.entries === "shared") await deps.impersonation.align(host.instance.id, signal);
+    if (sharesEntry(host.instance)) await deps.impersonation.align(host.instance.id, signal);
     return {};
   };
 

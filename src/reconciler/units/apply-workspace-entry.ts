@@ -1,4 +1,5 @@
 import type { InstanceId, UnitId } from "../../domain/ids.ts";
+import { sharesEntry } from "../../domain/instance.ts";
 import type { Destination, OwnNamespaces } from "../../shard/application-placement.ts";
 import { unitFence } from "../../shard/application-placement.ts";
 import type { ObservedObject } from "../../shard/managed-object.ts";
@@ -65,7 +66,7 @@ export function createWorkspaceEntries(deps: WorkspaceEntriesDeps): WorkspaceEnt
   const removeEntry = async ({ row, host }: PlacedUnit, signal: AbortSignal): Promise<readonly string[]> => {
     const at = { namespace: host.instance.namespace, name: workspaceEntryName(row.unit.id) };
     const { entries } = host.engine;
-    if (host.instance.entries === "shared") return [];
+    if (sharesEntry(host.instance)) return [];
     const end = await writer.remove({ objects: entries, at, name: ENTRY, fence: unitFence(row.unit) }, signal);
     return end.kind === "await-end" ? [waits.going("the workspace's former cluster entry")] : [];
   };
@@ -78,7 +79,7 @@ export function createWorkspaceEntries(deps: WorkspaceEntriesDeps): WorkspaceEnt
   return {
     async apply(placed, { account, isUnneeded }, signal) {
       const { instance } = placed.host;
-      if (instance.entries === "shared") return [];
+      if (sharesEntry(instance)) return [];
       const left = await applyReader(placed, signal);
       if (isUnneeded) return [...left, ...(await removeEntry(placed, signal))];
       if (account === undefined || left.length > 0) return left;
@@ -93,7 +94,7 @@ export function createWorkspaceEntries(deps: WorkspaceEntriesDeps): WorkspaceEnt
     removeEntry,
     removeReader: ({ unit, workspace }, instanceId, signal) => removeReaderAt(unit.id, workspace.namespace, instanceId, signal),
     async removeLeftReaders({ instance: { id, namespace, entries }, engine }, signal) {
-      if (entries === "shared") return;
+      if (entries !== "per-workspace") return;
       const inUse = new Set(engine.applications.list(namespace).flatMap((one) => unitOf(one) ?? []));
       const readers = bindings.list().flatMap((one) => {
         const unit = isWorkspaceReaderName(one.at.name) ? unitOf(one) : undefined;

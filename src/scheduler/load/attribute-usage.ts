@@ -1,6 +1,6 @@
 import { CONTROLLER_COST_MIB } from "../../domain/controller-memory.ts";
 import type { EnvironmentId, UnitId } from "../../domain/ids.ts";
-import type { Entries } from "../../domain/instance.ts";
+import { type Entries, sharesEntry } from "../../domain/instance.ts";
 import { addUsage, type Usage, usageOf } from "../../domain/usage.ts";
 import { apportion } from "./apportion.ts";
 import {
@@ -182,6 +182,6 @@ function memoryWeights(units: readonly UnitSignals[], { entries, cached, canarie
       ),
     0,
   );
-  const shared = (entries === "shared" ? entry : 0) + Math.max(0, measured(cached.shared) - managed) * resource;
+  const shared = (sharesEntry({ entries }) ? entry : 0) + Math.max(0, measured(cached.shared) - managed) * resource;
   return [...ofUnits, ofNobody, empty + shared + (canariesPerMinute === 0 ? 0 : CANARIES * application)];
 }

@@ -2,6 +2,7 @@ import type { BuiltSet } from "../../build.ts";
 import { argoCdSetName, rendererSets } from "../../go-sets.ts";
 import { parseImage } from "../image.ts";
 import { launchArgoCd } from "./argo-cd.ts";
+import { CHECKOUT, launchArgosy } from "./argosy.ts";
 import { breakComponent, parseTag } from "./broken.ts";
 import type { Launch, LaunchInput } from "./launch.ts";
 import { launchRedis } from "./redis.ts";
@@ -32,6 +33,7 @@ export function createCatalogue(options: { readonly argoCdVersions: readonly str
     find(image) {
       const { name, tag } = parseImage(image);
       if (name === "redis") return { kind: "program", set: "tools", beside: [], launch: launchRedis };
+      if (name === "argosy") return { kind: "program", set: CHECKOUT.set, beside: [], launch: launchArgosy };
       if (name !== "argocd") return { kind: "unknown" };
       const release = tag === undefined ? undefined : parseTag(tag);
       if (release === undefined || !options.argoCdVersions.includes(release.version)) return { kind: "absent" };
@@ -43,6 +45,7 @@ export function createCatalogue(options: { readonly argoCdVersions: readonly str
       };
     },
     obtain(set, signal) {
+      if (set === CHECKOUT.set) return Promise.resolve(CHECKOUT.built);
       const found = obtained.get(set) ?? options.obtain(set, signal);
       obtained.set(set, found);
       // A build that failed is tried again with the next request.
