@@ -4,6 +4,7 @@ import { errorText } from "../src/cli/error-text.ts";
 import { compareRuns, renderDifferences } from "./compare.ts";
 import { type Conditions, loadNow, readConditions, renderConditions } from "./conditions.ts";
 import { isMet, type SizedFigure } from "./figures.ts";
+import { instanceCacheBench } from "./instance-cache/main.ts";
 import { loopsBench } from "./loops/main.ts";
 import type { Measure } from "./measure.ts";
 import { MEASURES } from "./measures/all.ts";
@@ -21,15 +22,22 @@ import { readVersions, withWorld } from "./world/with-world.ts";
 
 const INTERRUPTED = 130;
 
+/** Benches with a world and options of their own, by the word that chooses one. */
+const OWN_BENCHES: Readonly<Record<string, (args: readonly string[], print: (text: string) => void) => Promise<number>>> = {
+  placement: placementBench,
+  moves: movesBench,
+  "resource-health": resourceHealthBench,
+  "instance-cache": instanceCacheBench,
+  scale: (args, print) => scaleBench(args, print, endOnSignals()),
+  planner: plannerBench,
+  loops: loopsBench,
+  probing: probingBench,
+};
+
 /** `npm run bench`. Resolves with the exit code. */
 async function main(args: readonly string[]): Promise<number> {
-  if (args[0] === "placement") return placementBench(args.slice(1), (text) => void process.stdout.write(text));
-  if (args[0] === "moves") return movesBench(args.slice(1), (text) => void process.stdout.write(text));
-  if (args[0] === "resource-health") return resourceHealthBench(args.slice(1), (text) => void process.stdout.write(text));
-  if (args[0] === "scale") return scaleBench(args.slice(1), (text) => void process.stdout.write(text), endOnSignals());
-  if (args[0] === "planner") return plannerBench(args.slice(1), (text) => void process.stdout.write(text));
-  if (args[0] === "loops") return loopsBench(args.slice(1), (text) => void process.stdout.write(text));
-  if (args[0] === "probing") return probingBench(args.slice(1), (text) => void process.stdout.write(text));
+  const own = OWN_BENCHES[args[0] ?? ""];
+  if (own !== undefined) return own(args.slice(1), (text) => void process.stdout.write(text));
   const options = parseBenchOptions(args, MEASURES);
   if (options.help) {
     process.stdout.write(renderHelp(MEASURES));
