@@ -1,5 +1,6 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, symlinkSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { type DevCluster, startDevCluster } from "../../hack/dev-cluster/dev-cluster.ts";
 import { type Fleet, startFleet } from "../../hack/fleet/fleet.ts";
 import { withDigestOfName } from "../../hack/fleet/images.ts";
@@ -11,6 +12,7 @@ import { startEmbeddedPostgres } from "../../src/runtime/embedded-postgres/embed
 import type { KubeClient } from "../../src/runtime/kube/client.ts";
 import type { KubeObject } from "../../src/runtime/kube/resource.ts";
 import { silentLog } from "../../src/telemetry/log.ts";
+import { ENTRY, writeProgram } from "../../tools/release/image/write-program.ts";
 import type { EngineKind } from "../options.ts";
 import { APPLICATIONS, BARE_DEPLOYMENTS, BARE_LABEL, bareDefinition, DEPLOYMENTS, NAMESPACES } from "./kinds.ts";
 import { watchLive } from "./live.ts";
@@ -83,7 +85,8 @@ export async function openWorld({ wanted, directory, progress, stops }: WorldOpt
   await client.apply(NAMESPACES, namespaceObject(BARE_NAMESPACE), { fieldManager: "bench" }, signal);
   const repoUrl = await step("filling a Git repository", () => serveRepository(directory, stops, isReal ? PATHS : 1));
   const crds = isReal ? join((await dev.argoCd(ARGO_CD, signal)).directory, "crds") : await argoCdCrds(ARGO_CD, signal);
-  const fleet = await startArgosyOn({ dev, crds, databaseUrl: database.url, directory, progress, wanted }, signal);
+  const program = await step("writing Argosy as its image has it", () => writeOwnProgram(directory));
+  const fleet = await startArgosyOn({ dev, crds, databaseUrl: database.url, directory, program, progress, wanted }, signal);
   stops.push(fleet.stop);
   if (!isReal) {
     const engine = await startProgram(join(directory, "programs"), "engine/main.ts", [
@@ -97,21 +100,32 @@ export async function openWorld({ wanted, directory, progress, stops }: WorldOpt
   return { client, kubeconfig: adminKubeconfig, fleet, users, repoUrl, databaseUrl: database.url, directory };
 }
 
+const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** What is measured is the program of the image, so no time and memory for reading TypeScript. Returns the file to start. */
+async function writeOwnProgram(directory: string): Promise<string> {
+  const folder = join(directory, "program");
+  await writeProgram(PROJECT, folder);
+  symlinkSync(join(PROJECT, "node_modules"), join(folder, "node_modules"));
+  return join(folder, ENTRY);
+}
+
 interface FleetOn {
   readonly dev: DevCluster;
   readonly crds: string;
   readonly databaseUrl: string;
   readonly directory: string;
+  readonly program: string;
   readonly progress: Progress;
   readonly wanted: WorldWanted;
 }
 
-function startArgosyOn({ dev, crds, databaseUrl, directory, progress, wanted }: FleetOn, signal: AbortSignal): Promise<Fleet> {
+function startArgosyOn({ dev, crds, databaseUrl, directory, program, progress, wanted }: FleetOn, signal: AbortSignal): Promise<Fleet> {
   const { client, kubernetes } = dev.main;
   const cluster = { client, server: kubernetes.server, ca: kubernetes.ca };
   return startFleet(
     {
-      ...{ api: cluster, engines: [{ ...cluster, name: "local" }], databaseUrl, directory: join(directory, "argosy") },
+      ...{ api: cluster, engines: [{ ...cluster, name: "local" }], databaseUrl, directory: join(directory, "argosy"), program },
       ...{
         replicas: wanted.processes,
         instances: { min: wanted.instances, max: wanted.instances },

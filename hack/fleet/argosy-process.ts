@@ -4,6 +4,7 @@ import process from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { stringify } from "yaml";
+import { NODE_FLAGS } from "../../tools/release/image/node-flags.ts";
 import { type DevProcess, findProcess, startProcess, stopProcess } from "../dev-cluster/processes/process.ts";
 
 const ENTRY = join(dirname(fileURLToPath(import.meta.url)), "../../src/cli/argosy.ts");
@@ -20,6 +21,8 @@ export interface ArgosyFacts {
   readonly encryptionKeyFile: string;
   readonly port: number;
   readonly config?: Readonly<Record<string, unknown>>;
+  /** The file that Node.js starts, e.g. that of a program written as the image has it. Absent: the checkout's TypeScript. */
+  readonly program?: string;
   /** Environment variables in addition to this process's. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -45,7 +48,7 @@ const STOP_MS = 20_000;
 const POLL_MS = 50;
 
 /**
- * Starts a control plane process from the checkout, after it has ended the one that a killed predecessor left. It
+ * Starts a control plane process with the image's flags of Node.js, after it has ended the one that a killed predecessor left. It
  * ends when this process is gone, however that happened.
  */
 export async function startArgosy(facts: ArgosyFacts): Promise<ArgosyProcess> {
@@ -59,7 +62,7 @@ export async function startArgosy(facts: ArgosyFacts): Promise<ArgosyProcess> {
   const started = await startProcess({
     directory: run,
     command: process.execPath,
-    args: [ENTRY, "serve", "--config", configFile],
+    args: [...NODE_FLAGS, facts.program ?? ENTRY, "serve", "--config", configFile],
     env: { ...environment(), ...facts.env, DATABASE_URL: facts.databaseUrl },
     cwd: facts.directory,
     log,

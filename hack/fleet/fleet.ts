@@ -29,6 +29,8 @@ export interface FleetParts {
   /** Runs a step and shows it. */
   readonly step: <T>(what: string, run: () => Promise<T>) => Promise<T>;
   readonly config?: Readonly<Record<string, unknown>>;
+  /** The file that Node.js starts as a control plane process. Absent: the checkout's TypeScript. */
+  readonly program?: string;
   /** Environment variables of the control plane processes, in addition to this process's. */
   readonly env?: Readonly<Record<string, string>>;
   /** Further parts of the fleet's declaration. */
@@ -113,6 +115,7 @@ function startProcess(parts: FleetParts, index: number, port: number): Promise<A
     encryptionKeyFile: encryptionKey(parts.directory),
     port,
     ...(parts.config === undefined ? {} : { config: parts.config }),
+    ...(parts.program === undefined ? {} : { program: parts.program }),
     ...(parts.env === undefined ? {} : { env: parts.env }),
   });
 }

@@ -1,7 +1,8 @@
+import { execFileSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import process from "node:process";
 import { afterAll, describe, expect, it } from "vitest";
 import { isImageInput } from "./build-image.ts";
@@ -12,7 +13,9 @@ import { mirrorsOf, renderSources } from "./image/apt.ts";
 import { parseDebianPackages, readDebianPackages } from "./image/debian-packages.ts";
 import { readElfNeeds } from "./image/elf.ts";
 import { UNREAD_FILE } from "./image/kept-files.ts";
+import { NODE_FLAGS } from "./image/node-flags.ts";
 import { isProductionSource, stripSource } from "./image/strip-source.ts";
+import { ENTRY, writeProgram } from "./image/write-program.ts";
 import { isSignedBy, readPrivateKey, readPublicKey, signBytes } from "./signature.ts";
 import { parseUris } from "./update-packages.ts";
 
@@ -46,6 +49,32 @@ describe("what the image is made of", () => {
       'const d    = await import("./d.js");',
       "",
     ]);
+  });
+
+  it("starts Node.js with the flags that every Argosy process has", () => {
+    const entrypoint = /^ENTRYPOINT (.*)$/m.exec(readFileSync("Containerfile", "utf8"))?.[1] ?? "[]";
+    expect(JSON.parse(entrypoint)).toEqual(["/usr/bin/tini", "--", "/usr/bin/node", ...NODE_FLAGS, "/app/bin/argosy.js"]);
+  });
+
+  it("is written into any folder, without what only tests need", async () => {
+    const [project, folder] = [join(directory, "project"), join(directory, "program")];
+    const files = {
+      "src/cli/argosy.ts": 'import { one } from "../one.ts";\nconsole.log(one as number);\n',
+      "src/one.ts": "export const one: number = 1;\n",
+      "src/one.test.ts": 'import "./one.ts";\n',
+      "migrations/0001-baseline.sql": "select 1;\n",
+      LICENSE: "terms\n",
+      "package.json": '{"name":"argosy","type":"module","scripts":{"test":"x"},"devDependencies":{"a":"1"}}',
+    };
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(project, path)), { recursive: true });
+      writeFileSync(join(project, path), text);
+    }
+    await writeProgram(project, folder);
+    const written = globSync("**/*.*", { cwd: folder }).sort();
+    expect(written).toEqual(["bin/argosy.js", "migrations/0001-baseline.sql", "package.json", "src/cli/argosy.js", "src/one.js"]);
+    expect(readFileSync(join(folder, "package.json"), "utf8")).not.toMatch(/scripts|devDependencies/);
+    expect(execFileSync(process.execPath, [join(folder, ENTRY)], { encoding: "utf8" })).toBe("1\n");
   });
 
   it("leaves out tests, what is for tests, and the simulation", () => {

@@ -7,7 +7,7 @@ import type { Mirrors } from "./apt.ts";
 import { readDebianPackages, type UnpackedPackage, unpackDebianPackages } from "./debian-packages.ts";
 import { readElfNeeds } from "./elf.ts";
 import { type Architecture, AUTHORITIES, KEPT_FILES, MACHINES, TRIPLETS, UNREAD_FILE } from "./kept-files.ts";
-import { isProductionSource, stripSource } from "./strip-source.ts";
+import { writeProgram } from "./write-program.ts";
 
 export interface Assembly {
   readonly architecture: Architecture;
@@ -36,7 +36,7 @@ export async function assemble(assembly: Assembly): Promise<void> {
   const owned = await addDebianFiles(packages, assembly);
   await addDebianRecords(packages, owned, root);
   await addNpmPackages(project, root);
-  await addArgosy(project, root);
+  await writeProgram(project, join(root, "app"));
   await setModes(root);
 }
 
@@ -198,29 +198,6 @@ function byPath(a: { readonly parentPath: string; readonly name: string }, b: ty
 /** npm's own notes, links to programs, and files that nothing reads. */
 function isUnread(path: string): boolean {
   return /(?:^|\/)node_modules\/\.|^\./.test(path) || UNREAD_FILE.test(path);
-}
-
-async function addArgosy(project: string, root: string): Promise<void> {
-  const app = join(root, "app");
-  const sources = globSync("**/*.ts", { cwd: join(project, "src") })
-    .filter(isProductionSource)
-    .sort();
-  for (const path of sources) {
-    const to = join(app, "src", path.replace(/\.ts$/, ".js"));
-    await mkdir(dirname(to), { recursive: true });
-    await writeFile(to, stripSource(await readFile(join(project, "src", path), "utf8")));
-  }
-  const migrations = globSync("*.sql", { cwd: join(project, "migrations") }).sort();
-  await mkdir(join(app, "migrations"), { recursive: true });
-  for (const name of migrations) await copyFile(join(project, "migrations", name), join(app, "migrations", name));
-  await copyFile(join(project, "LICENSE"), join(app, "LICENSE"));
-  await writeFile(join(app, "package.json"), await productionManifest(join(project, "package.json")));
-  await writeFile(join(app, "bin/argosy.js"), '#!/usr/bin/node\nimport "../src/cli/argosy.js";\n');
-}
-
-async function productionManifest(path: string): Promise<string> {
-  const { name, version, description, license, type, dependencies } = JSON.parse(await readFile(path, "utf8")) as Record<string, unknown>;
-  return `${JSON.stringify({ name, version, description, license, private: true, type, dependencies }, undefined, 2)}\n`;
 }
 
 const WRITABLE = new Set(["tmp", "var/lib/argosy"]);
