@@ -10,9 +10,18 @@ export async function openLoop<R>(
   act: (index: number) => Promise<R>,
   signal: AbortSignal,
 ): Promise<readonly { readonly intendedAt: number; readonly result: R }[]> {
+  return openLoopWhile({ rate: plan.rate, goesOn: (index) => index < plan.count }, act, signal);
+}
+
+/** The same, for as long as `goesOn` says before each action, by how many were started. */
+export async function openLoopWhile<R>(
+  plan: { readonly rate: number; readonly goesOn: (started: number) => boolean },
+  act: (index: number) => Promise<R>,
+  signal: AbortSignal,
+): Promise<readonly { readonly intendedAt: number; readonly result: R }[]> {
   const startedAt = performance.now();
   const running: Promise<{ readonly intendedAt: number; readonly result: R }>[] = [];
-  for (let index = 0; index < plan.count; index += 1) {
+  for (let index = 0; plan.goesOn(index); index += 1) {
     const intendedAt = startedAt + (index * 1000) / plan.rate;
     const aheadMs = intendedAt - performance.now();
     if (aheadMs > 1) await sleep(aheadMs, undefined, { signal });

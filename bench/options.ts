@@ -107,10 +107,10 @@ export function parseBenchOptions(args: readonly string[], measures: readonly Me
 }
 
 /** `--compare` may be given without a file. */
-function withCompared(args: readonly string[]): readonly string[] {
+export function withCompared(args: readonly string[]): readonly string[] {
   return args.flatMap((arg, index) => {
     const next = args[index + 1];
-    return arg === "--compare" && (next === undefined || next.startsWith("--")) ? ["--compare", "latest"] : [arg];
+    return arg === "--compare" && (next === undefined || next.startsWith("-")) ? ["--compare", "latest"] : [arg];
   });
 }
 

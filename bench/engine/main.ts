@@ -9,13 +9,13 @@ import { systemRng } from "../../src/runtime/rng.ts";
 import { noMetrics } from "../../src/telemetry/metrics.ts";
 import { createLog } from "../../src/telemetry/pino-log.ts";
 import { APPLICATIONS } from "../world/kinds.ts";
-import { nextEngineStep, seeApplication } from "./scripted-status.ts";
+import { nextEngineStep, type StatusLists, seeApplication } from "./scripted-status.ts";
 
 /** How many patches are under way at once. Argo CD has more processors, but they spend their time comparing, not writing. */
 const AT_ONCE = 8;
 
-/** The scripted engine as a program. `resources`: how many objects statuses list; applications take turns. It stands in for the controllers of all instances of one cluster, until SIGTERM. */
-function runEngine(kubeconfig: string, resources: readonly number[]): void {
+/** The scripted engine as a program. It stands in for the controllers of all instances of one cluster, until SIGTERM. */
+function runEngine(kubeconfig: string, lists: StatusLists): void {
   const client = openKube(kubeconfig);
   const ending = new AbortController();
   const common = { clock: systemClock, rng: systemRng, metrics: noMetrics, log: createLog({ level: "warn", format: "json", fields: {} }) };
@@ -24,7 +24,7 @@ function runEngine(kubeconfig: string, resources: readonly number[]): void {
     const [namespace = "", name = ""] = key.split("/");
     const seen = reflector.get({ namespace, name });
     if (seen === undefined) return;
-    const step = nextEngineStep(seen, systemClock.now(), resources);
+    const step = nextEngineStep(seen, systemClock.now(), lists);
     if (step.kind === "wait") return { requeueAfterMs: step.ms };
     if (step.kind === "rest") return;
     await client.mergePatch(APPLICATIONS, seen, step.patch, signal).catch((error: unknown) => {
@@ -51,4 +51,5 @@ function runEngine(kubeconfig: string, resources: readonly number[]): void {
   reflector.start(ending.signal);
 }
 
-runEngine(process.argv[2] ?? "", (process.argv[3] ?? "1").split(",").map(Number));
+const [kubeconfig = "", resources = "1", history = "1"] = process.argv.slice(2);
+runEngine(kubeconfig, { resources: resources.split(",").map(Number), history: Number(history) });

@@ -30,8 +30,14 @@ describe("the scripted engine", () => {
 
   it("lists as many objects as asked for; applications take turns by their names", () => {
     const counts = Array.from({ length: 60 }, (_, index) => {
-      const step = nextEngineStep(seen({ name: `app-${index}`, reconciledAt: undefined, comparedTo: undefined }), NOW, [1, 10, 30]);
-      const { status } = (step.kind === "patch" ? step.patch : {}) as { readonly status: { readonly resources: readonly object[] } };
+      const step = nextEngineStep(seen({ name: `app-${index}`, reconciledAt: undefined, comparedTo: undefined }), NOW, {
+        resources: [1, 10, 30],
+        history: 5,
+      });
+      const { status } = (step.kind === "patch" ? step.patch : {}) as {
+        readonly status: { readonly resources: readonly object[]; readonly history: readonly object[] };
+      };
+      expect(status.history).toHaveLength(5);
       return status.resources.length;
     });
     for (const count of [1, 10, 30]) expect(counts.filter((each) => each === count).length).toBeGreaterThan(8);

@@ -26,6 +26,16 @@ interface RawApplication extends KubeObject {
   readonly status?: { readonly reconciledAt?: string; readonly sync?: { readonly comparedTo?: { readonly source?: Source } } };
 }
 
+/** How long the lists of a status are. */
+export interface StatusLists {
+  /** Objects; applications take turns. */
+  readonly resources: readonly number[];
+  /** Syncs that are remembered. Argo CD remembers `revisionHistoryLimit` of them. */
+  readonly history: number;
+}
+
+const SHORTEST: StatusLists = { resources: [1], history: 1 };
+
 /** The next step: a merge patch, or nothing for so many ms. */
 export type EngineStep =
   | { readonly kind: "patch"; readonly patch: object }
@@ -62,13 +72,12 @@ export function seeApplication(object: KubeObject): SeenApplication {
  * The next thing Argo CD would do about an Application whose Git repository never changes: remove its finalizer from
  * one that is being deleted, report it synced when its source is new, answer a request to refresh, else compare it
  * from time to time. The time of the first comparison follows from the name, so that the comparisons of many
- * Applications are spread; so does how many of `resources` objects its status lists.
+ * Applications are spread; so does how many of `lists.resources` objects its status lists.
  */
-export function nextEngineStep(seen: SeenApplication, now: Millis, resources: readonly number[] = [1]): EngineStep {
+export function nextEngineStep(seen: SeenApplication, now: Millis, lists: StatusLists = SHORTEST): EngineStep {
   const others = seen.finalizers.filter((finalizer) => !FINALIZER.test(finalizer));
   if (seen.isDeleting) return others.length < seen.finalizers.length ? patch({ metadata: { finalizers: others } }) : { kind: "rest" };
-  if (seen.reconciledAt === undefined || !isSame(seen.source, seen.comparedTo))
-    return patch({ status: syncedStatus(seen, now, resources) });
+  if (seen.reconciledAt === undefined || !isSame(seen.source, seen.comparedTo)) return patch({ status: syncedStatus(seen, now, lists) });
   const observation = { status: { reconciledAt: rfc3339(now) } };
   if (seen.isRefreshAsked) return patch({ metadata: { annotations: { [REFRESH_ANNOTATION]: null } }, ...observation });
   const dueInMs = nextObservation(seen, seen.reconciledAt) - now;
@@ -87,10 +96,10 @@ function numberOf({ namespace, name }: Pick<SeenApplication, "namespace" | "name
   return Number.parseInt(sha256(`${namespace}/${name}`).slice(0, 8), 16);
 }
 
-function syncedStatus(seen: SeenApplication, now: Millis, counts: readonly number[]): object {
+function syncedStatus(seen: SeenApplication, now: Millis, lists: StatusLists): object {
   const { source, destination } = seen;
   const at = rfc3339(now);
-  const count = counts[numberOf(seen) % counts.length] ?? 1;
+  const count = lists.resources[numberOf(seen) % lists.resources.length] ?? 1;
   const resource = { version: "v1", kind: "ConfigMap", namespace: destination["namespace"] ?? "", name: "settings" };
   const resources = Array.from({ length: count }, (_, index) => ({ ...resource, name: index === 0 ? "settings" : `settings-${index}` }));
   return {
@@ -98,7 +107,9 @@ function syncedStatus(seen: SeenApplication, now: Millis, counts: readonly numbe
     sync: { status: "Synced", revision: FIRST_REVISION, comparedTo: { source, destination } },
     health: { status: "Healthy", lastTransitionTime: at },
     resources: resources.map((one) => ({ ...one, status: "Synced" })),
-    history: [{ id: 0, source, deployedAt: at, deployStartedAt: at, initiatedBy: { automated: true }, revision: FIRST_REVISION }],
+    history: Array.from({ length: lists.history }, (_, id) => ({
+      ...{ id, source, deployedAt: at, deployStartedAt: at, initiatedBy: { automated: true }, revision: FIRST_REVISION },
+    })),
     operationState: {
       operation: { initiatedBy: { automated: true }, retry: { limit: -1 }, sync: { revision: FIRST_REVISION, prune: true } },
       ...{ phase: "Succeeded", message: "successfully synced (all tasks run)", startedAt: at, finishedAt: at },

@@ -1,3 +1,6 @@
+import { type Goal, isMet, ratioOf, type SizedFigure } from "../figures.ts";
+import { short } from "../table.ts";
+
 /** A figure at one number of applications. */
 export interface Point {
   readonly applications: number;
@@ -19,4 +22,83 @@ export function exponentOf(points: readonly Point[]): number | undefined {
     logs.reduce((sum, { x }) => sum + (x - x0) ** 2, 0),
   ];
   return above / below;
+}
+
+/** What several processes may take of what one takes, by the name of the figure. */
+const OF_ONE_PROCESS: Readonly<Record<string, number>> = {
+  "idle: memory of the largest process": 0.4,
+  "idle: CPU of Argosy, all processes": 1.3,
+};
+
+/** How many times its value at the smallest size a figure may have at any other. */
+const OF_SMALLEST = 1.5;
+/** The largest exponent of the number of applications that a figure without a limit of its own may have. */
+const LARGEST_EXPONENT = 1.1;
+
+/** Figures whose value at the smallest size is their limit at the others, by the name of the figure. */
+const HELD_TO_SMALLEST: ReadonlySet<string> = new Set([
+  "P1: created → Application present",
+  "P1: the same, first in a new workspace",
+  "P1b: burst into workspaces that are there",
+  "P2: status changed → user's status",
+  "filling: deployments created and reported",
+  "filling: CPU of the API server for each, beyond what it does anyway",
+]);
+
+/**
+ * Holds figures of several sizes and numbers of processes against one another: those of `HELD_TO_SMALLEST` against the same at the smallest size,
+ * those of `OF_ONE_PROCESS` against one process at the same size. A figure with a goal of its own keeps it, and so does one with nothing to hold it against.
+ */
+export function holdFigures(figures: readonly SizedFigure[]): readonly SizedFigure[] {
+  const smallest = Math.min(...figures.map(({ applications }) => applications));
+  const find = (measure: string, what: string, applications: number) =>
+    figures.find((one) => one.measure === measure && one.what === what && one.applications === applications);
+  return figures.map((figure) => {
+    const { measure, what, applications } = figure;
+    const share = OF_ONE_PROCESS[what];
+    if (measure !== scaleName(1) && share !== undefined)
+      return held(figure, find(scaleName(1), what, applications), { what: "one process", sense: "at most", bound: share });
+    if (applications === smallest || figure.goal !== undefined || !HELD_TO_SMALLEST.has(what)) return figure;
+    const [sense, bound] = figure.better === "lower" ? (["at most", OF_SMALLEST] as const) : (["at least", 1 / OF_SMALLEST] as const);
+    return held(figure, find(measure, what, smallest), { what: `at ${smallest}`, sense, bound });
+  });
+}
+
+/** The measure of figures with so many processes. */
+export function scaleName(replicas: number): string {
+  return `scale ×${replicas}`;
+}
+
+function held(
+  figure: SizedFigure,
+  limit: SizedFigure | undefined,
+  { what, sense, bound }: Pick<Goal, "sense" | "bound"> & { readonly what: string },
+): SizedFigure {
+  if (limit === undefined || !(limit.value > 0)) return figure;
+  return { ...figure, limit: { what, value: limit.value }, goal: { of: "ratio", sense, bound } };
+}
+
+/** One line for each figure of several sizes: the exponent of the number of applications, and whether it is more than linear. */
+export function renderGrowth(figures: readonly SizedFigure[]): string {
+  const lines = [...Map.groupBy(figures, ({ measure, what }) => `${measure}: ${what}`)].flatMap(([name, of]) => {
+    const exponent = exponentOf(of.map(({ applications, value }) => ({ applications, value })));
+    if (exponent === undefined) return [];
+    const growth = of[0]?.better === "lower" ? exponent : -exponent;
+    return [`  ${name.padEnd(88)} ${exponent.toFixed(2).padStart(6)}  ${growth <= LARGEST_EXPONENT ? "ok" : "OVER"}`];
+  });
+  return lines.length === 0
+    ? ""
+    : [`Growth, as the exponent of the number of applications (over ${LARGEST_EXPONENT} is too much):`, ...lines].join("\n");
+}
+
+/** Lists the figures that miss their goals, one a line. */
+export function renderMissed(figures: readonly SizedFigure[]): string {
+  return figures
+    .filter((figure) => isMet(figure) === false)
+    .map((figure) => {
+      const { applications, measure, what, unit, value, goal } = figure;
+      const ratio = ratioOf(figure);
+      return `  OVER  ${measure} at ${applications}, ${what}: ${short(value)} ${unit}${ratio === undefined ? "" : `, ${short(ratio)} times ${figure.limit?.what}`}; goal ${goal?.sense} ${short(goal?.bound ?? 0)}`;
+    })
+    .join("\n");
 }

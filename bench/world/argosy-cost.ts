@@ -5,6 +5,8 @@ import type { Fleet } from "../../hack/fleet/fleet.ts";
 export interface Cost {
   readonly at: number;
   readonly cpuSeconds: number;
+  /** CPU of git, which Argosy starts for each probe of a repository, once it has ended. */
+  readonly gitSeconds: number;
   readonly residentMiB: number;
   /** Used heap of JavaScript, after the last collection of each process. */
   readonly heapMiB: number;
@@ -12,6 +14,8 @@ export interface Cost {
   readonly statements: ReadonlyMap<string, number>;
   /** Requests to Kubernetes, by method. */
   readonly requests: ReadonlyMap<string, number>;
+  /** Complete lists of what is watched, by cluster. */
+  readonly lists: ReadonlyMap<string, number>;
 }
 
 const TICKS_PER_SECOND = 100;
@@ -24,10 +28,12 @@ export async function readCost({ processes, token }: Pick<Fleet, "processes" | "
   return {
     at: performance.now(),
     cpuSeconds: sum(processes.map(({ pid }) => readStat(pid)?.cpuTicks ?? 0)) / TICKS_PER_SECOND,
+    gitSeconds: sum(processes.map(({ pid }) => readStat(pid)?.childTicks ?? 0)) / TICKS_PER_SECOND,
     residentMiB: sum(processes.map(({ pid }) => residentBytes(pid) ?? 0)) / MIB,
     heapMiB: sum(pages.map((page) => sum([...samplesOf(page, "nodejs_heap_size_used_bytes", undefined).values()]))) / MIB,
     statements: merged(pages.map((page) => samplesOf(page, "argosy_store_statements_total", "statement"))),
     requests: merged(pages.map((page) => samplesOf(page, "argosy_kube_requests_total", "method"))),
+    lists: merged(pages.map((page) => samplesOf(page, "argosy_kube_reflector_relists_total", "cluster"))),
   };
 }
 

@@ -16,6 +16,7 @@ import { ENTRY, writeProgram } from "../../tools/release/image/write-program.ts"
 import type { EngineKind } from "../options.ts";
 import { APPLICATIONS, BARE_DEPLOYMENTS, BARE_LABEL, bareDefinition, DEPLOYMENTS, NAMESPACES } from "./kinds.ts";
 import { watchLive } from "./live.ts";
+import { servePlainRepository } from "./plain-repository.ts";
 import { startProgram } from "./programs.ts";
 import { createUsers, type SeenInstanceApplication, seeDeployment, type Users } from "./users.ts";
 
@@ -53,6 +54,10 @@ export interface WorldWanted {
   readonly profile: string | undefined;
   /** How many objects the scripted engine's statuses list; applications take turns. Absent: one. */
   readonly resources?: readonly number[];
+  /** How many syncs they remember. Absent: one. */
+  readonly history?: number;
+  /** `limits.repositoryProbes` of the Argosy processes; their default if absent. */
+  readonly probes?: number;
 }
 
 export interface WorldOptions {
@@ -83,7 +88,7 @@ export async function openWorld({ wanted, directory, progress, stops }: WorldOpt
   const bare = bareDefinition();
   await client.apply(bare.type, bare.object, { fieldManager: "bench" }, signal);
   await client.apply(NAMESPACES, namespaceObject(BARE_NAMESPACE), { fieldManager: "bench" }, signal);
-  const repoUrl = await step("filling a Git repository", () => serveRepository(directory, stops, isReal ? PATHS : 1));
+  const repoUrl = await (isReal ? step("filling a Git repository", () => serveRepository(directory, stops)) : servePlain(stops));
   const crds = isReal ? join((await dev.argoCd(ARGO_CD, signal)).directory, "crds") : await argoCdCrds(ARGO_CD, signal);
   const program = await step("writing Argosy as its image has it", () => writeOwnProgram(directory));
   const fleet = await startArgosyOn({ dev, crds, databaseUrl: database.url, directory, program, progress, wanted }, signal);
@@ -92,6 +97,7 @@ export async function openWorld({ wanted, directory, progress, stops }: WorldOpt
     const engine = await startProgram(join(directory, "programs"), "engine/main.ts", [
       adminKubeconfig,
       (wanted.resources ?? [1]).join(","),
+      String(wanted.history ?? 1),
     ]);
     stops.push(engine.stop);
   }
@@ -134,12 +140,20 @@ function startArgosyOn({ dev, crds, databaseUrl, directory, program, progress, w
         gitHost: "127.0.0.1",
       },
       step: progress.step,
-      ...(wanted.unfinished === undefined ? {} : { config: { limits: { unfinishedApplications: wanted.unfinished } } }),
+      config: limitsOf(wanted),
       env: wanted.profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(wanted.profile)}` },
       declared: { quotas: AMPLE, ...(wanted.engine === "argo-cd" ? {} : { images: NO_PROGRAM }) },
     },
     signal,
   );
+}
+
+function limitsOf({ unfinished, probes }: WorldWanted): Readonly<Record<string, unknown>> {
+  const limits = {
+    ...(unfinished === undefined ? {} : { unfinishedApplications: unfinished }),
+    ...(probes === undefined ? {} : { repositoryProbes: probes }),
+  };
+  return Object.keys(limits).length === 0 ? {} : { limits };
 }
 
 async function watchUsers(client: KubeClient, repoUrl: string, signal: AbortSignal): Promise<Users> {
@@ -177,12 +191,18 @@ function namespaceObject(name: string): KubeObject {
 }
 
 /** The scripted engine reads nothing of it; Argosy asks whether the workspace may. */
-async function serveRepository(directory: string, stops: WorldOptions["stops"], paths: number): Promise<string> {
+async function servePlain(stops: WorldOptions["stops"]): Promise<string> {
+  const repository = await servePlainRepository();
+  stops.push(repository.stop);
+  return repository.url;
+}
+
+async function serveRepository(directory: string, stops: WorldOptions["stops"]): Promise<string> {
   const git = await startGitServer({ directory: join(directory, "git") });
   stops.push(git.stop);
   const file = (number: number): string =>
     JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: `settings-${number}` } });
-  const files = Object.fromEntries(Array.from({ length: paths }, (_, index) => [`d/${index + 1}/settings.json`, file(index + 1)]));
+  const files = Object.fromEntries(Array.from({ length: PATHS }, (_, index) => [`d/${index + 1}/settings.json`, file(index + 1)]));
   await git.commit("app", files, "one directory for each deployment");
   return git.repositoryUrl("app");
 }

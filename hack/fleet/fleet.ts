@@ -49,7 +49,9 @@ export interface Fleet {
   readonly urls: readonly string[];
   /** Processes by index. A killed one stays in its place until it is started again. */
   readonly processes: ArgosyProcess[];
-  /** Starts that process again. `config` replaces sections of the configuration until its next start. */
+  /** Ends all processes, and starts so many in their place: none with 0. */
+  startAnew(replicas: number, signal: AbortSignal): Promise<void>;
+  /** Starts that process again, or a further one where the index is the next. `config` replaces sections of the configuration until its next start. */
   restart(index: number, signal: AbortSignal, config?: Readonly<Record<string, unknown>>): Promise<void>;
   stop(): Promise<void>;
 }
@@ -68,15 +70,23 @@ export async function startFleet(parts: FleetParts, signal: AbortSignal): Promis
   const engineClusters = await step("installing the engine cluster's roles", () => installEngines(parts, signal));
   writeFileSync(join(parts.directory, "api-cluster.kubeconfig"), kubeconfig, { mode: 0o600 });
   const tokens = await step("preparing the database", () => keepTokens(parts.databaseUrl, parts.tokens ?? {}, signal));
-  const ports = await keptPorts(parts);
-  const start = (index: number, config: FleetParts["config"] = {}): Promise<ArgosyProcess> =>
-    startProcess({ ...parts, config: { ...parts.config, ...config } }, index, ports[index] ?? 0);
+  const portOf = (index: number): Promise<number> => keptPort(join(parts.directory, `argosy-${index + 1}.port`));
+  const ports: number[] = [];
+  for (let index = 0; index < parts.replicas; index += 1) ports.push(await portOf(index));
+  const start = async (index: number, config: FleetParts["config"] = {}): Promise<ArgosyProcess> =>
+    startProcess({ ...parts, config: { ...parts.config, ...config } }, index, ports[index] ?? (await portOf(index)));
   const processes: ArgosyProcess[] = [];
   const urls = ports.map((port) => `http://127.0.0.1:${port}`);
   const rest = createRestClient({ url: urls[0] ?? "", token: tokens.operator });
   const document = fleetDocument({ ...parts, ...parts.declared, engineClusters });
   const fleet: Fleet = {
     ...{ rest, token: tokens.operator, approverToken: tokens.approver, document, databaseUrl: parts.databaseUrl, urls, processes },
+    async startAnew(replicas, abort) {
+      await fleet.stop();
+      processes.length = 0;
+      for (let index = 0; index < replicas; index += 1) processes.push(await start(index));
+      await Promise.all(processes.map((process) => process.ready(abort)));
+    },
     async restart(index, abort, config) {
       const process = await start(index, config);
       processes[index] = process;
@@ -125,12 +135,6 @@ function encryptionKey(directory: string): string {
   const file = join(directory, "encryption.key");
   if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString("base64"), { mode: 0o600 });
   return file;
-}
-
-async function keptPorts({ directory, replicas }: FleetParts): Promise<readonly number[]> {
-  const ports: number[] = [];
-  for (let index = 0; index < replicas; index += 1) ports.push(await keptPort(join(directory, `argosy-${index + 1}.port`)));
-  return ports;
 }
 
 interface Declaration {

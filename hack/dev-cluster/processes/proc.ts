@@ -9,6 +9,8 @@ export interface ProcStat {
   readonly startTicks: number;
   /** User and system time together, in clock ticks (1/100 s). */
   readonly cpuTicks: number;
+  /** The same of its children that have ended and were waited for, and of theirs. */
+  readonly childTicks: number;
 }
 
 /** Parses one line of `/proc/PID/stat`. The name may have spaces and brackets, so fields are counted after its last bracket. */
@@ -18,7 +20,7 @@ export function parseStat(line: string): ProcStat | undefined {
   const fields = line.slice(end + 2).split(" ");
   const [state, startTicks] = [fields[0], Number(fields[19])];
   if (end < 0 || !Number.isInteger(pid) || state === undefined || !Number.isInteger(startTicks)) return undefined;
-  return { pid, state, startTicks, cpuTicks: Number(fields[11]) + Number(fields[12]) };
+  return { pid, state, startTicks, cpuTicks: Number(fields[11]) + Number(fields[12]), childTicks: Number(fields[13]) + Number(fields[14]) };
 }
 
 export function readStat(pid: number): ProcStat | undefined {
@@ -34,7 +36,21 @@ export function startTicks(pid: number): number | undefined {
 
 /** Memory of the process in RAM, in bytes. */
 export function residentBytes(pid: number): number | undefined {
-  const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(readProc(pid, "status") ?? "")?.[1];
+  return bytesOf(readProc(pid, "status"), "VmRSS");
+}
+
+/** The most memory in RAM that the process ever had, in bytes. */
+export function peakResidentBytes(pid: number): number | undefined {
+  return bytesOf(readProc(pid, "status"), "VmHWM");
+}
+
+/** Memory of the process in RAM, in bytes; what several processes share counts in equal parts for each (proc_pid_smaps(5), Pss). */
+export function proportionalBytes(pid: number): number | undefined {
+  return bytesOf(readProc(pid, "smaps_rollup"), "Pss");
+}
+
+function bytesOf(text: string | undefined, name: string): number | undefined {
+  const kibibytes = new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(text ?? "")?.[1];
   return kibibytes === undefined ? undefined : Number(kibibytes) * 1024;
 }
 

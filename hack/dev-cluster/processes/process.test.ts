@@ -157,7 +157,7 @@ describe("a process", () => {
 describe("what the kernel says", () => {
   it("is read from after the name, whatever that contains", () => {
     const rest = "T 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20";
-    expect(parseStat(`42 (a) b (c)) ${rest}`)).toEqual({ pid: 42, state: "T", startTicks: 4711, cpuTicks: 23 });
+    expect(parseStat(`42 (a) b (c)) ${rest}`)).toEqual({ pid: 42, state: "T", startTicks: 4711, cpuTicks: 23, childTicks: 27 });
     expect(parseStat("")).toBeUndefined();
     expect(parseStat("42 (half")).toBeUndefined();
   });
