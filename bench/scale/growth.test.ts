@@ -52,9 +52,10 @@ describe("figures of several sizes and numbers of processes", () => {
   it("are held against one process at the same size where several share the work", () => {
     const memory = { what: "idle: memory of the largest process", unit: "MiB" };
     const one = aFigure("scale ×1", 900, 300, { ...memory, goal: { of: "value", sense: "at most", bound: 1_024 } });
-    const held = holdFigures([one, aFigure("scale ×4", 900, 121, memory), aFigure("scale ×4", 100, 90, memory)]);
-    expect(held.map(({ limit }) => limit)).toEqual([undefined, { what: "one process", value: 300 }, undefined]);
-    expect(held.map(isMet)).toEqual([true, false, undefined]);
+    const others = [aFigure("scale ×4", 900, 121, memory), aFigure("scale ×4", 100, 90, memory), aFigure("scale ×2", 900, 250, memory)];
+    const held = holdFigures([one, ...others]);
+    expect(held.map(({ limit }) => limit)).toEqual([undefined, { what: "one process", value: 300 }, undefined, undefined]);
+    expect(held.map(isMet)).toEqual([true, false, undefined, undefined]);
   });
 
   it("say how they grow, and when that is more than linear", () => {

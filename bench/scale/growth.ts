@@ -24,10 +24,10 @@ export function exponentOf(points: readonly Point[]): number | undefined {
   return above / below;
 }
 
-/** What several processes may take of what one takes, by the name of the figure. */
-const OF_ONE_PROCESS: Readonly<Record<string, number>> = {
-  "idle: memory of the largest process": 0.4,
-  "idle: CPU of Argosy, all processes": 1.3,
+/** What several processes may take of what one takes, by the name of the figure, and from how many processes on. */
+const OF_ONE_PROCESS: Readonly<Record<string, { readonly share: number; readonly from: number }>> = {
+  "idle: memory of the largest process": { share: 0.4, from: 4 },
+  "idle: CPU of Argosy, all processes": { share: 1.3, from: 2 },
 };
 
 /** How many times its value at the smallest size a figure may have at any other. */
@@ -55,18 +55,24 @@ export function holdFigures(figures: readonly SizedFigure[]): readonly SizedFigu
     figures.find((one) => one.measure === measure && one.what === what && one.applications === applications);
   return figures.map((figure) => {
     const { measure, what, applications } = figure;
-    const share = OF_ONE_PROCESS[what];
-    if (measure !== scaleName(1) && share !== undefined)
-      return held(figure, find(scaleName(1), what, applications), { what: "one process", sense: "at most", bound: share });
+    const shared = OF_ONE_PROCESS[what];
+    if (shared !== undefined && replicasOf(measure) >= shared.from)
+      return held(figure, find(scaleName(1), what, applications), { what: "one process", sense: "at most", bound: shared.share });
     if (applications === smallest || figure.goal !== undefined || !HELD_TO_SMALLEST.has(what)) return figure;
     const [sense, bound] = figure.better === "lower" ? (["at most", OF_SMALLEST] as const) : (["at least", 1 / OF_SMALLEST] as const);
     return held(figure, find(measure, what, smallest), { what: `at ${smallest}`, sense, bound });
   });
 }
 
+const PREFIX = "scale ×";
+
 /** The measure of figures with so many processes. */
 export function scaleName(replicas: number): string {
-  return `scale ×${replicas}`;
+  return `${PREFIX}${replicas}`;
+}
+
+function replicasOf(measure: string): number {
+  return Number(measure.slice(PREFIX.length));
 }
 
 function held(

@@ -12,7 +12,12 @@ const ALONE_SHARE = 0.5;
 /** Argosy counts as at rest after a start once it has used less CPU than this for so long. Cores and ms. */
 const AT_REST = { cores: 0.3, windowMs: 5_000 } as const;
 const LEAST_WINDOWS = 4;
-const MOST_WINDOWS = 36;
+/** Seven minutes: a process that saw no other one when it started goes on watching for five minutes what has become another's. */
+const MOST_WINDOWS = 84;
+/** How many times each Application is watched: by the process of its instance, and by the watchdog. A few more may be made meanwhile. */
+const WATCHED_TIMES = 2.1;
+/** Applications of an instance that are no users'. */
+const CANARIES = 3;
 /** How many statements and requests are listed by name. */
 const SHOWN = 10;
 export const MIB = 2 ** 20;
@@ -32,8 +37,9 @@ export async function watchWorldAlone({
   return Object.fromEntries(PARTS.map((part) => [part, (after[part] - before[part]) / seconds])) as Record<Part, number>;
 }
 
-/** Starts Argosy anew, and waits until it is at rest. */
-export async function settle({ world, replicas, progress, signal }: ScaleRun): Promise<readonly Plain[]> {
+/** Starts Argosy anew, and waits until it is at rest and each instance is watched by one process. */
+export async function settle({ world, options, standing, replicas, progress, signal }: ScaleRun): Promise<readonly Plain[]> {
+  const most = WATCHED_TIMES * (standing.length + CANARIES * options.instances);
   const startedAt = performance.now();
   await world.fleet.startAnew(replicas, signal);
   const ready = performance.now();
@@ -42,14 +48,19 @@ export async function settle({ world, replicas, progress, signal }: ScaleRun): P
     await sleep(AT_REST.windowMs, undefined, { signal });
     const now = await readCost(world.fleet);
     const cores = coresBetween(before, now);
-    progress.detail(`${cores.toFixed(2)} cores`);
-    if (window >= LEAST_WINDOWS && cores < AT_REST.cores) break;
+    const watched = now.watched.get("applications") ?? 0;
+    progress.detail(`${cores.toFixed(2)} cores, ${watched} Applications watched`);
+    if (window >= LEAST_WINDOWS && cores < AT_REST.cores && watched <= most) break;
     before = now;
   }
   const peak = world.fleet.processes.map(({ pid }) => (peakResidentBytes(pid) ?? 0) / MIB);
   return [
     lower("started anew: all processes ready after", "s", (ready - startedAt) / 1_000),
-    lower(`started anew: under ${AT_REST.cores} cores after`, "s", (performance.now() - startedAt) / 1_000),
+    lower(
+      `started anew: under ${AT_REST.cores} cores, and each instance watched by one process, after`,
+      "s",
+      (performance.now() - startedAt) / 1_000,
+    ),
     lower("started anew: most memory of a process", "MiB", Math.max(...peak), atMost(LARGEST_MIB)),
   ];
 }

@@ -16,6 +16,8 @@ export interface Cost {
   readonly requests: ReadonlyMap<string, number>;
   /** Complete lists of what is watched, by cluster. */
   readonly lists: ReadonlyMap<string, number>;
+  /** Objects that are watched now, by kind (`applications`); one that two watches show counts twice. */
+  readonly watched: ReadonlyMap<string, number>;
 }
 
 const TICKS_PER_SECOND = 100;
@@ -34,6 +36,7 @@ export async function readCost({ processes, token }: Pick<Fleet, "processes" | "
     statements: merged(pages.map((page) => samplesOf(page, "argosy_store_statements_total", "statement"))),
     requests: merged(pages.map((page) => samplesOf(page, "argosy_kube_requests_total", "method"))),
     lists: merged(pages.map((page) => samplesOf(page, "argosy_kube_reflector_relists_total", "cluster"))),
+    watched: merged(pages.map((page) => samplesOf(page, "argosy_kube_reflector_objects", "resource"))),
   };
 }
 
