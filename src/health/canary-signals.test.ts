@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
 import type { ProbedApplication } from "../domain/probed.ts";
 import { ACTIVE_CANARIES, type AskedCanaries, nextCanary, PASSIVE_CANARY, renderCanaries } from "./canaries.ts";
-import { namespaceSignals, nextAsked, type SeenNamespace } from "./canary-signals.ts";
+import { isSampleDue, namespaceSignals, nextAsked, type SeenNamespace, sampledOf } from "./canary-signals.ts";
 import { parsePod, parseProbed } from "./parse-probed.ts";
 import { aProbedPod } from "./testing/stage.ts";
 
@@ -20,7 +20,7 @@ const asked = (one: number, two: number, tookS?: readonly [number | undefined, n
     [TWO, { at: ago(two), remindedAt: ago(two), tookS: tookS?.[1] }],
   ]);
 const signalsOf = (over: Partial<SeenNamespace>) =>
-  namespaceSignals({ ...{ now: NOW, asked: new Map(), canaries: [], others: [], pods: [], errors: 0 }, ...over });
+  namespaceSignals({ ...{ now: NOW, asked: new Map(), canaries: [], sampled: sampledOf([]), pods: [], errors: 0 }, ...over });
 
 describe("canaries", () => {
   it("are refreshed in turn", () => {
@@ -55,11 +55,22 @@ describe("canaries", () => {
   it("show by the passive one, and by users' applications, for how long the controller has compared nothing by itself", () => {
     const others = [seen("a", { reconciledAt: ago(200) }), seen("b", { awaitsObservation: true }), seen("c", { isPaused: true }), WRONG];
     const { passiveAgeS, newestAgeS, sampledApplications } = signalsOf({
-      others,
+      sampled: sampledOf(others),
       canaries: [seen(PASSIVE_CANARY, { reconciledAt: ago(240) })],
     });
     expect({ passiveAgeS, newestAgeS, sampledApplications }).toEqual({ passiveAgeS: 240, newestAgeS: 200, sampledApplications: 1 });
     expect(signalsOf({})).toEqual({ sampledApplications: 0 });
+  });
+
+  it("leave users' applications unread while the last sample shows a comparison of the last minute", () => {
+    const isDueAfter = (seconds: number) => isSampleDue(sampledOf([seen("a", { reconciledAt: ago(seconds) }), WRONG]), NOW);
+    expect([isDueAfter(0), isDueAfter(60), isDueAfter(61)]).toEqual([false, false, true]);
+    // Nothing is known of those that count.
+    expect([isSampleDue(undefined, NOW), isSampleDue(sampledOf([]), NOW), isSampleDue(sampledOf([WRONG]), NOW)]).toEqual([
+      true,
+      true,
+      true,
+    ]);
   });
 
   it("belong to a project of their own that lets them compare one source and deploy nowhere", () => {

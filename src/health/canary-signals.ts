@@ -1,4 +1,4 @@
-import type { Millis } from "../domain/clock.ts";
+import { type Millis, millis } from "../domain/clock.ts";
 import type { Signals } from "../domain/health.ts";
 import type { ProbedApplication, ProbedPod } from "../domain/probed.ts";
 import { ACTIVE_CANARIES, type AskedCanaries, type AskedCanary, PASSIVE_CANARY } from "./canaries.ts";
@@ -24,18 +24,49 @@ function answeredBy(asked: AskedCanary, seen: ProbedApplication | undefined, now
   return { ...asked, tookS: Math.max(0, Math.min(now - asked.at, seen.reconciledAt + SECOND_MS - asked.at)) / 1_000 };
 }
 
+/** What a sample of the Applications that are no canaries shows. */
+export interface Sampled {
+  /** The newest comparison that Argo CD made by itself. `undefined`: the sample shows none. */
+  readonly newestAt: Millis | undefined;
+  /** Of how many Applications that is the newest. */
+  readonly count: number;
+}
+
+/**
+ * For how long a sample is kept, counted from the newest comparison that it shows, in ms. Until it is read again it makes that comparison seem older than
+ * the newest one is, by no more than this and one period. No verdict is given below a resync, its addition and a minute (`rules.ts`), so each
+ * rests on a sample that was read for it.
+ */
+const KEPT_MS = 60_000;
+
+/** Whether the sample has to be read again before anything may be concluded from how old its newest comparison is. */
+export function isSampleDue(sampled: Sampled | undefined, now: Millis): boolean {
+  return sampled?.newestAt === undefined || now - sampled.newestAt > KEPT_MS;
+}
+
+/**
+ * Argo CD does not write a new `reconciledAt` where a comparison fails. So an application with an error does not count: a mistake of its user, or a
+ * Git server that fails, would look like a controller that hangs.
+ */
+export function sampledOf(applications: readonly ProbedApplication[]): Sampled {
+  const observed = applications.flatMap(({ awaitsObservation, isPaused, hasError, reconciledAt }) =>
+    awaitsObservation || isPaused || hasError ? [] : (reconciledAt ?? []),
+  );
+  return { newestAt: observed.length === 0 ? undefined : millis(Math.max(...observed)), count: observed.length };
+}
+
 export interface SeenNamespace {
   readonly now: Millis;
   readonly asked: AskedCanaries;
   readonly canaries: readonly ProbedApplication[];
-  readonly others: readonly ProbedApplication[];
+  readonly sampled: Sampled;
   readonly pods: readonly ProbedPod[];
   /** How many probes in a row, before this one, found a canary with an error. */
   readonly errors: number;
 }
 
 /** The signals that an instance's Applications and pods give. */
-export function namespaceSignals({ now, asked, canaries, others, pods, errors }: SeenNamespace): Signals {
+export function namespaceSignals({ now, asked, canaries, sampled, pods, errors }: SeenNamespace): Signals {
   const questions = ACTIVE_CANARIES.flatMap((name) =>
     questionOf(
       asked.get(name),
@@ -44,11 +75,6 @@ export function namespaceSignals({ now, asked, canaries, others, pods, errors }:
   );
   const canaryS = waitOf(questions, now);
   const passive = canaries.find(({ name }) => name === PASSIVE_CANARY)?.reconciledAt;
-  // Argo CD does not write a new `reconciledAt` where a comparison fails. So an application with an error does not
-  // count: a mistake of its user, or a Git server that fails, would look like a controller that hangs.
-  const observed = others.flatMap(({ awaitsObservation, isPaused, hasError, reconciledAt }) =>
-    awaitsObservation || isPaused || hasError ? [] : (reconciledAt ?? []),
-  );
   const ageS = (at: number): number => Math.max(0, now - at) / 1_000;
   const restarts = (of: ProbedPod["component"]): number | undefined => {
     const own = pods.filter(({ component }) => component === of);
@@ -59,8 +85,8 @@ export function namespaceSignals({ now, asked, canaries, others, pods, errors }:
     canaryS,
     canaryErrors: canaryS === undefined ? undefined : errors,
     passiveAgeS: passive === undefined ? undefined : ageS(passive),
-    newestAgeS: observed.length === 0 ? undefined : ageS(Math.max(...observed)),
-    sampledApplications: observed.length,
+    newestAgeS: sampled.newestAt === undefined ? undefined : ageS(sampled.newestAt),
+    sampledApplications: sampled.count,
     controllerRestarts: restarts("controller"),
     repoServerRestarts: restarts("repo-server"),
     redisRestarts: restarts("redis"),

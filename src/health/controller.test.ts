@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { millis } from "../domain/clock.ts";
+import { type Millis, millis } from "../domain/clock.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import type { Instance } from "../domain/instance.ts";
 import { createVirtualClock, type VirtualClock } from "../runtime/testing/virtual-clock.ts";
@@ -52,6 +52,25 @@ describe("the health of an instance", () => {
     expect(samples).toHaveLength(4);
     expect(samples.at(-1)?.signals).toMatchObject({ controllerAnswers: 1, canaryS: 0, redisRestarts: 0, passiveAgeS: 0 });
     expect(await journal()).toEqual([]);
+  });
+
+  it("reads users' applications every minute or so while they are compared, and with each probe when they no longer are", async () => {
+    let reads = 0;
+    let reconciledAt: Millis | undefined;
+    const sampleApplications = async () => {
+      reads += 1;
+      return [{ name: "app", awaitsObservation: false, isPaused: false, hasError: false, reconciledAt: reconciledAt ?? clock.now() }];
+    };
+    const wrap = <T extends object>(port: T): T => ("sampleApplications" in port ? { ...port, sampleApplications } : port);
+    health = open(createStage(clock).portsOf(wrap));
+    await probe(10);
+    expect(reads).toBe(2);
+    reconciledAt = clock.now();
+    await probe(10);
+    // The sample of before counts for a minute more at most.
+    expect(reads).toBeGreaterThanOrEqual(7);
+    const { samples } = await store.health.readWindow(instance.id, millis(0), never);
+    expect(samples.at(-1)?.signals.newestAgeS).toBe((9 * PERIOD_MS) / 1_000);
   });
 
   it("is judged without canaries where these are switched off, and existing canaries are removed", async () => {

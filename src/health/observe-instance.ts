@@ -3,7 +3,7 @@ import type { Signals } from "../domain/health.ts";
 import type { CanarySource } from "../domain/probed.ts";
 import type { Log } from "../telemetry/log.ts";
 import { type AskedCanaries, nextCanary } from "./canaries.ts";
-import { namespaceSignals, nextAsked } from "./canary-signals.ts";
+import { isSampleDue, namespaceSignals, nextAsked, type Sampled, sampledOf } from "./canary-signals.ts";
 import { deriveSignals, keptProbes, type ProbeResult, type Workers } from "./derive-signals.ts";
 import { type Ended, NOTHING_ENDED, nextEnded } from "./ended.ts";
 import { evictionSignals } from "./eviction-signals.ts";
@@ -29,6 +29,8 @@ export interface ProbeMemory {
   readonly ended: Ended;
   readonly asked: AskedCanaries;
   readonly errors: number;
+  /** The latest sample of the Applications that are no canaries. */
+  readonly sampled: Sampled | undefined;
   /** When the canaries were last applied, or removed. */
   readonly ensuredAt: Millis | undefined;
 }
@@ -41,7 +43,15 @@ export interface ProbeRequest {
 }
 
 export const NO_MEMORY: ProbeMemory = {
-  ...{ observations: [], fetched: NOTHING_FETCHED, ended: NOTHING_ENDED, asked: new Map(), errors: 0, ensuredAt: undefined },
+  ...{
+    observations: [],
+    fetched: NOTHING_FETCHED,
+    ended: NOTHING_ENDED,
+    asked: new Map(),
+    errors: 0,
+    sampled: undefined,
+    ensuredAt: undefined,
+  },
 };
 
 /**
@@ -52,6 +62,7 @@ const ANSWER_MS = 8_000;
 /** Timeout of a request to the API server, in ms. Ample for a list of a few objects. */
 const REQUEST_TIMEOUT_MS = 10_000;
 const SAMPLED = 25;
+const NOTHING_SAMPLED: Sampled = { newestAt: undefined, count: 0 };
 /**
  * How often canaries are applied again, or removed where they are switched off, in ms. Anybody may have edited or
  * deleted one meanwhile.
@@ -60,7 +71,8 @@ const ENSURE_MS = 300_000;
 
 /**
  * Probes an instance once: requests a refresh of a canary, reads the metrics of its processes, then the objects in
- * its namespace. What cannot be read is absent from the signals.
+ * its namespace. What cannot be read is absent from the signals. Applications that are no canaries are the most of what there is to read; they are
+ * sampled again only once the former sample could suggest that the instance compares nothing.
  */
 export async function observeInstance(
   deps: InstanceProbeDeps,
@@ -85,9 +97,10 @@ export async function observeInstance(
   const asked = (mayAsk ? await orNothing("ask", () => ask(namespace, memory, clock, signal)) : undefined) ?? memory.asked;
   const processes = await orNothing("processes", (limited) => deps.findProcesses(request.at, limited));
   const probe = await readProcesses(processes, clock, signal);
-  const [canaries = [], others = [], pods = []] = await Promise.all([
+  const kept = isSampleDue(memory.sampled, clock.now()) ? undefined : memory.sampled;
+  const [canaries = [], sampled = NOTHING_SAMPLED, pods = []] = await Promise.all([
     orNothing("canaries", async (limited) => namespace?.listCanaries(limited)),
-    orNothing("applications", async (limited) => namespace?.sampleApplications(SAMPLED, limited)),
+    kept ?? orNothing("applications", async (limited) => namespace && sampledOf(await namespace.sampleApplications(SAMPLED, limited))),
     orNothing("pods", async (limited) => namespace?.listPods(limited)),
   ]);
   const now = clock.now();
@@ -97,14 +110,14 @@ export async function observeInstance(
   return {
     signals: {
       ...deriveSignals(memory.observations, probe, request.workers),
-      ...namespaceSignals({ now, asked: answered, canaries, others, pods, errors }),
+      ...namespaceSignals({ now, asked: answered, canaries, sampled, pods, errors }),
       ...memorySignals(probe, pods, now),
       ...evictionSignals(pods, now),
     },
     memory: {
       observations: keptProbes(memory.observations, probe),
       ...nextTaken(memory, probe),
-      ...{ asked: answered, errors, ensuredAt },
+      ...{ asked: answered, errors, sampled, ensuredAt },
     },
   };
 }
