@@ -16,6 +16,8 @@ const LEAST_WINDOWS = 4;
 const MOST_WINDOWS = 84;
 /** How many times each Application is watched: by the process of its instance, and by the watchdog. A few more may be made meanwhile. */
 const WATCHED_TIMES = 2.1;
+/** As the metrics of watches call them. */
+const APPLICATIONS = "applications.argoproj.io";
 /** Applications of an instance that are no users'. */
 const CANARIES = 3;
 /** How many statements and requests are listed by name. */
@@ -48,9 +50,9 @@ export async function settle({ world, options, standing, replicas, progress, sig
     await sleep(AT_REST.windowMs, undefined, { signal });
     const now = await readCost(world.fleet);
     const cores = coresBetween(before, now);
-    const watched = now.watched.get("applications") ?? 0;
+    const watched = now.watched.get(APPLICATIONS) ?? 0;
     progress.detail(`${cores.toFixed(2)} cores, ${watched} Applications watched`);
-    if (window >= LEAST_WINDOWS && cores < AT_REST.cores && watched <= most) break;
+    if (window >= LEAST_WINDOWS && cores < AT_REST.cores && watched >= standing.length && watched <= most) break;
     before = now;
   }
   const peak = world.fleet.processes.map(({ pid }) => (peakResidentBytes(pid) ?? 0) / MIB);

@@ -16,7 +16,7 @@ export interface Cost {
   readonly requests: ReadonlyMap<string, number>;
   /** Complete lists of what is watched, by cluster. */
   readonly lists: ReadonlyMap<string, number>;
-  /** Objects that are watched now, by kind (`applications`); one that two watches show counts twice. */
+  /** Objects that are watched now, by kind (`applications.argoproj.io`); one that two watches show counts twice. */
   readonly watched: ReadonlyMap<string, number>;
 }
 
