@@ -23,7 +23,7 @@ import { readVersions, withWorld } from "./world/with-world.ts";
 const INTERRUPTED = 130;
 
 /** Benches with a world and options of their own, by the word that chooses one. */
-const OWN_BENCHES: Readonly<Record<string, (args: readonly string[], print: (text: string) => void) => Promise<number>>> = {
+const OWN_BENCHES: Readonly<Record<string, (args: readonly string[], print: (text: string) => void) => number | Promise<number>>> = {
   placement: placementBench,
   moves: movesBench,
   "resource-health": resourceHealthBench,
