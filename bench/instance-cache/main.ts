@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { applyAll, applyCrds } from "../../hack/dev-cluster/apply.ts";
 import { type DevApi, startDevCluster } from "../../hack/dev-cluster/dev-cluster.ts";
+import { proportionalBytes, residentBytes } from "../../hack/dev-cluster/processes/proc.ts";
 import { startGitServer } from "../../hack/git-server/git-server.ts";
 import { loadKubeconfig } from "../../src/runtime/kube/auth.ts";
 import type { KubeClient } from "../../src/runtime/kube/client.ts";
@@ -24,6 +25,7 @@ API cluster, one with a shared entry and one behind a filter (entries: filtered)
 const VERSION = "3.5.7";
 const LIFETIME_MS = 2 * 60 * 60_000;
 const AT_ONCE = 32;
+const MIB = 2 ** 20;
 /** How long processes are left alone after the last object was made, in ms: events are worked off in a second, and garbage is given back a while later. */
 const SETTLE_MS = 45_000;
 const CONFIG_MAPS: ResourceType = { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap", namespaced: true };
@@ -147,9 +149,8 @@ function measure({ node }: DevApi, objects: number): Step {
   const of = (way: Way, container: string): Memory => {
     const found = node?.processes().find((one) => one.namespace === `bench-${way}` && one.container === container);
     if (found === undefined) throw new Error(`${container} of ${way} does not run`);
-    const rollup = readFileSync(`/proc/${found.pid}/smaps_rollup`, "utf8");
-    const mib = (name: string): number => Math.round(Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(rollup)?.[1] ?? 0) / 1024);
-    return { rss: mib("Rss"), pss: mib("Pss") };
+    const mib = (bytes: number | undefined): number => Math.round((bytes ?? 0) / MIB);
+    return { rss: mib(residentBytes(found.pid)), pss: mib(proportionalBytes(found.pid)) };
   };
   const controller = "argocd-application-controller";
   return { objects, shared: of("shared", controller), filtered: of("filtered", controller), filter: of("filtered", "cluster-filter") };
