@@ -39,10 +39,14 @@ export interface Watching {
 
 const OURS = `${LABEL_MANAGED_BY}=${MANAGED_BY}`;
 
+/** Group of the Applications that wait for Argo CD to do something. */
+const UNANSWERED = "unanswered";
+const waitsForArgoCd = (application: ObservedApplication): string | undefined => (isUnanswered(application) ? UNANSWERED : undefined);
+
 /** The content of the instance that has this namespace of the engine cluster. */
 function createEngineShard(options: ClusterOptions & { readonly namespace: string }): EngineShard & Watching {
   const common = { ...options, labelSelector: OURS };
-  const applications = createManagedObjects({ ...common, type: APPLICATIONS, parse: parseApplication, isChosen: isUnanswered });
+  const applications = createManagedObjects({ ...common, type: APPLICATIONS, parse: parseApplication, groupOf: waitsForArgoCd });
   const projects = createManagedObjects({ ...common, type: PROJECTS, parse: (raw) => parseObject("project", raw) });
   // Other Secrets of ours stand in the same namespaces; they are none of a shard's content.
   const secretsOf = (type: "cluster" | "repository") => ({
@@ -53,7 +57,8 @@ function createEngineShard(options: ClusterOptions & { readonly namespace: strin
   const entries = createManagedObjects({ ...secretsOf("cluster"), parse: parseEntry });
   const repositories = createManagedObjects({ ...secretsOf("repository"), parse: (raw) => parseObject("repository", raw) });
   const parts = { applications, projects, entries, repositories };
-  const { onReturn, listChosen: listUnanswered } = applications;
+  const { onReturn } = applications;
+  const listUnanswered = () => applications.listGroup(UNANSWERED);
   return { cluster: options.client.cluster, ...parts, ...together(Object.values(parts)), onReturn, listUnanswered };
 }
 

@@ -8,7 +8,6 @@ import type { ObjectAt, ObjectChange, ObservedObject } from "../../../shard/mana
 import type { Log } from "../../../telemetry/log.ts";
 import type { Metrics } from "../../../telemetry/metrics.ts";
 import type { ManagedObjects } from "../../port.ts";
-import { createChosenObjects } from "./chosen-objects.ts";
 import { createGroupedObjects } from "./grouped-objects.ts";
 import { createOwnWrites } from "./own-writes.ts";
 
@@ -19,8 +18,6 @@ export interface ManagedObjectsOptions<T extends ObservedObject> {
   readonly labelSelector: string;
   /** `before`: what it made of the object last, as the watch showed it. */
   readonly parse: (raw: unknown, before?: T) => T | undefined;
-  /** Which objects `listChosen` has; absent: none. It depends on nothing but the object. */
-  readonly isChosen?: (object: T) => boolean;
   /** By what `listGroup` finds them; absent: it finds none. It depends on nothing but the object. */
   readonly groupOf?: (object: T) => string | undefined;
   readonly clock: Clock;
@@ -36,9 +33,7 @@ export interface WatchedObjects<T extends ObservedObject> extends ManagedObjects
   stopped(): Promise<void>;
   /** Calls `listener` when the cluster says something again after nobody had got to it. Returned: the end of it. */
   onReturn(listener: () => void): () => void;
-  /** Those for which `isChosen` holds, as the watch shows them, in the order of their places. Costs as much as these are, not as all are. */
-  listChosen(): readonly T[];
-  /** Those of one group, in the same way. */
+  /** Those of one group, as the watch shows them, in the order of their places. Costs as much as these are, not as all are. */
   listGroup(key: string): readonly T[];
 }
 
@@ -47,10 +42,8 @@ export function createManagedObjects<T extends ObservedObject>(options: ManagedO
   const { client, type, parse, clock } = options;
   const listeners = new Set<(change: ObjectChange<T>) => void>();
   const own = createOwnWrites<T>({ clock, deliver: (change) => listeners.forEach((listener) => listener(change)) });
-  const chosen = createChosenObjects<T>(options.isChosen ?? (() => false));
   const grouped = createGroupedObjects<T>(options.groupOf ?? (() => undefined));
   const onChange = (change: ObjectChange<T>): void => {
-    chosen.seen(change);
     grouped.seen(change);
     own.seen(change);
   };
@@ -79,7 +72,6 @@ export function createManagedObjects<T extends ObservedObject>(options: ManagedO
     },
     get: (at) => own.get(at) ?? reflector.get(at),
     list: (namespace) => reflector.list(namespace),
-    listChosen: chosen.list,
     listGroup: grouped.list,
     async read(at, signal) {
       const raw = await client.get<KubeObject>(type, at, signal);
