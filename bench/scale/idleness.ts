@@ -12,7 +12,7 @@ const ALONE_SHARE = 0.5;
 /** Argosy counts as at rest after a start once it has used less CPU than this for so long. Cores and ms. */
 const AT_REST = { cores: 0.3, windowMs: 5_000 } as const;
 const LEAST_WINDOWS = 4;
-/** Seven minutes: a process that saw no other one when it started goes on watching for five minutes what has become another's. */
+/** Seven minutes: a process that saw no other one when it started goes on watching for a minute or two what has become another's. */
 const MOST_WINDOWS = 84;
 /** How many times each Application is watched: by the process of its instance, and by the watchdog. A few more may be made meanwhile. */
 const WATCHED_TIMES = 2.1;

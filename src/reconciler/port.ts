@@ -122,7 +122,7 @@ export interface DeployerRole extends KeptRole {
 export interface Engines {
   /**
    * The content at this place, which is watched from then on; `undefined` while its engine cluster is not declared or cannot be reached. The watch
-   * ends when nobody has asked for it for five minutes, unless it is retained.
+   * ends when nobody has asked for it for a minute, unless it is retained.
    */
   get(place: InstancePlace): Promise<EngineShard | undefined>;
   /** Whoever asks or does not ask: what stands at these places stays watched, once it is. Replaces what was retained before. */

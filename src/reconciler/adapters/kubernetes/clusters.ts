@@ -119,10 +119,13 @@ interface Opened {
   askedAtMs: number;
 }
 
-/** How long the content of an instance stays watched that nobody asks for and nobody retains, in ms: the steps of a move are seconds apart. */
-const UNASKED_MS = 5 * 60_000;
+/**
+ * How long the content of an instance stays watched that nobody asks for and nobody retains, in ms. The steps of a move are seconds apart. Processes
+ * that start together each believe for a moment that all instances are theirs: for so long each of them holds the whole fleet in memory.
+ */
+const UNASKED_MS = 60_000;
 /** How often watches that nobody needs are ended, and those begun anew whose cluster is entered by another client now, in ms. */
-const REVIEW_EVERY_MS = 60_000;
+const REVIEW_EVERY_MS = 30_000;
 
 /** Watches the content of each instance from the first time it is asked for. */
 export function createEngines(options: EnginesOptions): WatchedEngines {
