@@ -16,7 +16,8 @@ export function nextAsked(asked: AskedCanaries, seen: readonly ProbedApplication
   return new Map([...asked].map(([name, one]): readonly [string, AskedCanary] => [name, answeredBy(one, found.get(name), now)]));
 }
 
-function answeredBy(asked: AskedCanary, seen: ProbedApplication | undefined, now: Millis): AskedCanary {
+/** What is remembered of a canary, brought up to date with one observation of it. */
+export function answeredBy(asked: AskedCanary, seen: ProbedApplication | undefined, now: Millis): AskedCanary {
   if (asked.tookS !== undefined || seen === undefined || seen.awaitsObservation || seen.reconciledAt === undefined) return asked;
   if (seen.reconciledAt < Math.floor(asked.at / SECOND_MS) * SECOND_MS) return asked;
   // Both are upper bounds, and the lesser one counts: the comparison ended before now, and within the second that

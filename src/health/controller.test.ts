@@ -50,8 +50,33 @@ describe("the health of an instance", () => {
     expect(stage.ensured).toBe(1);
     const { samples } = await store.health.readWindow(instance.id, millis(0), never);
     expect(samples).toHaveLength(4);
-    expect(samples.at(-1)?.signals).toMatchObject({ controllerAnswers: 1, canaryS: 0, redisRestarts: 0, passiveAgeS: 0 });
+    expect(samples.at(-1)?.signals).toMatchObject({ controllerAnswers: 1, canaryS: 0, redisRestarts: 0 });
     expect(await journal()).toEqual([]);
+  });
+
+  it("has its canaries and its pods listed about once a minute while each canary is compared soon and the same processes run", async () => {
+    await probe(5);
+    Object.assign(stage.lists, { canaries: 0, pods: 0 });
+    await probe(8);
+    expect(stage.lists).toEqual({ canaries: 2, pods: 2 });
+    const { samples } = await store.health.readWindow(instance.id, millis(0), never);
+    expect(samples.every(({ signals: { canaryS = 99, passiveAgeS = 99 } }) => canaryS <= 1 && passiveAgeS < 60)).toBe(true);
+  });
+
+  it("has its pods listed at once when another process takes the place of one", async () => {
+    await probe(5);
+    Object.assign(stage.lists, { canaries: 0, pods: 0 });
+    stage.startedAt += 100;
+    await probe(1);
+    expect(stage.lists.pods).toBe(1);
+  });
+
+  it("has its canaries listed with each probe while they show an error", async () => {
+    await probe(6);
+    stage.canariesFail = true;
+    Object.assign(stage.lists, { canaries: 0, pods: 0 });
+    await probe(4);
+    expect(stage.lists.canaries).toBe(4);
   });
 
   it("reads users' applications every minute or so while they are compared, and with each probe when they no longer are", async () => {
@@ -135,7 +160,9 @@ describe("the health of an instance", () => {
     stage.stoodSince = millis(clock.now() - 2_000);
     await probe(8);
     const { samples } = await store.health.readWindow(instance.id, millis(0), never);
-    expect(samples.map(({ signals }) => signals.canaryS)).toEqual([...Array.from({ length: 8 }, () => 0), 0, 0, 15, 30, 45, 60, 75, 90]);
+    const waits = samples.map(({ signals: { canaryS = Number.NaN } }) => canaryS);
+    expect(waits.slice(0, 10).every((seconds) => seconds <= 1)).toBe(true);
+    expect(waits.slice(10)).toEqual([15, 30, 45, 60, 75, 90]);
     expect(new Set(stage.asks.slice(-4))).toEqual(new Set(ACTIVE_CANARIES));
   });
 

@@ -26,9 +26,9 @@ export interface ProbedNamespace {
   removeCanaries(signal: AbortSignal): Promise<void>;
   /**
    * Requests a refresh of a canary. A canary requested again is changed too, which reaches a controller that missed
-   * the request.
+   * the request. Returns the canary as the request found it, so with what its former refresh left; `undefined` where that is not known.
    */
-  askFor(canary: string, at: Millis, signal: AbortSignal): Promise<void>;
+  askFor(canary: string, at: Millis, signal: AbortSignal): Promise<ProbedApplication | undefined>;
   listCanaries(signal: AbortSignal): Promise<readonly ProbedApplication[]>;
   /** Some of the Applications that are no canaries. */
   sampleApplications(limit: number, signal: AbortSignal): Promise<readonly ProbedApplication[]>;

@@ -1,4 +1,4 @@
-import type { Clock, Millis } from "../../domain/clock.ts";
+import { type Clock, type Millis, millis } from "../../domain/clock.ts";
 import type { Partition } from "../../domain/partition.ts";
 import type { ProbedApplication, ProbedPod } from "../../domain/probed.ts";
 import { createSeededRng } from "../../runtime/rng.ts";
@@ -40,6 +40,8 @@ export function aHealthPage(over: Partial<HealthPage> = {}): HealthPage {
 /** One instance as its namespace and its processes show it. What is healthy answers at once. */
 export interface Stage {
   redisFails: boolean;
+  /** When its controller began, in s. */
+  startedAt: number;
   /** Since when its controller has hung. */
   stoodSince: Millis | undefined;
   repoRefuses: boolean;
@@ -47,6 +49,8 @@ export interface Stage {
   /** Whether a restart helps: a deleted pod is replaced by one that works. */
   isMended: boolean;
   readonly asks: string[];
+  /** How often each was listed. */
+  readonly lists: { canaries: number; pods: number };
   readonly deleted: { readonly name: string; readonly at: Millis }[];
   ensured: number;
   removed: number;
@@ -65,8 +69,8 @@ interface Reading {
 
 export function createStage(clock: Clock) {
   const stage: Stage = {
-    ...{ redisFails: false, stoodSince: undefined, repoRefuses: false, canariesFail: false, isMended: false },
-    ...{ asks: [], deleted: [], ensured: 0, removed: 0 },
+    ...{ redisFails: false, startedAt: 5, stoodSince: undefined, repoRefuses: false, canariesFail: false, isMended: false },
+    ...{ asks: [], lists: { canaries: 0, pods: 0 }, deleted: [], ensured: 0, removed: 0 },
   };
   let observations = 0;
   const controllerPage = (): readonly string[] => {
@@ -74,11 +78,14 @@ export function createStage(clock: Clock) {
     const redis = stage.redisFails
       ? `argocd_redis_request_total{failed="true"} ${observations}`
       : `argocd_redis_request_total{failed="false"} ${observations * 100}`;
-    return ["process_start_time_seconds 5", `argocd_app_reconcile_count{dest_server="a"} ${observations * 50}`, redis];
+    return [`process_start_time_seconds ${stage.startedAt}`, `argocd_app_reconcile_count{dest_server="a"} ${observations * 50}`, redis];
   };
-  const one = (name: string): ProbedApplication => ({
-    ...{ name, awaitsObservation: false, isPaused: false, reconciledAt: stage.stoodSince ?? clock.now(), hasError: stage.canariesFail },
-  });
+  const asked = new Map<string, Millis>();
+  /** Compared when that was asked for, and one that nobody asks for all the time; nothing any more since its controller hangs. */
+  const one = (name: string): ProbedApplication => {
+    const reconciledAt = millis(Math.min(asked.get(name) ?? clock.now(), stage.stoodSince ?? Number.POSITIVE_INFINITY));
+    return { name, awaitsObservation: false, isPaused: false, reconciledAt, hasError: stage.canariesFail };
+  };
   const pods = [aProbedPod(), aProbedPod({ component: "controller", name: "controller-0" })];
   const namespace: ProbedNamespace = {
     ensureCanaries: async () => {
@@ -87,10 +94,21 @@ export function createStage(clock: Clock) {
     removeCanaries: async () => {
       stage.removed += 1;
     },
-    askFor: async (name) => void stage.asks.push(name),
-    listCanaries: async () => [...ACTIVE_CANARIES, PASSIVE_CANARY].map(one),
+    askFor: async (name) => {
+      const before = one(name);
+      stage.asks.push(name);
+      asked.set(name, clock.now());
+      return before;
+    },
+    listCanaries: async () => {
+      stage.lists.canaries += 1;
+      return [...ACTIVE_CANARIES, PASSIVE_CANARY].map(one);
+    },
     sampleApplications: async () => [],
-    listPods: async () => pods,
+    listPods: async () => {
+      stage.lists.pods += 1;
+      return pods;
+    },
     deletePod: async (name) => {
       stage.deleted.push({ name, at: clock.now() });
       if (stage.isMended) stage.redisFails = false;

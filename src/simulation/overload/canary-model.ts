@@ -28,8 +28,9 @@ export function createCanaryModel({ waitS }: Pick<QueueModel, "waitS">, clock: C
     removeCanaries: async () => undefined,
     async askFor(name) {
       // A canary that waits already keeps its place in the queue.
-      const now = clock.now();
+      const [now, before] = [clock.now(), seen(name)];
       if ((answers.get(name) ?? 0) <= now) answers.set(name, millis(now + Math.ceil((waitS() + ALONE_S) * 1_000)));
+      return before;
     },
     listCanaries: async () => [...ACTIVE_CANARIES, PASSIVE_CANARY].map(seen),
     sampleApplications: async () => [],

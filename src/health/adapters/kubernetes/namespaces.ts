@@ -44,12 +44,8 @@ export function createNamespaces(clientOf: (engineCluster: string) => Promise<Ku
         }
       },
       async askFor(name, at, signal) {
-        await client.mergePatch(
-          APPLICATIONS,
-          { namespace, name },
-          { metadata: { annotations: { [REFRESH]: "normal", [ASKED]: String(at) } } },
-          signal,
-        );
+        const asked = { metadata: { annotations: { [REFRESH]: "normal", [ASKED]: String(at) } } };
+        return parseProbed(await client.mergePatch(APPLICATIONS, { namespace, name }, asked, signal));
       },
       listCanaries: (signal) => list(LABEL_CANARY, PAGE, signal),
       sampleApplications: (limit, signal) => list(`!${LABEL_CANARY}`, limit, signal),
