@@ -189,6 +189,7 @@ async function makeApi(
           reviewsTokens: config.authentication.kubernetes !== undefined,
           destination: clusters.destination,
           insideAddressesOf,
+          filterImage: config.clusterFilter.image,
           plainHttpAt: plainHttpAt(config.listen),
           observePolicies: (cluster, instances, signal) =>
             observePolicies(

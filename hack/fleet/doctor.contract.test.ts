@@ -51,7 +51,13 @@ describe.runIf((await realApiServer()) !== undefined)("the doctor on a real API 
     const checks = await examine(
       {
         ...{ ...parts, approvals, destination: { server: "https://127.0.0.1" } },
-        ...{ insideAddressesOf: async () => [], plainHttpAt: undefined, hasOwnDatabase: true, reviewsTokens: false },
+        ...{
+          insideAddressesOf: async () => [],
+          plainHttpAt: undefined,
+          filterImage: undefined,
+          hasOwnDatabase: true,
+          reviewsTokens: false,
+        },
         observePolicies: async ({ name }) => ({ cluster: name, unseen: "not tried" }),
       },
       never,

@@ -15,6 +15,7 @@ import {
   judgeCpuShares,
   judgeDatabase,
   judgeEncryption,
+  judgeFilters,
   judgeFleet,
   judgeHealthReports,
   judgeInstances,
@@ -55,6 +56,14 @@ const anInstance = (state: InstanceState, version: string, reason = ""): Instanc
   failsOver: false,
   entries: "shared",
   revision: 1,
+});
+
+it("says that pools with filtered entries get no instances where no image is configured, and nothing where no pool asks for such", () => {
+  const of = (entries: "filtered" | "shared", image?: string) =>
+    judgeFilters({ pools: [{ name: "standard", entries }] } as unknown as FleetSpec, image);
+  expect(of("shared")).toEqual([]);
+  expect(of("filtered", "argosy:1")).toMatchObject([{ name: "cluster filters", ok: true, detail: "run from argosy:1" }]);
+  expect(of("filtered")).toMatchObject([{ ok: false, remedy: expect.stringContaining("clusterFilter.image") }]);
 });
 
 describe("the doctor", () => {

@@ -410,6 +410,21 @@ export function judgeControllerMemory({ pools, workspaces }: Pick<FleetSpec, "po
   };
 }
 
+/** Whether instances of pools with `entries: filtered` can be made. Nothing to say where no pool asks for such. */
+export function judgeFilters({ pools }: Pick<FleetSpec, "pools">, image: string | undefined): readonly Check[] {
+  const filtered = pools.filter(({ entries }) => entries === "filtered").map(({ name }) => name);
+  if (filtered.length === 0) return [];
+  const of = `${filtered.length === 1 ? "pool" : "pools"} ${filtered.join(", ")}`;
+  return [
+    {
+      name: "cluster filters",
+      ok: image !== undefined,
+      detail: image === undefined ? `no image is configured, so ${of} can get no instances` : `run from ${image}`,
+      remedy: "Give clusterFilter.image, Argosy's own image, in the configuration of every process; the chart does (docs/configuration.md)",
+    },
+  ];
+}
+
 /** Whether a workspace takes more of its instance's CPU than its class allows. No failure: users could make the check fail. */
 export function judgeCpuShares(exceeded: readonly ShareExceeded[]): Check {
   const more = exceeded.length > NAMED ? [`and ${exceeded.length - NAMED} more`] : [];

@@ -19,6 +19,7 @@ import {
   judgeCpuShares,
   judgeDatabase,
   judgeEncryption,
+  judgeFilters,
   judgeFleet,
   judgeHealthReports,
   judgeInstances,
@@ -60,6 +61,8 @@ export interface DoctorDeps {
   readonly destination: { readonly server: string };
   /** Addresses of a server that only the inside reaches. */
   readonly insideAddressesOf: (server: string, signal: AbortSignal) => Promise<readonly string[]>;
+  /** The image that filters of instances are run from; `undefined`: none is configured. */
+  readonly filterImage: string | undefined;
   /** Where this process serves plain HTTP to other machines; `undefined`: nowhere. */
   readonly plainHttpAt: string | undefined;
   /** What a connection shows that NetworkPolicies of instances refuse. */
@@ -110,6 +113,7 @@ export async function examine(deps: DoctorDeps, signal: AbortSignal): Promise<re
       ? []
       : [
           ...judgePools(spec, instances, await readShortage(store, spec, within(CHECK_MS, signal))),
+          ...judgeFilters(spec, deps.filterImage),
           await examineServers(deps, spec, within(CHECK_MS, signal)),
           await examineTokens(deps, spec, within(CHECK_MS, signal)),
           await examinePolicies(deps, spec, instances, within(CHECK_MS, signal)),

@@ -531,10 +531,12 @@ describe("what a controller has to hold", () => {
       });
     });
 
-    it("is declared by these two words alone", () => {
+    it("is declared by these words alone", () => {
       expect(said({ ...withMemory("4Gi"), entries: "own" })).toMatchObject([{ path: "pools[0].entries" }]);
       const shared = parseFleetDocument(aDocument({ pools: [{ ...withMemory("4Gi"), entries: "shared" }] }));
       expect(shared.ok && shared.spec.pools[0]).not.toHaveProperty("entries");
+      const filtered = parseFleetDocument(aDocument({ pools: [{ ...withMemory("4Gi"), entries: "filtered" }] }));
+      expect(filtered).toMatchObject({ ok: true, spec: { pools: [{ entries: "filtered" }] } });
     });
   });
 
