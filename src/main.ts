@@ -67,14 +67,18 @@ export async function serve(context: Context): Promise<void> {
 
   const membership = createMembership({
     store: store.members,
+    changes: store.changes,
     memberId: context.memberId,
-    roles: config.roles,
+    // The others join when they are ready for a share of the work.
+    roles: config.roles.filter((role) => role === "api"),
     ttlMs: config.leases.ttlMs,
     renewMs: config.leases.renewMs,
     clock,
     log,
   });
   membership.start(shutdown.signal);
+  // At once: the others take over while this process ends what it is at.
+  shutdown.signal.addEventListener("abort", () => void membership.stop(), { once: true });
   shutdown.add("membership", () => membership.stop());
   const rights = createOwnRights({
     ...context,

@@ -39,4 +39,9 @@ export interface Partition {
   isMine(key: string): boolean;
   /** Calls `listener` after the share may have changed; the returned function ends that. */
   onChange(listener: (change: ShareChange) => void): () => void;
+  /**
+   * Says that whoever works on these keys has listed what it needs for that. Resolves when the share is known. Absent: the share is this process's from
+   * the start.
+   */
+  readonly join?: () => Promise<void>;
 }

@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { ACCOUNTS_NAMESPACE } from "../domain/names.ts";
-import type { Partition } from "../domain/partition.ts";
 import type { Role } from "../domain/role.ts";
 import { createNamespaces } from "../health/adapters/kubernetes/namespaces.ts";
 import { createHealth } from "../health/controller.ts";
@@ -21,6 +20,7 @@ import { createSampler } from "../scheduler/load/controller.ts";
 import { freezeAt } from "../scheduler/plan/assemble.ts";
 import { createPlanCycle } from "../scheduler/plan-cycle/controller.ts";
 import { environmentOfServer, projectNames } from "../shard/names.ts";
+import type { Membership } from "../store/member/keep-membership.ts";
 import type { Store } from "../store/port.ts";
 import { createApplicationsSeen } from "../watchdog/adapters/kubernetes/applications-seen.ts";
 import { createWatchdog } from "../watchdog/controller.ts";
@@ -50,22 +50,40 @@ import { findInstanceProcesses } from "./instance-processes.ts";
 import { quarantining } from "./quarantining.ts";
 import { approvalLimits, createRequestPorts, emptying, placingElsewhere } from "./request-ports.ts";
 import { createReservedLearner, reservedServers } from "./reserved-servers.ts";
+import { forAWhile, joiningTogether } from "./take-share.ts";
 
 export interface RoleParts {
   readonly context: Context;
   readonly store: Store;
   readonly clusters: Clusters;
-  readonly membership: { partition(role: string): Partition };
+  readonly membership: Pick<Membership, "partition" | "join">;
 }
 
 interface Running {
   start(signal: AbortSignal): void;
   stop(): Promise<void>;
+  /** Whether it takes its share itself, once it is ready for it. Absent: it needs nothing for that. */
+  readonly joins?: true;
 }
 
-/** Starts each role the configuration names. The api role is not among them: it is not started but listens. */
+/**
+ * Starts each role the configuration names. The api role is not among them: it is not started but listens. A role takes its share of the work once it
+ * has listed what it needs for that, so that the others go on with it until then. The process is not ready before.
+ */
 export function startRoles(parts: RoleParts): void {
-  const { config, shutdown } = parts.context;
+  const { config, shutdown, readiness } = parts.context;
+  const waiting = new Set<string>(config.roles.filter((role) => role !== "api"));
+  readiness.register({
+    name: "share",
+    check: () => ({
+      ok: waiting.size === 0,
+      detail: waiting.size === 0 ? "taken" : `${[...waiting].join(", ")} not ready for a share of the work`,
+    }),
+  });
+  const takeShareOf = async (role: string): Promise<void> => {
+    await parts.membership.join(role);
+    waiting.delete(role);
+  };
   const makers: Readonly<Record<Exclude<Role, "api">, (parts: RoleParts) => Running>> = {
     workspace: makeWorkspace,
     scheduler: makeScheduler,
@@ -75,11 +93,15 @@ export function startRoles(parts: RoleParts): void {
   };
   for (const role of config.roles) {
     if (role === "api") continue;
-    const running = makers[role](parts);
+    const running = makers[role]({ ...parts, membership: { ...parts.membership, join: takeShareOf } });
     running.start(shutdown.signal);
     shutdown.add(role, () => running.stop());
+    if (running.joins !== true) void takeShareOf(role);
   }
 }
+
+/** Controllers that share the namespaces of users among the members. */
+const WORKSPACE_CONTROLLERS = 4;
 
 function makeWorkspace({ context, store, clusters, membership }: RoleParts): Running {
   const watching = { ...context, client: clusters.api };
@@ -93,7 +115,9 @@ function makeWorkspace({ context, store, clusters, membership }: RoleParts): Run
   const resources = { ...watched, patchStatus: events.telling(USER_KINDS.deployment.kind, deployment, patchStatus) };
   // Started by the controller of repository credentials, and read by that of environments too.
   const secrets = createUserSecrets(watching);
-  const partition = membership.partition("workspace");
+  const takeShare = (listed: Promise<void>) =>
+    forAWhile(listed, context.clock, context.shutdown.signal).then(() => membership.join("workspace"));
+  const partition = joiningTogether(membership.partition("workspace"), { controllers: WORKSPACE_CONTROLLERS, takeShare });
   const parts = { ...context, store, partition, apiCluster: context.config.apiCluster.name };
   const reach = reachOf({ context, store, clusters });
   const controllers: readonly Running[] = [
@@ -122,7 +146,7 @@ function makeWorkspace({ context, store, clusters, membership }: RoleParts): Run
     }),
   ];
   // The controllers write Events until they have stopped, and the first one's watch of namespaces serves the others: these stop last.
-  return together([events, ...controllers]);
+  return { ...together([events, ...controllers]), joins: true };
 }
 
 /** How users' clusters are visited. */
@@ -221,7 +245,15 @@ function makeReconciler({ context, store, clusters, membership }: RoleParts): Ru
     isSingleServer: context.config.apiCluster.singleServer,
     budgets: budgetsOf(context.config.moves),
   });
-  return together([learner, reconciler, mover]);
+  const working = together([learner, reconciler, mover]);
+  return {
+    joins: true,
+    start(signal) {
+      const listed = forAWhile(apiCluster.synced(signal), context.clock, signal).then(() => membership.join("reconciler"));
+      void listed.then(() => signal.aborted || working.start(signal));
+    },
+    stop: working.stop,
+  };
 }
 
 function makeProvisioner({ context, store, clusters, membership }: RoleParts): Running {

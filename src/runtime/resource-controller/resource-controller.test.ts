@@ -42,7 +42,7 @@ function aWatch(name: string, happened: string[]) {
 }
 
 /** A controller of one kind, which reads objects of another. Keys such as `a/1`, of group `a`. */
-function aController() {
+function aController(join?: () => Promise<void>) {
   const clock = createVirtualClock();
   const happened: string[] = [];
   const abort = new AbortController();
@@ -71,6 +71,7 @@ function aController() {
     ...{ name: "test", watches: [own], otherWatches: [other], sweeps, loops: [queue] },
     subscribe: () => [own.subscribe((key) => queue.add([key])), other.subscribe((key) => queue.add([key]))],
     partition: {
+      ...(join === undefined ? {} : { join }),
       onChange(listener) {
         shares.add(listener);
         return () => void shares.delete(listener);
@@ -98,6 +99,25 @@ async function aRunningController() {
 }
 
 describe("a resource controller", () => {
+  it("takes its share once everything is listed, and sweeps nothing before it has it", async () => {
+    const share = Promise.withResolvers<void>();
+    let asked = 0;
+    const { controller, own, other, happened, abort } = aController(() => {
+      asked += 1;
+      return share.promise;
+    });
+    controller.start(abort.signal);
+    await own.listed();
+    expect(asked).toBe(0);
+    await other.listed();
+    expect(asked).toBe(1);
+    expect(happened).not.toContain("sweep");
+    share.resolve();
+    await settle();
+    expect(happened).toContain("sweep");
+    await controller.stop();
+  });
+
   it("waits until every watch has listed everything, then sweeps, and only then works on keys", async () => {
     const { controller, own, other, happened, clock, abort } = aController();
     controller.start(abort.signal);

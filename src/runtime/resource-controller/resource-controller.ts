@@ -26,7 +26,7 @@ export interface ResourceControllerOptions {
   readonly otherWatches: readonly Pick<Watch, "synced">[];
   /** Subscribes to everything that may tell of a change; returns what ends each subscription. Listeners add keys and sweeps. */
   readonly subscribe: () => readonly (() => void)[];
-  readonly partition: Pick<Partition, "onChange">;
+  readonly partition: Pick<Partition, "onChange" | "join">;
   /** This process may have gained keys: asks for what finds those for which `gained` holds, and what became of them while they were another's. */
   readonly takeOver: (gained: ShareChange["gained"]) => void;
   readonly sweeps: Pick<Sweeps<never>, "start" | "stop">;
@@ -43,8 +43,8 @@ export interface ResourceController {
 
 /**
  * Creates the controller of one kind of resource. It subscribes first, so that nothing is missed; waits until all watches have listed
- * everything, as a sweep over half a list would call the other half gone; then runs the first sweeps, and then the loops. Keys
- * that are added before only gather.
+ * everything, as a sweep over half a list would call the other half gone; takes its share of the keys, on which others work until then;
+ * then runs the first sweeps, and then the loops. Keys that are added before only gather.
  */
 export function createResourceController(options: ResourceControllerOptions): ResourceController {
   const { name, watches, otherWatches, partition, sweeps, loops } = options;
@@ -59,11 +59,15 @@ export function createResourceController(options: ResourceControllerOptions): Re
         partition.onChange(({ mayGain, gained }) => void (mayGain && options.takeOver(gained))),
       );
       for (const watch of watches) watch.start(either);
-      Promise.all([...watches, ...otherWatches].map((watch) => watch.synced(either))).then(
-        () => sweeps.start(either, startLoops),
-        // Rejects only when the controller is stopped before everything was listed.
-        () => {},
-      );
+      Promise.all([...watches, ...otherWatches].map((watch) => watch.synced(either)))
+        .then(() => partition.join?.())
+        .then(
+          () => {
+            if (!either.aborted) sweeps.start(either, startLoops);
+          },
+          // Rejects only when the controller is stopped before everything was listed.
+          () => {},
+        );
     },
     async stop() {
       for (const end of subscriptions.splice(0)) end();

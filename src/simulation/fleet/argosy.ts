@@ -80,7 +80,10 @@ export function startArgosy({ party, store, api, engines: engineClients, isSingl
   const live = { observations, managed: createManagedCluster(api), decide: nextMoveStep };
   const ports = breaker({ store, apiCluster, engines, resources: watched, ...live }, party);
 
-  const membership = createMembership({ ...common, store: ports.store.members, memberId: ids.next<MemberId>(), roles: ROLES, ...LEASES });
+  const membership = createMembership({
+    ...common,
+    ...{ store: ports.store.members, changes: ports.store.changes, memberId: ids.next<MemberId>(), roles: ROLES, ...LEASES },
+  });
   const deps = (role: string) => ({ ...common, rng: rng.fork(role), store: ports.store, partition: membership.partition(role) });
   membership.start(signal);
   createDeploymentController({ ...deps("workspace"), resources: ports.resources, apiCluster: api.cluster, provesAccess: false }).start(

@@ -18,6 +18,7 @@ function world() {
   const join = (name: string, roles: readonly string[] = ["reconciler"]) => {
     const membership = createMembership({
       store: store.members,
+      changes: store.changes,
       memberId: name as MemberId,
       roles,
       ttlMs: TTL_MS,
@@ -51,6 +52,7 @@ describe("membership", () => {
     const heartbeat: typeof store.members.heartbeat = (...args) => (asked++ === 0 ? answerless(args[3]) : store.members.heartbeat(...args));
     const membership = createMembership({
       store: { ...store.members, heartbeat },
+      changes: store.changes,
       ...{ memberId: "ada" as MemberId, roles: ["reconciler"], ttlMs: TTL_MS, renewMs: RENEW_MS, clock, log: silentLog },
     });
     open.push(membership);
@@ -130,6 +132,40 @@ describe("membership", () => {
     await bob.stop();
     await clock.advance(RENEW_MS);
     expect(gains.at(-1)).toEqual(bobs);
+  });
+
+  it("hears at once of one that comes, and of one that leaves", async () => {
+    const { clock, join, share } = world();
+    const ada = join("ada");
+    await clock.advance(1);
+    const bob = join("bob");
+    await clock.advance(1);
+    expect([...share(ada), ...share(bob)].toSorted()).toEqual(KEYS.toSorted());
+    await bob.stop();
+    await clock.advance(1);
+    expect(share(ada)).toEqual(KEYS);
+  });
+
+  it("leaves the keys of a role to the others until this process has joined it, and knows its share then", async () => {
+    const { clock, join, share } = world();
+    const [ada, bob] = [join("ada"), join("bob", [])];
+    await clock.advance(2 * RENEW_MS);
+    expect([share(ada), share(bob)]).toEqual([KEYS, []]);
+    await bob.join("reconciler");
+    expect(share(bob).length).toBeGreaterThan(0);
+    await clock.advance(1);
+    expect([...share(ada), ...share(bob)].toSorted()).toEqual(KEYS.toSorted());
+  });
+
+  it("lets whoever joins a role wait no longer when this process leaves", async () => {
+    const { store, join } = world();
+    const ada = join("ada", []);
+    await settle();
+    store.setAway(true);
+    const joined = ada.join("reconciler");
+    await ada.stop();
+    await expect(joined).resolves.toBeUndefined();
+    await expect(ada.join("reconciler")).resolves.toBeUndefined();
   });
 
   it("gains all of its keys anew when it was silent for so long that others may have had them", async () => {

@@ -4,12 +4,15 @@ import { ownerOf, type Partition, type ShareChange, shareChange } from "../../do
 import { sleep } from "../../runtime/clock.ts";
 import { limitTime } from "../../runtime/kube/time-limit.ts";
 import type { Log } from "../../telemetry/log.ts";
+import type { ChangeFeed } from "../port.ts";
 import type { MemberStore } from "./port.ts";
 
 export interface MembershipDeps {
   readonly store: MemberStore;
+  /** Notifies of members that come, change their roles or leave, so that nobody waits for the next sign of life to learn it. */
+  readonly changes: Pick<ChangeFeed, "subscribe">;
   readonly memberId: MemberId;
-  /** What this process does; it gets a share of the keys of each. */
+  /** What this process does from the start; it gets a share of the keys of each. */
   readonly roles: readonly string[];
   /** After this long without a sign of life the others deal this member's keys among themselves, in ms. */
   readonly ttlMs: number;
@@ -23,7 +26,12 @@ export interface Membership {
   /** This process's share of the keys of a role. Nothing is its own before the first sign of life was answered. */
   partition(role: string): Partition;
   start(signal: AbortSignal): void;
-  /** Takes leave, so that others take over at once, and waits until that is done. */
+  /**
+   * Takes on a further role, and with it a share of its keys. Until then others work on them. Resolves when the share is known, or when
+   * this process leaves.
+   */
+  join(role: string): Promise<void>;
+  /** Takes leave, so that others take over at once, and waits until that is done. Again: waits for the first time. */
   stop(): Promise<void>;
 }
 
@@ -34,13 +42,19 @@ type Live = ReadonlyMap<string, readonly MemberId[]>;
  * known last, however long: a share only saves double work, and giving it up would stop work that needs no database.
  */
 export function createMembership(deps: MembershipDeps): Membership {
-  const { store, memberId, roles, ttlMs, renewMs, clock, log } = deps;
+  const { store, changes, memberId, ttlMs, renewMs, clock, log } = deps;
   const listeners = new Map<string, Set<(change: ShareChange) => void>>();
   const ending = new AbortController();
+  const roles = new Set(deps.roles);
+  /** Called when this process knows its share of that role, or leaves. */
+  const joining = new Map<string, (() => void)[]>();
   let live: Live = new Map();
   let running: Promise<void> = Promise.resolve();
   /** When the last sign of life that was answered was given, on the monotonic clock. */
   let livedAtMs = Number.NEGATIVE_INFINITY;
+  /** Ends the pause before the next sign of life. */
+  let giveNow = (): void => {};
+  let leaving: Promise<void> | undefined;
 
   /**
    * Tells each role's listeners what its share has become, if its members have changed. `hasLapsed`: for so long that the others counted this process
@@ -64,10 +78,12 @@ export function createMembership(deps: MembershipDeps): Membership {
     const limit = limitTime({ clock, doing: "saying that we live", timeoutMs: ttlMs }, signal);
     const saidAtMs = clock.monotonicMs();
     try {
-      const now = await store.heartbeat(memberId, roles, ttlMs, limit.signal);
+      const said = [...roles];
+      const now = await store.heartbeat(memberId, said, ttlMs, limit.signal);
       const hasLapsed = clock.monotonicMs() - livedAtMs >= ttlMs;
       livedAtMs = saidAtMs;
       learn(now, hasLapsed);
+      said.forEach(endWaits);
     } catch (error) {
       if (!signal.aborted) log.warn({ error }, "Keeping the last known share, saying that we live failed");
     } finally {
@@ -75,14 +91,27 @@ export function createMembership(deps: MembershipDeps): Membership {
     }
   };
 
-  const run = async (signal: AbortSignal): Promise<void> => {
-    while (!signal.aborted) {
-      await beat(signal);
-      await sleep(clock, renewMs, signal).catch(() => {});
-    }
+  const endWaits = (role: string): void => {
+    for (const end of joining.get(role) ?? []) end();
+    joining.delete(role);
   };
 
-  const stop = async (): Promise<void> => {
+  const run = async (signal: AbortSignal): Promise<void> => {
+    const unsubscribe = changes.subscribe((notified) => {
+      if (notified !== "missed" && notified.some(({ kind, id }) => kind === "member" && id !== memberId)) giveNow();
+    });
+    while (!signal.aborted) {
+      // Before the sign of life is given: what is asked for meanwhile may come too late for it.
+      const pause = new AbortController();
+      giveNow = () => pause.abort(new Error("the next sign of life is due now"));
+      await beat(signal);
+      await sleep(clock, renewMs, AbortSignal.any([signal, pause.signal])).catch(() => {});
+    }
+    unsubscribe();
+    [...joining.keys()].forEach(endWaits);
+  };
+
+  const leave = async (): Promise<void> => {
     ending.abort(new Error("the member leaves"));
     await running;
     const limit = limitTime({ clock, doing: "taking leave", timeoutMs: renewMs }, new AbortController().signal);
@@ -108,6 +137,17 @@ export function createMembership(deps: MembershipDeps): Membership {
     start(signal) {
       running = run(AbortSignal.any([signal, ending.signal]));
     },
-    stop,
+    join(role) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      if (ending.signal.aborted) resolve();
+      else joining.set(role, [...(joining.get(role) ?? []), resolve]);
+      roles.add(role);
+      giveNow();
+      return promise;
+    },
+    stop() {
+      leaving ??= leave();
+      return leaving;
+    },
   };
 }

@@ -134,7 +134,7 @@ function startAll({ process: { party, api, engines }, store, clock, ending, stop
     shutdown,
   };
   const clusters = clustersOf(api, engines, clock);
-  const membership = createMembership({ ...common, store: store.members, roles: ALL_ROLES, ...LEASES });
+  const membership = createMembership({ ...common, store: store.members, changes: store.changes, roles: ["api"], ...LEASES });
   membership.start(ending.signal);
   stops.push(() => membership.stop());
   const retention = createRetention({ ...common, store: store.retention, members: store.members, keep: config.retention });

@@ -7,10 +7,16 @@ export function createMemoryMemberStore(transact: Transact): MemberStore {
   return {
     heartbeat: (id, roles, ttlMs, signal) =>
       transact(signal, (transaction) => {
-        transaction.tables.members.set(id, { ...transaction.tables.members.get(id), roles, expires: millis(transaction.now() + ttlMs) });
+        const { tables, now, notify } = transaction;
+        const before = tables.members.get(id);
+        if (before === undefined || before.expires <= now() || before.roles.join() !== roles.join()) notify("member", id);
+        tables.members.set(id, { ...before, roles, expires: millis(now() + ttlMs) });
         return alive(transaction);
       }),
-    leave: (id, signal) => transact(signal, ({ tables }) => void tables.members.delete(id)),
+    leave: (id, signal) =>
+      transact(signal, ({ tables, notify }) => {
+        if (tables.members.delete(id)) notify("member", id);
+      }),
     recordAccount: (id, account, signal) =>
       transact(signal, ({ tables }) => {
         const member = tables.members.get(id);

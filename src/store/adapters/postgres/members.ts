@@ -2,20 +2,34 @@ import type { MemberId } from "../../../domain/ids.ts";
 import type { Lease, LiveMember, MemberStore } from "../../member/port.ts";
 import type { Database, Statement } from "./database.ts";
 
-/** Times are the database's own: the only clock that all members share. */
+/**
+ * Times are the database's own: the only clock that all members share. The others are notified of a member that was not alive before, or had other
+ * roles.
+ */
 const HEARTBEAT: Statement = {
   name: "heartbeat",
   text: `
-with own as (
+with before as (
+  select from member where id = $1 and roles = $2::text[] and expires > now()
+), notified as (
+  select count(pg_notify('argosy', 'member:' || $1)) as sent where not exists (select from before)
+), own as (
   insert into member (id, roles, expires) values ($1, $2::text[], now() + $3 * interval '1 millisecond')
   on conflict (id) do update set roles = excluded.roles, expires = excluded.expires
 ), gone as (
   delete from member where expires <= now() and id <> $1
 )
-select id, roles from member where expires > now() and id <> $1 union all select $1, $2::text[]`,
+select id, roles, 0 as sent from member where expires > now() and id <> $1 union all select $1, $2::text[], sent from notified`,
 };
 
-const LEAVE: Statement = { name: "leave", text: "delete from member where id = $1" };
+const LEAVE: Statement = {
+  name: "leave",
+  text: `
+with gone as (
+  delete from member where id = $1 returning id
+)
+select count(pg_notify('argosy', 'member:' || id)) as sent from gone`,
+};
 
 const RECORD_ACCOUNT: Statement = {
   name: "record_account",

@@ -39,6 +39,29 @@ export function describeMembers(world: () => World): void {
       await eventually(async () => expect(await members.heartbeat(BOB, ["api"], LONG_MS, soon())).toEqual(new Map([["api", [BOB]]])));
     });
 
+    it("are notified of one that comes, has other roles or leaves, and of no other sign of life", async () => {
+      const { members, changes } = world().store;
+      const heard: string[] = [];
+      const end = changes.subscribe((notified) => {
+        if (notified !== "missed") heard.push(...notified.map(({ kind, id }) => `${kind} ${id}`));
+      });
+      try {
+        await eventually(async () => expect(await changes.hears(soon())).toBe(true));
+        await members.heartbeat(ADA, ["api"], LONG_MS, soon());
+        await members.heartbeat(ADA, ["api"], LONG_MS, soon());
+        await members.heartbeat(BOB, ["api"], LONG_MS, soon());
+        await members.heartbeat(ADA, ["api", "health"], LONG_MS, soon());
+        await members.heartbeat(ADA, ["api", "health"], LONG_MS, soon());
+        await members.leave(ADA, soon());
+        await members.leave(ADA, soon());
+        await members.leave(BOB, soon());
+        await eventually(async () => expect(heard.at(-1)).toBe("member bob"));
+        expect(heard).toEqual(["member ada", "member bob", "member ada", "member ada", "member bob"]);
+      } finally {
+        end();
+      }
+    });
+
     it("say as whom they act, which stays while they live", async () => {
       const { members } = world().store;
       const account = {
