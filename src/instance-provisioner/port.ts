@@ -45,16 +45,24 @@ export type ReadMetrics = (
   signal: AbortSignal,
 ) => AsyncIterable<string>;
 
+export interface ReachablePod {
+  readonly name: string;
+  readonly component: string;
+}
+
 /** How to measure what an instance costs on an engine cluster. */
 export interface UsageSource {
   /** Counts the cluster entries of the instance, whoever wrote them. */
   countClusterEntries(instance: InstancePlace, signal: AbortSignal): Promise<number>;
   readonly readMetrics: ReadMetrics;
   /**
-   * Names of a component's pods whose metrics can be read, sorted. Empty where only the API server is reached: Argosy
-   * may use its proxy for pods of fixed names only.
+   * Pods of these components whose metrics can be read, sorted by name. Empty where only the API server is reached: Argosy
+   * may use its proxy for pods of fixed names only. The metrics of pods that were listed are read without looking for the pods again.
    */
-  listReachable(at: { readonly namespace: string; readonly component: string }, signal: AbortSignal): Promise<readonly string[]>;
+  listReachable(
+    at: { readonly namespace: string; readonly components: readonly string[] },
+    signal: AbortSignal,
+  ): Promise<readonly ReachablePod[]>;
 }
 
 /** Where the CRDs of releases come from. */

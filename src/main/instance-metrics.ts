@@ -12,7 +12,7 @@ export function instancePages(clusters: Parameters<typeof usageSourceOf>[0]): Re
     const lines = (pod: string, port: number) => source.readMetrics({ namespace, pod, port }, signal);
     const controller = `${CONTROLLER}-0`;
     yield { of: "controller", pod: controller, lines: lines(controller, PORTS.controllerMetrics) };
-    for (const pod of await source.listReachable({ namespace, component: REPO_SERVER }, signal))
-      yield { of: "repo-server", pod, lines: lines(pod, PORTS.repoServerMetrics) };
+    for (const { name } of await source.listReachable({ namespace, components: [REPO_SERVER] }, signal))
+      yield { of: "repo-server", pod: name, lines: lines(name, PORTS.repoServerMetrics) };
   };
 }

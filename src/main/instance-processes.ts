@@ -8,10 +8,11 @@ export function findInstanceProcesses(clusters: Parameters<typeof usageSourceOf>
     const source = await usageSourceOf(clusters, engineCluster, signal);
     if (source === undefined) return undefined;
     const ask = (pod: string, port: number) => (asking: AbortSignal) => source.readMetrics({ namespace, pod, port }, asking);
-    const pods = await source.listReachable({ namespace, component: REPO_SERVER }, signal);
+    const pods = await source.listReachable({ namespace, components: [CONTROLLER, REPO_SERVER] }, signal);
+    const repoServers = pods.filter(({ component }) => component === REPO_SERVER);
     return {
       controller: ask(`${CONTROLLER}-0`, PORTS.controllerMetrics),
-      repoServers: new Map(pods.map((pod) => [pod, ask(pod, PORTS.repoServerMetrics)])),
+      repoServers: new Map(repoServers.map(({ name }) => [name, ask(name, PORTS.repoServerMetrics)])),
     };
   };
 }

@@ -7,11 +7,17 @@ import { PODS } from "./types.ts";
 /** Lines of metrics are short. A longer one means that the page is something else. */
 const LONGEST_LINE = 65_536;
 
-/** Reads a pod's metrics at the pod's address, where this process reaches pods. */
-export function readByAddress(client: Pick<KubeClient, "get">): ReadMetrics {
+export type PodAtAddress = KubeObject & { readonly status?: { readonly podIP?: string } };
+
+export function podKey({ namespace, pod }: { readonly namespace: string; readonly pod: string }): string {
+  return `${namespace}/${pod}`;
+}
+
+/** Reads a pod's metrics at the pod's address, where this process reaches pods. `known`: addresses that were seen a moment ago, by `podKey`. */
+export function readByAddress(client: Pick<KubeClient, "get">, known: ReadonlyMap<string, string> = new Map()): ReadMetrics {
   return async function* ({ namespace, pod, port }, signal) {
-    const found = await client.get<KubeObject & { readonly status?: { readonly podIP?: string } }>(PODS, { namespace, name: pod }, signal);
-    const address = found?.status?.podIP;
+    const address =
+      known.get(podKey({ namespace, pod })) ?? (await client.get<PodAtAddress>(PODS, { namespace, name: pod }, signal))?.status?.podIP;
     if (address === undefined) throw unavailable("finding a pod's address", { pod, namespace });
     const host = address.includes(":") ? `[${address}]` : address;
     const response = await fetch(`http://${host}:${port}/metrics`, { signal, redirect: "error" }).catch((cause: unknown) => {

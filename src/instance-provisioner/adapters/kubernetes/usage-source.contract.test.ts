@@ -62,9 +62,29 @@ describe("a pod's metrics", () => {
     });
     for (const name of ["repo-b", "repo-a"]) await client.create(PODS, pod(name, "argocd-repo-server"), signal);
     await client.create(PODS, pod("redis", "argocd-redis"), signal);
-    const where = { namespace: at.namespace, component: "argocd-repo-server" };
-    expect(await createUsageSource(client, "address").listReachable(where, signal)).toEqual(["repo-a", "repo-b"]);
+    const where = { namespace: at.namespace, components: ["argocd-repo-server"] };
+    expect(await createUsageSource(client, "address").listReachable(where, signal)).toEqual([
+      { name: "repo-a", component: "argocd-repo-server" },
+      { name: "repo-b", component: "argocd-repo-server" },
+    ]);
     expect(await createUsageSource(client, "proxy").listReachable(where, signal)).toEqual([]);
+  });
+
+  it("are read of pods that were listed without another request, and of others by a request for each", async () => {
+    const labels = { "app.kubernetes.io/name": "argocd-repo-server" };
+    for (const name of ["repo-a", "repo-b"]) {
+      const metadata = { name, namespace: at.namespace, ...(name === "repo-a" ? { labels } : {}) };
+      await client.create(PODS, { apiVersion: "v1", kind: "Pod", metadata }, signal);
+      await client.mergePatch(PODS, { namespace: at.namespace, name, subresource: "status" }, { status: { podIP: "127.0.0.1" } }, signal);
+    }
+    const source = createUsageSource(client, "address");
+    await source.listReachable({ namespace: at.namespace, components: ["argocd-repo-server", "argocd-application-controller"] }, signal);
+    const requests = () => server.requests().filter(({ method, url }) => method === "GET" && url.includes("/pods/")).length;
+    const before = requests();
+    await linesOf(source.readMetrics({ namespace: at.namespace, pod: "repo-a", port: port() }, signal));
+    expect(requests() - before).toBe(0);
+    await linesOf(source.readMetrics({ namespace: at.namespace, pod: "repo-b", port: port() }, signal));
+    expect(requests() - before).toBe(1);
   });
 
   it("cannot be read of a pod that does not exist or does not answer", async () => {
