@@ -18,6 +18,8 @@ const MOST_WINDOWS = 84;
 const WATCHED_TIMES = 2.1;
 /** As the metrics of watches call them. */
 const APPLICATIONS = "applications.argoproj.io";
+/** The queue of statuses that are to be written on users' resources. After a fleet was filled fast, many are late. */
+const STATUSES = "workspace-status";
 /** Applications of an instance that are no users'. */
 const CANARIES = 3;
 /** How many statements and requests are listed by name. */
@@ -39,7 +41,7 @@ export async function watchWorldAlone({
   return Object.fromEntries(PARTS.map((part) => [part, (after[part] - before[part]) / seconds])) as Record<Part, number>;
 }
 
-/** Starts Argosy anew, and waits until it is at rest and each instance is watched by one process. */
+/** Starts Argosy anew, and waits until it is at rest, each instance is watched by one process, and no user waits for a status. */
 export async function settle({ world, options, standing, replicas, progress, signal }: ScaleRun): Promise<readonly Plain[]> {
   const most = WATCHED_TIMES * (standing.length + CANARIES * options.instances);
   const startedAt = performance.now();
@@ -52,7 +54,9 @@ export async function settle({ world, options, standing, replicas, progress, sig
     const cores = coresBetween(before, now);
     const watched = now.watched.get(APPLICATIONS) ?? 0;
     progress.detail(`${cores.toFixed(2)} cores, ${watched} Applications watched`);
-    if (window >= LEAST_WINDOWS && cores < AT_REST.cores && watched >= standing.length && watched <= most) break;
+    const areWatched = watched >= standing.length && watched <= most;
+    const isQuiet = cores < AT_REST.cores && now.queued.get(STATUSES) === 0;
+    if (window >= LEAST_WINDOWS && isQuiet && areWatched) break;
     before = now;
   }
   const peak = world.fleet.processes.map(({ pid }) => (peakResidentBytes(pid) ?? 0) / MIB);

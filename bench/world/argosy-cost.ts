@@ -18,6 +18,8 @@ export interface Cost {
   readonly lists: ReadonlyMap<string, number>;
   /** Objects that are watched now, by kind (`applications.argoproj.io`); one that two watches show counts twice. */
   readonly watched: ReadonlyMap<string, number>;
+  /** Keys that wait for their turn now, by queue. */
+  readonly queued: ReadonlyMap<string, number>;
 }
 
 const TICKS_PER_SECOND = 100;
@@ -36,6 +38,7 @@ export async function readCost({ processes, token }: Pick<Fleet, "processes" | "
     statements: merged(pages.map((page) => samplesOf(page, "argosy_store_statements_total", "statement"))),
     requests: merged(pages.map((page) => samplesOf(page, "argosy_kube_requests_total", "method"))),
     lists: merged(pages.map((page) => samplesOf(page, "argosy_kube_reflector_relists_total", "cluster"))),
+    queued: merged(pages.map((page) => samplesOf(page, "argosy_queue_depth", "queue"))),
     watched: merged(pages.map((page) => samplesOf(page, "argosy_kube_reflector_objects", "resource"))),
   };
 }
