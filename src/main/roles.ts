@@ -115,9 +115,8 @@ function makeWorkspace({ context, store, clusters, membership }: RoleParts): Run
   const resources = { ...watched, patchStatus: events.telling(USER_KINDS.deployment.kind, deployment, patchStatus) };
   // Started by the controller of repository credentials, and read by that of environments too.
   const secrets = createUserSecrets(watching);
-  const takeShare = (listed: Promise<void>) =>
-    forAWhile(listed, context.clock, context.shutdown.signal).then(() => membership.join("workspace"));
-  const partition = joiningTogether(membership.partition("workspace"), { controllers: WORKSPACE_CONTROLLERS, takeShare });
+  const { promise: share, resolve } = Promise.withResolvers<void>();
+  const { partition, allReady } = joiningTogether(membership.partition("workspace"), { controllers: WORKSPACE_CONTROLLERS, share });
   const parts = { ...context, store, partition, apiCluster: context.config.apiCluster.name };
   const reach = reachOf({ context, store, clusters });
   const controllers: readonly Running[] = [
@@ -146,7 +145,14 @@ function makeWorkspace({ context, store, clusters, membership }: RoleParts): Run
     }),
   ];
   // The controllers write Events until they have stopped, and the first one's watch of namespaces serves the others: these stop last.
-  return { ...together([events, ...controllers]), joins: true };
+  const working = together([events, ...controllers]);
+  return {
+    ...{ joins: true, stop: working.stop },
+    start(signal) {
+      working.start(signal);
+      void forAWhile(allReady, context.clock, signal).then(() => membership.join("workspace").then(resolve));
+    },
+  };
 }
 
 /** How users' clusters are visited. */

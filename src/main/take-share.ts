@@ -6,9 +6,9 @@ import { sleep } from "../runtime/clock.ts";
  * Longest time for which a role waits for what it has to list before it takes its share, in ms. A kind that cannot be listed holds up what needs it, and
  * nothing else.
  */
-const LIST_MS = 60_000;
+const LIST_MS = 20_000;
 
-/** Resolves when the promise has resolved or failed, when the signal aborts, and after a minute at the latest. */
+/** Resolves when the promise has resolved or failed, when the signal aborts, and after 20 s at the latest. */
 export async function forAWhile(listed: Promise<unknown>, clock: Clock, signal: AbortSignal): Promise<void> {
   const enough = new AbortController();
   await Promise.race([listed, sleep(clock, LIST_MS, AbortSignal.any([signal, enough.signal]))]).catch(() => undefined);
@@ -16,23 +16,19 @@ export async function forAWhile(listed: Promise<unknown>, clock: Clock, signal: 
 }
 
 /**
- * Lets several controllers take a share of the same keys together. `takeShare` is called when the first of them is ready, with what resolves when all
- * of them are; each of them waits until it has resolved.
+ * Lets several controllers take a share of the same keys together. `allReady` resolves when each of them has asked for its share, and `share` is what
+ * they wait for then.
  */
 export function joiningTogether(
   partition: Partition,
-  { controllers, takeShare }: { readonly controllers: number; readonly takeShare: (allReady: Promise<void>) => Promise<void> },
-): Partition {
+  { controllers, share }: { readonly controllers: number; readonly share: Promise<void> },
+): { readonly partition: Partition; readonly allReady: Promise<void> } {
   const { promise: allReady, resolve } = Promise.withResolvers<void>();
   let left = controllers;
-  let taken: Promise<void> | undefined;
-  return {
-    ...partition,
-    join() {
-      left -= 1;
-      if (left === 0) resolve();
-      taken ??= takeShare(allReady);
-      return taken;
-    },
+  const join = (): Promise<void> => {
+    left -= 1;
+    if (left === 0) resolve();
+    return share;
   };
+  return { partition: { ...partition, join }, allReady };
 }
