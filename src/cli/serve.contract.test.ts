@@ -221,7 +221,10 @@ describe("processes with logins of their own", () => {
       await vi.waitFor(() => expect(served.log().map(({ message }) => message)).toContain("Serving"), WAIT);
       await vi.waitFor(async () => expect((await readinessOf(served)).checks).toContainEqual(CONNECTED), WAIT);
       const own = "select array_agg(role order by role) as roles from member, unnest(roles) role";
-      await vi.waitFor(async () => expect(await server.query(own, database.url)).toEqual([{ roles: roles.toSorted() }]), WAIT);
+      await vi.waitFor(
+        async () => expect(await server.query(own, database.url)).toEqual([{ roles: roles.toSorted((a, b) => (a < b ? -1 : 1)) }]),
+        WAIT,
+      );
       const lease = { api: [], controlPlane: [{ key: "retention" }] }[login];
       await vi.waitFor(async () => expect(await server.query("select key from lease", database.url)).toEqual(lease), WAIT);
     } finally {
