@@ -1,6 +1,7 @@
 import type { Clock } from "../domain/clock.ts";
 import type { Partition } from "../domain/partition.ts";
-import { sleep } from "../runtime/clock.ts";
+import { abandonable } from "../runtime/kube/signals.ts";
+import { limitTime } from "../runtime/kube/time-limit.ts";
 
 /**
  * Longest time for which a role waits for what it has to list before it takes its share, in ms. A kind that cannot be listed holds up what needs it, and
@@ -10,9 +11,9 @@ const LIST_MS = 20_000;
 
 /** Resolves when the promise has resolved or failed, when the signal aborts, and after 20 s at the latest. */
 export async function forAWhile(listed: Promise<unknown>, clock: Clock, signal: AbortSignal): Promise<void> {
-  const enough = new AbortController();
-  await Promise.race([listed, sleep(clock, LIST_MS, AbortSignal.any([signal, enough.signal]))]).catch(() => undefined);
-  enough.abort(new Error("nobody waits any more"));
+  const limit = limitTime({ clock, doing: "listing what a role needs", timeoutMs: LIST_MS }, signal);
+  await abandonable(listed, limit.signal).catch(() => undefined);
+  limit.release();
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Clock } from "../../domain/clock.ts";
 import type { MemberId } from "../../domain/ids.ts";
 import { ownerOf, type Partition, type ShareChange, shareChange } from "../../domain/partition.ts";
 import { sleep } from "../../runtime/clock.ts";
+import { linkSignal } from "../../runtime/kube/signals.ts";
 import { limitTime } from "../../runtime/kube/time-limit.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { ChangeFeed } from "../port.ts";
@@ -102,10 +103,11 @@ export function createMembership(deps: MembershipDeps): Membership {
     });
     while (!signal.aborted) {
       // Before the sign of life is given: what is asked for meanwhile may come too late for it.
-      const pause = new AbortController();
+      const pause = linkSignal(signal);
       giveNow = () => pause.abort(new Error("the next sign of life is due now"));
       await beat(signal);
-      await sleep(clock, renewMs, AbortSignal.any([signal, pause.signal])).catch(() => {});
+      await sleep(clock, renewMs, pause.signal).catch(() => {});
+      pause.release();
     }
     unsubscribe();
     [...joining.keys()].forEach(endWaits);
