@@ -1,4 +1,5 @@
 import type { MovePhase } from "../domain/move.ts";
+import { MAY_LAND_MS } from "../reconciler/apply-object.ts";
 import { nextPartsStep } from "../scheduler/split/next-parts-step.ts";
 import type { PartRules } from "../store/adapters/memory/part-rules.ts";
 import { oneAuthority, ownerBindingsNameOwners, ownersWriteAlone } from "./checkers/authority.ts";
@@ -175,9 +176,13 @@ function onceSettleTimeIsOver(property: Property, find: (photograph: Photograph)
   };
 }
 
-/** After this long every trouble of the active time is over: nobody is cut off, away or down any more, and no call is on its way. */
+/**
+ * After this long every trouble of the active time is over: nobody is cut off, away or down any more, no call is on its way, and no process
+ * has to reckon with a creation that it sent while it was parted.
+ */
 function longestTroubleMs({ troubles, faults }: Scenario): number {
-  return 1_000 * Math.max(0, faults?.longestDelaySeconds ?? 0, ...troubles.map(({ longestSeconds }) => longestSeconds));
+  const lasting = troubles.map(({ kind, longestSeconds }) => 1_000 * longestSeconds + (kind === "part" ? MAY_LAND_MS : 0));
+  return Math.max(0, 1_000 * (faults?.longestDelaySeconds ?? 0), ...lasting);
 }
 
 function planUsers({ world, ...rest }: Fleet, scenario: Scenario): void {

@@ -5,7 +5,7 @@ export const DRAWN_BUGS: readonly Bug[] = [
   {
     name: "own-namespace-unseen",
     about: "a move does not see that the unit's own namespace is gone",
-    ...{ property: "I4", scenario: "move-ended-namespaces", seed: 450 },
+    ...{ property: "I4", scenario: "move-ended-namespaces", seed: 99 },
     breaker: seeing((world) => ({ ...world, isNamespaceGone: false })),
   },
   {

@@ -78,7 +78,7 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "orphans-unseen",
     about: "copies that are created after their move was given up are never found",
-    ...{ property: "settled", scenario: "move-stale-workers", seed: 131 },
+    ...{ property: "settled", scenario: "move-stale-workers", seed: 81 },
     breaker: withPorts(({ engines }) => ({
       engines: withApplications(engines, ({ list }) => ({
         list: (namespace) => list(namespace).filter(({ annotations }) => annotations[ANNOTATION_ARRIVING] === undefined),
@@ -109,7 +109,7 @@ export const MOVE_BUGS: readonly Bug[] = [
   {
     name: "first-answer-kept",
     about: "API servers are asked over one connection, so for ten seconds the first answer counts for all of them",
-    ...{ property: "I1", scenario: "move-frozen-server", seed: 159 },
+    ...{ property: "I1", scenario: "move-frozen-server", seed: 402 },
     breaker: (ports, { clock }) => ({ ...ports, managed: { ...ports.managed, ask: keptFor(10_000, clock, ports.managed.ask) } }),
   },
   {

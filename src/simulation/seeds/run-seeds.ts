@@ -10,7 +10,7 @@ const KNOWN_SEEDS: Readonly<Record<string, readonly number[]>> = {
   "database-fail-over": [124],
   "failing-syncs": [400152, 400547],
   "instance-loss": [139, 141],
-  "lost-answers": [1, 4, 21, 153, 173, 213, 243],
+  "lost-answers": [1, 4, 21, 110, 153, 173, 213, 243],
   "lost-calls": [117, 173],
   "move-crashes": [106],
   "move-ended-namespaces": [40153],
