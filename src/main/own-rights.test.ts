@@ -30,9 +30,11 @@ function world({
   const refused = new Set<string>();
   const said: string[] = [];
   const server = { isAway: false };
+  let reviews = 0;
   const request = async ({ path, body }: KubeRequest): Promise<unknown> => {
     if (server.isAway) throw new UnavailableError("asking", { code: "kube.unreachable" });
     if (path.endsWith("/selfsubjectreviews")) return { status: { userInfo: { username: USER, groups: ["system:authenticated"] } } };
+    reviews += 1;
     const { resourceAttributes } = (body as { readonly spec: { readonly resourceAttributes: { readonly resource: string } } }).spec;
     return { status: { allowed: !refused.has(resourceAttributes.resource) } };
   };
@@ -49,7 +51,7 @@ function world({
     reviewsTokens,
   });
   open.push(rights);
-  return { clock, store, readiness, refused, said, server, rights, check: () => readiness.report().checks[0] };
+  return { clock, store, readiness, refused, said, server, rights, reviews: () => reviews, check: () => readiness.report().checks[0] };
 }
 
 it("is not ready before its account has had every right, says which one is missing, and goes on by itself", async () => {
@@ -82,6 +84,20 @@ it("stays ready when it loses a right that it had, and says so", async () => {
     detail: expect.stringContaining("has no right to: get, list, watch secrets; get secrets in argosy-system"),
   });
   expect(said).toEqual(["Rights are missing: what needs them fails"]);
+});
+
+it("asks as whom it acts every minute, and for rights that were all there every ten minutes", async () => {
+  const { clock, reviews, rights } = world();
+  await rights.start(never);
+  const atStart = reviews();
+  await clock.advance(60_000);
+  await settle();
+  expect(reviews()).toBe(atStart);
+  for (let minute = 1; minute < 12; minute += 1) {
+    await clock.advance(60_000);
+    await settle();
+  }
+  expect(reviews()).toBe(2 * atStart);
 });
 
 it("is ready while its API server does not answer, which proves nothing", async () => {

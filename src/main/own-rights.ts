@@ -20,8 +20,13 @@ export interface OwnRightsDeps extends Pick<Context, "clock" | "rng" | "log" | "
   readonly reviewsTokens: boolean;
 }
 
-/** Rights change when an administrator changes them. In ms. */
+/** How often to ask as whom this process acts, and for rights that were missing: an administrator is giving them. In ms. */
 const EVERY_MS = 60_000;
+/**
+ * How often to ask for rights of which none was missing, in ms. It takes a request for each of them, more than all else that a process without instances does
+ * at rest, and one that is taken away shows sooner by what fails without it.
+ */
+const ALL_THERE_MS = 600_000;
 const SOON_MS = 1_000;
 /** An API server that takes longer proves nothing. In ms. */
 const ANSWER_MS = 5_000;
@@ -42,6 +47,8 @@ export function createOwnRights(deps: OwnRightsDeps) {
   let said = "";
   let detail = "not asked yet";
   let isRecorded = false;
+  /** Who had every right when last asked, and when that was. */
+  let allThere: { readonly user: string; readonly atMs: number } | undefined;
   let running: Promise<void> | undefined;
 
   const neededRights = async (signal: AbortSignal): Promise<readonly NeededRight[]> => {
@@ -59,25 +66,30 @@ export function createOwnRights(deps: OwnRightsDeps) {
     detail = now === "" ? `all there, as ${account.user}` : now;
   };
 
-  const ask = async (signal: AbortSignal): Promise<void> => {
+  const isKnown = ({ user }: MemberAccount): boolean => allThere?.user === user && clock.monotonicMs() - allThere.atMs < ALL_THERE_MS;
+
+  const ask = async (isForced: boolean, signal: AbortSignal): Promise<void> => {
     const limit = limitTime({ clock, doing: "asking for the rights of this process", timeoutMs: ANSWER_MS }, signal);
     try {
       const account = await readOwnAccount(client, limit.signal);
       // First, for the doctor blames somebody else for what an unknown account may not do.
       isRecorded = await members.recordAccount(memberId, account, limit.signal);
-      note(account, await findOwnMissing(client, await neededRights(limit.signal), limit.signal));
+      if (!isForced && isKnown(account)) return;
+      const missing = await findOwnMissing(client, await neededRights(limit.signal), limit.signal);
+      note(account, missing);
+      allThere = missing.length === 0 ? { user: account.user, atMs: clock.monotonicMs() } : undefined;
     } catch (err) {
       if (!signal.aborted) log.debug({ err }, "Not knowing which rights this process has");
     } finally {
       limit.release();
     }
     // At the start the first sign of life may be under way, and a busy API server may not answer in time.
-    if (!isRecorded && !signal.aborted) clock.after(SOON_MS, () => void askNow());
+    if (!isRecorded && !signal.aborted) clock.after(SOON_MS, () => void askNow(false));
   };
   /** One at a time; whoever comes meanwhile waits for the same answer. */
-  function askNow(): Promise<void> {
+  function askNow(isForced: boolean): Promise<void> {
     if (ending.signal.aborted) return Promise.resolve();
-    running ??= ask(ending.signal).finally(() => {
+    running ??= ask(isForced, ending.signal).finally(() => {
       running = undefined;
     });
     return running;
@@ -88,11 +100,11 @@ export function createOwnRights(deps: OwnRightsDeps) {
     async start(signal: AbortSignal): Promise<void> {
       signal.addEventListener("abort", () => ending.abort(new Error("the process stops")), { once: true });
       readiness.register({ name: "permissions", check: () => ({ ok: hadAll || said === "", detail }) });
-      every({ ...deps, ms: EVERY_MS, run: () => void askNow() }, ending.signal);
-      await askNow();
+      every({ ...deps, ms: EVERY_MS, run: () => void askNow(false) }, ending.signal);
+      await askNow(true);
     },
-    /** Asks now, as it does every minute. */
-    ask: askNow,
+    /** Asks now for everything. */
+    ask: () => askNow(true),
     async stop(): Promise<void> {
       ending.abort(new Error("the process stops"));
       await running;
