@@ -1,7 +1,6 @@
 import process from "node:process";
 import { openKube } from "../../hack/fleet/connect.ts";
 import { GoneError } from "../../src/domain/errors.ts";
-import { LABEL_MANAGED_BY, MANAGED_BY } from "../../src/domain/names.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createKeyedQueue, type WorkResult } from "../../src/runtime/keyed-queue.ts";
 import { createReflector } from "../../src/runtime/kube/reflector.ts";
@@ -37,7 +36,6 @@ function runEngine(kubeconfig: string, lists: StatusLists): void {
     ...common,
     client,
     type: APPLICATIONS,
-    labelSelector: `${LABEL_MANAGED_BY}=${MANAGED_BY}`,
     project: seeApplication,
     onChange: ({ kind, at }) => {
       if (kind === "upsert") queue.add(`${at.namespace}/${at.name}`);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { millis, parseRfc3339, rfc3339 } from "../../src/domain/clock.ts";
+import type { KubeObject } from "../../src/runtime/kube/resource.ts";
 import {
   COMPARE_EVERY_MS,
   nextEngineStep,
@@ -41,6 +42,26 @@ describe("the scripted engine", () => {
       return status.resources.length;
     });
     for (const count of [1, 10, 30]) expect(counts.filter((each) => each === count).length).toBeGreaterThan(8);
+  });
+
+  it("compares a canary, which has two sources, and answers its refresh", () => {
+    const sources = ["first", "second"].map((ref) => ({ repoURL: "https://git.example/canary", targetRevision: "main", ref }));
+    const metadata = { namespace: "argocd-1", name: "canary", annotations: { [REFRESH_ANNOTATION]: "normal" } };
+    const spec = { sources, destination: {} };
+    const before = seeApplication({ apiVersion: "argoproj.io/v1alpha1", kind: "Application", metadata, spec } as KubeObject);
+    const synced = { reconciledAt: rfc3339(NOW), sync: { comparedTo: { source: sources[0] } } };
+    expect(patchOf(before)).toMatchObject({ status: synced });
+    const compared = seeApplication({
+      apiVersion: "argoproj.io/v1alpha1",
+      kind: "Application",
+      metadata,
+      spec,
+      status: synced,
+    } as KubeObject);
+    expect(patchOf(compared)).toEqual({
+      metadata: { annotations: { [REFRESH_ANNOTATION]: null } },
+      status: { reconciledAt: rfc3339(NOW) },
+    });
   });
 
   it("removes its own finalizer from one that is being deleted, and no other", () => {

@@ -22,8 +22,14 @@ interface Source {
 }
 
 interface RawApplication extends KubeObject {
-  readonly spec: { readonly source: Source; readonly destination: Readonly<Record<string, string>> };
-  readonly status?: { readonly reconciledAt?: string; readonly sync?: { readonly comparedTo?: { readonly source?: Source } } };
+  readonly spec: Sources & { readonly destination: Readonly<Record<string, string>> };
+  readonly status?: { readonly reconciledAt?: string; readonly sync?: { readonly comparedTo?: Sources } };
+}
+
+/** Canaries have several sources, all other Applications here one. */
+interface Sources {
+  readonly source?: Source;
+  readonly sources?: readonly Source[];
 }
 
 /** How long the lists of a status are. */
@@ -61,11 +67,18 @@ export function seeApplication(object: KubeObject): SeenApplication {
     isDeleting: metadata.deletionTimestamp !== undefined,
     finalizers: metadata.finalizers ?? [],
     isRefreshAsked: metadata.annotations?.[REFRESH_ANNOTATION] !== undefined,
-    source: spec.source,
+    source: sourceOf(spec) ?? NO_SOURCE,
     destination: spec.destination,
-    comparedTo: status?.sync?.comparedTo?.source,
+    comparedTo: sourceOf(status?.sync?.comparedTo ?? {}),
     reconciledAt: parseRfc3339(status?.reconciledAt ?? ""),
   };
+}
+
+const NO_SOURCE: Source = { repoURL: "" };
+
+/** What stands for what is deployed: the only source, or the first one. */
+function sourceOf({ source, sources }: Sources): Source | undefined {
+  return source ?? sources?.[0];
 }
 
 /**
