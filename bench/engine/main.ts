@@ -8,13 +8,13 @@ import { systemRng } from "../../src/runtime/rng.ts";
 import { noMetrics } from "../../src/telemetry/metrics.ts";
 import { createLog } from "../../src/telemetry/pino-log.ts";
 import { APPLICATIONS } from "../world/kinds.ts";
-import { nextEngineStep, type StatusLists, seeApplication } from "./scripted-status.ts";
+import { type EngineScript, nextEngineStep, seeApplication } from "./scripted-status.ts";
 
 /** How many patches are under way at once. Argo CD has more processors, but they spend their time comparing, not writing. */
 const AT_ONCE = 8;
 
 /** The scripted engine as a program. It stands in for the controllers of all instances of one cluster, until SIGTERM. */
-function runEngine(kubeconfig: string, lists: StatusLists): void {
+function runEngine(kubeconfig: string, script: EngineScript): void {
   const client = openKube(kubeconfig);
   const ending = new AbortController();
   const common = { clock: systemClock, rng: systemRng, metrics: noMetrics, log: createLog({ level: "warn", format: "json", fields: {} }) };
@@ -23,7 +23,7 @@ function runEngine(kubeconfig: string, lists: StatusLists): void {
     const [namespace = "", name = ""] = key.split("/");
     const seen = reflector.get({ namespace, name });
     if (seen === undefined) return;
-    const step = nextEngineStep(seen, systemClock.now(), lists);
+    const step = nextEngineStep(seen, systemClock.now(), script);
     if (step.kind === "wait") return { requeueAfterMs: step.ms };
     if (step.kind === "rest") return;
     await client.mergePatch(APPLICATIONS, seen, step.patch, signal).catch((error: unknown) => {
@@ -49,5 +49,9 @@ function runEngine(kubeconfig: string, lists: StatusLists): void {
   reflector.start(ending.signal);
 }
 
-const [kubeconfig = "", resources = "1", history = "1"] = process.argv.slice(2);
-runEngine(kubeconfig, { resources: resources.split(",").map(Number), history: Number(history) });
+const [kubeconfig = "", resources = "", history = "", reconciliation = ""] = process.argv.slice(2);
+runEngine(kubeconfig, {
+  resources: resources.split(",").map(Number),
+  history: Number(history),
+  reconciliationSeconds: Number(reconciliation),
+});

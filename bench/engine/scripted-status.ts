@@ -32,15 +32,17 @@ interface Sources {
   readonly sources?: readonly Source[];
 }
 
-/** How long the lists of a status are. */
-export interface StatusLists {
+/** What is not the same in all measurements. */
+export interface EngineScript {
   /** Objects; applications take turns. */
   readonly resources: readonly number[];
   /** Syncs that are remembered. Argo CD remembers `revisionHistoryLimit` of them. */
   readonly history: number;
+  /** `engine.reconciliationSeconds` of the pools. */
+  readonly reconciliationSeconds: number;
 }
 
-const SHORTEST: StatusLists = { resources: [1], history: 1 };
+const SHORTEST: EngineScript = { resources: [1], history: 1, reconciliationSeconds: 120 };
 
 /** The next step: a merge patch, or nothing for so many ms. */
 export type EngineStep =
@@ -50,8 +52,12 @@ export type EngineStep =
 
 export const REFRESH_ANNOTATION = "argocd.argoproj.io/refresh";
 const FINALIZER = /^resources-finalizer\.argocd\.argoproj\.io(\/|$)/;
-/** How often an application is compared, in ms. Argo CD does it after 120 s and up to 60 s of jitter; this is the middle. */
-export const COMPARE_EVERY_MS = 150_000;
+/** Half of the jitter that Argo CD adds to the time between two comparisons, in s. */
+const HALF_JITTER_S = 30;
+
+/** How often an application is compared, in ms: the middle of what Argo CD does. */
+export const compareEveryMs = ({ reconciliationSeconds }: Pick<EngineScript, "reconciliationSeconds"> = SHORTEST): number =>
+  1_000 * (reconciliationSeconds + HALF_JITTER_S);
 /** A text in the form of a Git revision. Its last digits count up where a measurement has to tell revisions apart. */
 const FIRST_REVISION = revisionOf(0);
 
@@ -85,23 +91,23 @@ function sourceOf({ source, sources }: Sources): Source | undefined {
  * The next thing Argo CD would do about an Application whose Git repository never changes: remove its finalizer from
  * one that is being deleted, report it synced when its source is new, answer a request to refresh, else compare it
  * from time to time. The time of the first comparison follows from the name, so that the comparisons of many
- * Applications are spread; so does how many of `lists.resources` objects its status lists.
+ * Applications are spread; so does how many of `script.resources` objects its status lists.
  */
-export function nextEngineStep(seen: SeenApplication, now: Millis, lists: StatusLists = SHORTEST): EngineStep {
+export function nextEngineStep(seen: SeenApplication, now: Millis, script: EngineScript = SHORTEST): EngineStep {
   const others = seen.finalizers.filter((finalizer) => !FINALIZER.test(finalizer));
   if (seen.isDeleting) return others.length < seen.finalizers.length ? patch({ metadata: { finalizers: others } }) : { kind: "rest" };
-  if (seen.reconciledAt === undefined || !isSame(seen.source, seen.comparedTo)) return patch({ status: syncedStatus(seen, now, lists) });
+  if (seen.reconciledAt === undefined || !isSame(seen.source, seen.comparedTo)) return patch({ status: syncedStatus(seen, now, script) });
   const observation = { status: { reconciledAt: rfc3339(now) } };
   if (seen.isRefreshAsked) return patch({ metadata: { annotations: { [REFRESH_ANNOTATION]: null } }, ...observation });
-  const dueInMs = nextObservation(seen, seen.reconciledAt) - now;
+  const dueInMs = nextObservation(seen, seen.reconciledAt, compareEveryMs(script)) - now;
   return dueInMs <= 0 ? patch(observation) : { kind: "wait", ms: dueInMs };
 }
 
 /** The next moment in this application's own rhythm that is at least half a period after the last comparison. */
-function nextObservation({ namespace, name }: SeenApplication, last: Millis): number {
-  const phase = numberOf({ namespace, name }) % COMPARE_EVERY_MS;
-  const earliest = last + COMPARE_EVERY_MS / 2 - phase;
-  return Math.ceil(earliest / COMPARE_EVERY_MS) * COMPARE_EVERY_MS + phase;
+function nextObservation({ namespace, name }: SeenApplication, last: Millis, everyMs: number): number {
+  const phase = numberOf({ namespace, name }) % everyMs;
+  const earliest = last + everyMs / 2 - phase;
+  return Math.ceil(earliest / everyMs) * everyMs + phase;
 }
 
 /** A number that follows from the name, spread evenly over 32 bits. */
@@ -109,10 +115,10 @@ function numberOf({ namespace, name }: Pick<SeenApplication, "namespace" | "name
   return Number.parseInt(sha256(`${namespace}/${name}`).slice(0, 8), 16);
 }
 
-function syncedStatus(seen: SeenApplication, now: Millis, lists: StatusLists): object {
+function syncedStatus(seen: SeenApplication, now: Millis, script: EngineScript): object {
   const { source, destination } = seen;
   const at = rfc3339(now);
-  const count = lists.resources[numberOf(seen) % lists.resources.length] ?? 1;
+  const count = script.resources[numberOf(seen) % script.resources.length] ?? 1;
   const resource = { version: "v1", kind: "ConfigMap", namespace: destination["namespace"] ?? "", name: "settings" };
   const resources = Array.from({ length: count }, (_, index) => ({ ...resource, name: index === 0 ? "settings" : `settings-${index}` }));
   return {
@@ -120,7 +126,7 @@ function syncedStatus(seen: SeenApplication, now: Millis, lists: StatusLists): o
     sync: { status: "Synced", revision: FIRST_REVISION, comparedTo: { source, destination } },
     health: { status: "Healthy", lastTransitionTime: at },
     resources: resources.map((one) => ({ ...one, status: "Synced" })),
-    history: Array.from({ length: lists.history }, (_, id) => ({
+    history: Array.from({ length: script.history }, (_, id) => ({
       ...{ id, source, deployedAt: at, deployStartedAt: at, initiatedBy: { automated: true }, revision: FIRST_REVISION },
     })),
     operationState: {

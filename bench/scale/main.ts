@@ -27,9 +27,10 @@ export async function scaleBench(args: readonly string[], write: (text: string) 
   }
   const before = options.compare === undefined ? undefined : readResult(options.compare);
   const progress = createProgress(options.output === "json" ? process.stderr : process.stdout);
-  const { instances, resources, history, probes, profile, keep } = options;
+  const { instances, resources, history, reconciliationSeconds, probes, profile, keep } = options;
   const [filling = 1] = options.replicas;
-  const wanted = { engine: "scripted", processes: filling, unfinished: undefined, profile, instances, resources, history, probes } as const;
+  const engine = { engine: "scripted", resources, history, reconciliationSeconds } as const;
+  const wanted = { ...engine, processes: filling, unfinished: undefined, profile, instances, probes };
   let conditions = readConditions({ postgres: "?", kubernetes: "?", engine: "scripted", processes: options.replicas.at(-1) ?? 1 });
   const figures: SizedFigure[] = [];
   let failure: string | undefined;

@@ -6,7 +6,14 @@ describe("the options of the scale bench", () => {
   it("measure one and four processes on fifty instances at four sizes by default, with two workspaces for five applications", () => {
     expect(parseScaleOptions([])).toMatchObject({
       ...{ applications: [1_000, 5_000, 12_000, 25_000], workspaces: 10_000, instances: 50, replicas: [1, 4], resources: [1, 10, 30] },
-      ...{ idleSeconds: 60, creations: 60, history: 5, probes: 32, only: ["idle", "latencies", "kill", "rolling"] },
+      ...{
+        idleSeconds: 60,
+        creations: 60,
+        history: 5,
+        reconciliationSeconds: 120,
+        probes: 32,
+        only: ["idle", "latencies", "kill", "rolling"],
+      },
       ...{ output: "table", keep: false, help: false },
     });
   });
@@ -35,7 +42,6 @@ describe("the options of the scale bench", () => {
   });
 
   it("are all in the help text", () => {
-    for (const option of Object.keys(parseScaleOptions([])))
-      expect(SCALE_HELP).toContain(`--${option === "idleSeconds" ? "idle" : option}`);
+    for (const option of Object.keys(parseScaleOptions([]))) expect(SCALE_HELP).toContain(`--${option.replace(/Seconds$/, "")}`);
   });
 });

@@ -19,6 +19,8 @@ export interface ScaleOptions {
   readonly resources: readonly number[];
   /** Syncs that an application's status remembers. */
   readonly history: number;
+  /** `engine.reconciliationSeconds` of the pools, which the engine goes by too. */
+  readonly reconciliationSeconds: number;
   /** `limits.repositoryProbes` of the Argosy processes. */
   readonly probes: number;
   readonly idleSeconds: number;
@@ -36,7 +38,7 @@ export interface ScaleOptions {
 /** Applications of one workspace where `--workspaces` does not say. */
 const APPLICATIONS_OF_WORKSPACE = 2.5;
 const DEFAULTS = {
-  ...{ applications: "1000,5000,12000,25000", instances: "50", replicas: "1,4", resources: "1,10,30", history: "5" },
+  ...{ applications: "1000,5000,12000,25000", instances: "50", replicas: "1,4", resources: "1,10,30", history: "5", reconciliation: "120" },
   ...{ probes: "32", idle: "60", creations: "60" },
 } as const;
 const LARGEST = 100_000;
@@ -55,6 +57,8 @@ smallest size, against one process, or against a fixed limit; the last lines say
   --only PART,PART    of ${PARTS_OF_SCALE.join(", ")} (default: all; rolling takes at least two processes)
   --resources N,M     objects that an application's status lists; applications take turns (default: ${DEFAULTS.resources})
   --history N         syncs that it remembers (default: ${DEFAULTS.history}, what Argosy has Argo CD remember)
+  --reconciliation S  engine.reconciliationSeconds of the pools, in s (default: ${DEFAULTS.reconciliation}). The engine compares each application half a minute later in the
+                      middle, which is a write: with 12,000 applications that takes more than one core of the API server
   --probes N          limits.repositoryProbes of Argosy: each new workspace's repository is read before anything is deployed, four at a time by
                       Argosy's default, and filling would measure that (default: ${DEFAULTS.probes})
   --idle SECONDS      how long idleness is watched (default: ${DEFAULTS.idle})
@@ -86,6 +90,7 @@ export function parseScaleOptions(args: readonly string[]): ScaleOptions {
     only: partsOf(values.only ?? PARTS_OF_SCALE.join(",")),
     resources: list("resources", values.resources ?? DEFAULTS.resources),
     history: whole("history", values.history ?? DEFAULTS.history),
+    reconciliationSeconds: whole("reconciliation", values.reconciliation ?? DEFAULTS.reconciliation),
     probes: whole("probes", values.probes ?? DEFAULTS.probes),
     idleSeconds: whole("idle", values.idle ?? DEFAULTS.idle),
     creations: whole("creations", values.creations ?? DEFAULTS.creations),
@@ -95,7 +100,17 @@ export function parseScaleOptions(args: readonly string[]): ScaleOptions {
 }
 
 const OPTIONS = {
-  ...{ applications: TEXT, workspaces: TEXT, instances: TEXT, replicas: TEXT, resources: TEXT, history: TEXT, probes: TEXT, idle: TEXT },
+  ...{
+    applications: TEXT,
+    workspaces: TEXT,
+    instances: TEXT,
+    replicas: TEXT,
+    resources: TEXT,
+    history: TEXT,
+    probes: TEXT,
+    idle: TEXT,
+    reconciliation: TEXT,
+  },
   ...{ creations: TEXT, only: TEXT, json: TEXT, compare: TEXT, profile: TEXT, keep: FLAG, help: FLAG },
   output: { type: "string", short: "o" },
 } as const;

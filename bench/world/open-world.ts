@@ -56,6 +56,8 @@ export interface WorldWanted {
   readonly resources?: readonly number[];
   /** How many syncs they remember. Absent: one. */
   readonly history?: number;
+  /** `engine.reconciliationSeconds` of the pools. Absent: 120, the default of a fleet. */
+  readonly reconciliationSeconds?: number;
   /** `limits.repositoryProbes` of the Argosy processes; their default if absent. */
   readonly probes?: number;
 }
@@ -98,6 +100,7 @@ export async function openWorld({ wanted, directory, progress, stops }: WorldOpt
       adminKubeconfig,
       (wanted.resources ?? [1]).join(","),
       String(wanted.history ?? 1),
+      String(wanted.reconciliationSeconds ?? RECONCILIATION_S),
     ]);
     stops.push(engine.stop);
   }
@@ -106,6 +109,7 @@ export async function openWorld({ wanted, directory, progress, stops }: WorldOpt
   return { client, kubeconfig: adminKubeconfig, fleet, users, repoUrl, databaseUrl: database.url, directory };
 }
 
+const RECONCILIATION_S = 120;
 const PROJECT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** What is measured is the program of the image, so no time and memory for reading TypeScript. Returns the file to start. */
@@ -142,7 +146,11 @@ function startArgosyOn({ dev, crds, databaseUrl, directory, program, progress, w
       step: progress.step,
       config: limitsOf(wanted),
       env: wanted.profile === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${resolve(wanted.profile)}` },
-      declared: { quotas: AMPLE, ...(wanted.engine === "argo-cd" ? {} : { images: NO_PROGRAM }) },
+      declared: {
+        quotas: AMPLE,
+        reconciliationSeconds: wanted.reconciliationSeconds ?? RECONCILIATION_S,
+        ...(wanted.engine === "argo-cd" ? {} : { images: NO_PROGRAM }),
+      },
     },
     signal,
   );
