@@ -123,6 +123,29 @@ describe("connections", () => {
   });
 });
 
+describe("what is counted", () => {
+  it("calls a watch a watch, and other lines that are read by the method of their request", async () => {
+    const counted: unknown[] = [];
+    const counter = () => ({ add: (_by: number, labels?: Readonly<Record<string, string>>) => void counted.push(labels) });
+    const counting = clientWith({ metrics: { ...noMetrics, counter } });
+    const stop = new AbortController();
+    const watch = counting.watchLines(resourcePath(configMaps), { watch: true, resourceVersion: 1 }, stop.signal);
+    const next = watch[Symbol.asyncIterator]().next();
+    next.catch(() => {});
+    await until(() => counted.length > 0);
+    stop.abort(new Error("enough"));
+    const page = counting.watchLines(`${resourcePath(configMaps, { namespace: "n", name: "none" })}/proxy/metrics`, {}, never);
+    await page[Symbol.asyncIterator]()
+      .next()
+      .catch(() => {});
+    await counting.close();
+    expect(counted).toMatchObject([
+      { method: "WATCH", code: "200" },
+      { method: "GET", code: "404" },
+    ]);
+  });
+});
+
 describe("requests that may be sent twice", () => {
   it("waits as long as Retry-After asks on 429, for a list", async () => {
     server.faults.fail({ status: 429, retryAfterSeconds: 3, reason: "TooManyRequests" });

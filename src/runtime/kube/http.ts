@@ -171,8 +171,10 @@ function dispatch(
 }
 
 async function* readWatch(transport: Transport, exchange: Exchange, signal: AbortSignal): AsyncGenerator<string> {
-  const doing = `Watching ${exchange.path}`;
-  const stop = transport.meter.start("WATCH", exchange.path);
+  // A page of metrics, which the API server hands on from a pod, is read line by line too.
+  const isWatch = new URLSearchParams(exchange.search).get("watch") === "true";
+  const doing = `${isWatch ? "Watching" : "Reading"} ${exchange.path}`;
+  const stop = transport.meter.start(isWatch ? "WATCH" : exchange.method, exchange.path);
   const limit = limitTime({ clock: transport.clock, doing, timeoutMs: defaultTimeoutMs }, signal);
   let answer: Dispatcher.ResponseData | undefined;
   try {
