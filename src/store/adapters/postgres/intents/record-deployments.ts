@@ -14,7 +14,7 @@ import { lockUnits, type WorkspaceUnit } from "./lock-units.ts";
  * Everything follows from one picture that the units' locks keep true: nothing here joins what was just written. `changed`:
  * applications whose Argo CD Application should be another now. A unit is raised when its set of repositories is another
  * after the change than before, or an application goes to another environment, or to the same from another repository. Rows that acknowledgements change too (shard_object, then operation) come last and in order of
- * their keys.
+ * their keys. `offset 0` keeps the planner from joining the batch with all applications of a repository before it looks at the workspace.
  */
 const RECORD: Statement = {
   name: "record_deployments",
@@ -42,7 +42,8 @@ with ended as materialized (
   insert into repository_access as r (workspace, url_hash, url, state)
   select distinct k.workspace, encode(sha256(convert_to(k.repo_url, 'UTF8')), 'hex'), k.repo_url, 'unproven' from known k
    where $18 and k.is_changed
-     and not exists (select from application b where b.unit in (select id from placement_unit where workspace = k.workspace) and ${isSameRepository("b", "k.repo_url")})
+     and not exists (select from (select id from placement_unit where workspace = k.workspace offset 0) as s
+                       join application b on b.unit = s.id and ${isSameRepository("b", "k.repo_url")})
    order by 1, 2
   on conflict (workspace, url_hash) do update set state = excluded.state, outcome = null, refused_since = null, refusals = 0
   returning workspace
