@@ -14,7 +14,7 @@ import { createPostgresStore } from "../postgres-store.ts";
 
 /** Enough that the planner would rather read all of their applications once than each of a few by an index. */
 const WORKSPACES = 2_000;
-/** Applications of the workspace that it is recorded in, and entries of the index that are looked at on the way. */
+/** What the workspace that it is recorded in has, read several times. */
 const FEW = 20;
 
 let server: TestServer;

@@ -14,7 +14,7 @@ import { lockUnits, type WorkspaceUnit } from "./lock-units.ts";
  * Everything follows from one picture that the units' locks keep true: nothing here joins what was just written. `changed`:
  * applications whose Argo CD Application should be another now. A unit is raised when its set of repositories is another
  * after the change than before, or an application goes to another environment, or to the same from another repository. Rows that acknowledgements change too (shard_object, then operation) come last and in order of
- * their keys. `offset 0` keeps the planner from joining the batch with all applications of a repository before it looks at the workspace.
+ * their keys. `offset 0` keeps the planner from joining the batch with all applications of a repository before it reads those of the workspace.
  */
 const RECORD: Statement = {
   name: "record_deployments",
