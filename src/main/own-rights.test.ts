@@ -20,9 +20,12 @@ afterEach(() => Promise.all(open.splice(0).map((each) => each.stop())));
 function world({
   roles = ["workspace"],
   reviewsTokens = false,
+  fleet,
 }: {
   readonly roles?: readonly Role[];
   readonly reviewsTokens?: boolean;
+  /** Of a process in the API cluster; absent: it is elsewhere. */
+  readonly fleet?: Parameters<typeof createOwnRights>[0]["fleet"];
 } = {}) {
   const clock = createVirtualClock();
   const store = createMemoryStore({ clock });
@@ -39,7 +42,7 @@ function world({
     return { status: { allowed: !refused.has(resourceAttributes.resource) } };
   };
   const rights = createOwnRights({
-    ...{ clock, rng: systemRng, readiness, memberId: ADA, members: store.members, fleet: store.fleet },
+    ...{ clock, rng: systemRng, readiness, memberId: ADA, members: store.members, fleet: fleet ?? store.fleet },
     log: {
       ...silentLog,
       error: (_fields, message) => void said.push(message ?? ""),
@@ -47,7 +50,7 @@ function world({
     },
     client: { request } as unknown as KubeClient,
     roles,
-    isInApiCluster: false,
+    isInApiCluster: fleet !== undefined,
     reviewsTokens,
   });
   open.push(rights);
@@ -98,6 +101,19 @@ it("asks as whom it acts every minute, and for rights that were all there every 
     await settle();
   }
   expect(reviews()).toBe(2 * atStart);
+});
+
+it("asks within a minute for rights that a fleet needs which was declared meanwhile", async () => {
+  const engineClusters: object[] = [];
+  const readFleet = async () => ({ spec: { engineClusters } }) as never;
+  const { clock, refused, rights, said, check } = world({ roles: ["provisioner"], fleet: { readFleet } });
+  await rights.start(never);
+  expect(check()).toMatchObject({ ok: true });
+  refused.add("deployments");
+  engineClusters.push({ access: { kind: "inCluster" } });
+  await clock.advance(60_000);
+  await settle();
+  expect(said).toEqual(["Rights are missing: what needs them fails"]);
 });
 
 it("is ready while its API server does not answer, which proves nothing", async () => {

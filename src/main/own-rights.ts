@@ -47,8 +47,8 @@ export function createOwnRights(deps: OwnRightsDeps) {
   let said = "";
   let detail = "not asked yet";
   let isRecorded = false;
-  /** Who had every right when last asked, and when that was. */
-  let allThere: { readonly user: string; readonly atMs: number } | undefined;
+  /** Which rights of whom were all there when last asked, and when that was. */
+  let allThere: { readonly what: string; readonly atMs: number } | undefined;
   let running: Promise<void> | undefined;
 
   const neededRights = async (signal: AbortSignal): Promise<readonly NeededRight[]> => {
@@ -66,30 +66,31 @@ export function createOwnRights(deps: OwnRightsDeps) {
     detail = now === "" ? `all there, as ${account.user}` : now;
   };
 
-  const isKnown = ({ user }: MemberAccount): boolean => allThere?.user === user && clock.monotonicMs() - allThere.atMs < ALL_THERE_MS;
-
-  const ask = async (isForced: boolean, signal: AbortSignal): Promise<void> => {
+  const ask = async (signal: AbortSignal): Promise<void> => {
     const limit = limitTime({ clock, doing: "asking for the rights of this process", timeoutMs: ANSWER_MS }, signal);
     try {
       const account = await readOwnAccount(client, limit.signal);
       // First, for the doctor blames somebody else for what an unknown account may not do.
       isRecorded = await members.recordAccount(memberId, account, limit.signal);
-      if (!isForced && isKnown(account)) return;
-      const missing = await findOwnMissing(client, await neededRights(limit.signal), limit.signal);
+      // A fleet that was declared meanwhile may need more of this process.
+      const needed = await neededRights(limit.signal);
+      const what = JSON.stringify([account.user, needed]);
+      if (allThere?.what === what && clock.monotonicMs() - allThere.atMs < ALL_THERE_MS) return;
+      const missing = await findOwnMissing(client, needed, limit.signal);
       note(account, missing);
-      allThere = missing.length === 0 ? { user: account.user, atMs: clock.monotonicMs() } : undefined;
+      allThere = missing.length === 0 ? { what, atMs: clock.monotonicMs() } : undefined;
     } catch (err) {
       if (!signal.aborted) log.debug({ err }, "Not knowing which rights this process has");
     } finally {
       limit.release();
     }
     // At the start the first sign of life may be under way, and a busy API server may not answer in time.
-    if (!isRecorded && !signal.aborted) clock.after(SOON_MS, () => void askNow(false));
+    if (!isRecorded && !signal.aborted) clock.after(SOON_MS, () => void askNow());
   };
   /** One at a time; whoever comes meanwhile waits for the same answer. */
-  function askNow(isForced: boolean): Promise<void> {
+  function askNow(): Promise<void> {
     if (ending.signal.aborted) return Promise.resolve();
-    running ??= ask(isForced, ending.signal).finally(() => {
+    running ??= ask(ending.signal).finally(() => {
       running = undefined;
     });
     return running;
@@ -100,11 +101,14 @@ export function createOwnRights(deps: OwnRightsDeps) {
     async start(signal: AbortSignal): Promise<void> {
       signal.addEventListener("abort", () => ending.abort(new Error("the process stops")), { once: true });
       readiness.register({ name: "permissions", check: () => ({ ok: hadAll || said === "", detail }) });
-      every({ ...deps, ms: EVERY_MS, run: () => void askNow(false) }, ending.signal);
-      await askNow(true);
+      every({ ...deps, ms: EVERY_MS, run: () => void askNow() }, ending.signal);
+      await askNow();
     },
-    /** Asks now for everything. */
-    ask: () => askNow(true),
+    /** Asks now, also for what was all there. */
+    ask(): Promise<void> {
+      allThere = undefined;
+      return askNow();
+    },
     async stop(): Promise<void> {
       ending.abort(new Error("the process stops"));
       await running;
