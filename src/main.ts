@@ -71,6 +71,7 @@ export async function serve(context: Context): Promise<void> {
     memberId: context.memberId,
     // The others join when they are ready for a share of the work.
     roles: config.roles.filter((role) => role === "api"),
+    comingRoles: config.roles.filter((role) => role === "reconciler"),
     ttlMs: config.leases.ttlMs,
     renewMs: config.leases.renewMs,
     clock,

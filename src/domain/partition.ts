@@ -45,3 +45,11 @@ export interface Partition {
    */
   readonly join?: () => Promise<void>;
 }
+
+/** What joining those that work on these keys will bring a process. */
+export interface Prospect {
+  /** Whether others work on the keys until this process has joined. */
+  readonly isServed: boolean;
+  /** Whether a key becomes this process's when it joins, as far as is known now. */
+  willBeMine(key: string): boolean;
+}

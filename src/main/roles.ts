@@ -12,6 +12,7 @@ import { createMover } from "../mover/controller.ts";
 import { budgetsOf } from "../mover/next-starts.ts";
 import { createApiCluster, createEngines } from "../reconciler/adapters/kubernetes/clusters.ts";
 import { createReconciler } from "../reconciler/controller.ts";
+import { listComingShare } from "../reconciler/list-coming-share.ts";
 import { createInstanceObservations } from "../rollout/adapters/kubernetes/instance-observations.ts";
 import { createRollouts } from "../rollout/controller.ts";
 import { startCron } from "../runtime/timer/cron.ts";
@@ -56,7 +57,7 @@ export interface RoleParts {
   readonly context: Context;
   readonly store: Store;
   readonly clusters: Clusters;
-  readonly membership: Pick<Membership, "partition" | "join">;
+  readonly membership: Pick<Membership, "partition" | "join" | "prospect">;
 }
 
 interface Running {
@@ -255,7 +256,9 @@ function makeReconciler({ context, store, clusters, membership }: RoleParts): Ru
   return {
     joins: true,
     start(signal) {
-      const listed = forAWhile(apiCluster.synced(signal), context.clock, signal).then(() => membership.join("reconciler"));
+      const coming = membership.prospect("reconciler").then((prospect) => listComingShare(prospect, { ...store, engines }, signal));
+      const all = Promise.allSettled([apiCluster.synced(signal), coming]);
+      const listed = forAWhile(all, context.clock, signal).then(() => membership.join("reconciler"));
       void listed.then(() => signal.aborted || working.start(signal));
     },
     stop: working.stop,

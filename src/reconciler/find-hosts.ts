@@ -79,6 +79,11 @@ export interface Hosts {
 /** States in which an instance has a namespace to write to. */
 const FILLED_STATES: ReadonlySet<InstanceState> = new Set(["CREATING", "WARMING", "ACTIVE", "CORDONED", "DRAINING"]);
 
+/** Whether there is something of an instance to watch. */
+export function hasContent({ state }: Pick<Instance, "state">): boolean {
+  return FILLED_STATES.has(state);
+}
+
 export function createHosts(deps: {
   readonly fleet: FleetStore;
   readonly engines: Pick<Engines, "get">;
@@ -95,7 +100,7 @@ export function createHosts(deps: {
       const instance = known.get(id) ?? (await deps.fleet.readInstance(id, signal));
       if (instance === undefined) return undefined;
       known.set(id, instance);
-      if (!FILLED_STATES.has(instance.state)) return undefined;
+      if (!hasContent(instance)) return undefined;
       const engine = await deps.engines.get(instance);
       return engine === undefined ? undefined : { instance, engine };
     },
@@ -104,12 +109,12 @@ export function createHosts(deps: {
       const instance = known.get(id);
       if (instance === undefined) return "for its instance, which is not recorded";
       const { name, state, engineCluster } = instance;
-      return FILLED_STATES.has(state)
+      return hasContent(instance)
         ? `for engine cluster ${engineCluster}, which cannot be reached`
         : `for instance ${name}, which is ${state}`;
     },
     isRetired: (id) => deps.partition.isMine(id) && known.get(id)?.state === "RETIRED",
     mine,
-    filled: () => mine().filter(({ state }) => FILLED_STATES.has(state)),
+    filled: () => mine().filter(hasContent),
   };
 }

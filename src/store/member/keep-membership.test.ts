@@ -15,12 +15,13 @@ afterEach(() => Promise.all(open.splice(0).map((membership) => membership.stop()
 function world() {
   const clock = createVirtualClock();
   const store = createMemoryStore({ clock });
-  const join = (name: string, roles: readonly string[] = ["reconciler"]) => {
+  const join = (name: string, roles: readonly string[] = ["reconciler"], comingRoles: readonly string[] = []) => {
     const membership = createMembership({
       store: store.members,
       changes: store.changes,
       memberId: name as MemberId,
       roles,
+      comingRoles,
       ttlMs: TTL_MS,
       renewMs: RENEW_MS,
       clock,
@@ -155,6 +156,76 @@ describe("membership", () => {
     expect(share(bob).length).toBeGreaterThan(0);
     await clock.advance(1);
     expect([...share(ada), ...share(bob)].toSorted()).toEqual(KEYS.toSorted());
+  });
+
+  describe("of processes that start together", () => {
+    function starting() {
+      const { join, ...rest } = world();
+      return { ...rest, join, start: (name: string) => join(name, [], ["reconciler"]) };
+    }
+
+    it("leaves those that are not ready yet what will be theirs", async () => {
+      const { clock, start, share } = starting();
+      const [ada, bob, cyd] = [start("ada"), start("bob"), start("cyd")];
+      await clock.advance(1);
+      const gains: (readonly string[])[] = [];
+      ada.partition("reconciler").onChange(({ gained }) => void gains.push(KEYS.filter(gained)));
+      await ada.join("reconciler");
+      const first = share(ada);
+      expect(first.length).toBeGreaterThan(0);
+      expect(first.length).toBeLessThan(KEYS.length / 2);
+      expect([share(bob), share(cyd)]).toEqual([[], []]);
+      await Promise.all([bob.join("reconciler"), cyd.join("reconciler")]);
+      await clock.advance(1);
+      expect(share(ada)).toEqual(first);
+      expect([...first, ...share(bob), ...share(cyd)].toSorted()).toEqual(KEYS.toSorted());
+      expect(gains).toEqual([first]);
+    });
+
+    it("tells each beforehand what it will have", async () => {
+      const { clock, start, share } = starting();
+      const members = ["ada", "bob", "cyd"].map(start);
+      await clock.advance(1);
+      const prospects = await Promise.all(members.map((member) => member.prospect("reconciler")));
+      expect(prospects.map(({ isServed }) => isServed)).toEqual([false, false, false]);
+      for (const member of members) await member.join("reconciler");
+      await clock.advance(1);
+      expect(members.map((member) => share(member))).toEqual(prospects.map(({ willBeMine }) => KEYS.filter(willBeMine)));
+    });
+
+    it("takes over from one that never becomes ready", async () => {
+      const { clock, start, share } = starting();
+      const [ada, bob] = [start("ada"), start("bob")];
+      await clock.advance(1);
+      await ada.join("reconciler");
+      expect(share(ada)).not.toEqual(KEYS);
+      bob.kill();
+      await clock.advance(2 * TTL_MS);
+      expect(share(ada)).toEqual(KEYS);
+    });
+
+    it("leaves nothing to one that starts where somebody works", async () => {
+      const { clock, join, start, share } = starting();
+      const ada = join("ada");
+      await clock.advance(1);
+      const bob = start("bob");
+      const { isServed, willBeMine } = await bob.prospect("reconciler");
+      expect(isServed).toBe(true);
+      expect(share(ada)).toEqual(KEYS);
+      await bob.join("reconciler");
+      await clock.advance(1);
+      expect(share(bob)).toEqual(KEYS.filter(willBeMine));
+      expect([...share(ada), ...share(bob)].toSorted()).toEqual(KEYS.toSorted());
+    });
+
+    it("lets whoever asks wait no longer when this process leaves", async () => {
+      const { store, start } = starting();
+      store.setAway(true);
+      const ada = start("ada");
+      const asked = ada.prospect("reconciler");
+      await ada.stop();
+      await expect(asked).resolves.toMatchObject({ isServed: false });
+    });
   });
 
   it("lets whoever joins a role wait no longer when this process leaves", async () => {

@@ -1,6 +1,6 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { MemberId } from "../../domain/ids.ts";
-import { ownerOf, type Partition, type ShareChange, shareChange } from "../../domain/partition.ts";
+import { ownerOf, type Partition, type Prospect, type ShareChange, shareChange } from "../../domain/partition.ts";
 import { sleep } from "../../runtime/clock.ts";
 import { linkSignal } from "../../runtime/kube/signals.ts";
 import { limitTime } from "../../runtime/kube/time-limit.ts";
@@ -15,6 +15,8 @@ export interface MembershipDeps {
   readonly memberId: MemberId;
   /** What this process does from the start; it gets a share of the keys of each. */
   readonly roles: readonly string[];
+  /** What it joins once it has listed what that needs, and what takes memory by the share. */
+  readonly comingRoles?: readonly string[];
   /** After this long without a sign of life the others deal this member's keys among themselves, in ms. */
   readonly ttlMs: number;
   /** Time between two signs of life, in ms: at most half of `ttlMs`, so that one may fail. */
@@ -32,6 +34,8 @@ export interface Membership {
    * this process leaves.
    */
   join(role: string): Promise<void>;
+  /** Resolves when it is known who lives, or when this process leaves. */
+  prospect(role: string): Promise<Prospect>;
   /** Takes leave, so that others take over at once, and waits until that is done. Again: waits for the first time. */
   stop(): Promise<void>;
 }
@@ -39,16 +43,31 @@ export interface Membership {
 type Live = ReadonlyMap<string, readonly MemberId[]>;
 
 /**
+ * What a process says in place of a role that nobody has and that it will join. Those that have joined leave it its share of the keys, so that processes which start
+ * together do not each list everything. Where somebody has the role it is not said: the keys would be left alone until the process is ready.
+ */
+const coming = (role: string): string => `${COMING}${role}`;
+const COMING = "coming:";
+const isComing = (role: string): boolean => role.startsWith(COMING);
+
+/** Among whom a role's keys are dealt: those that have it, and those that come to a role which nobody had when they started. Sorted. */
+function dealtAmong(live: Live, role: string): readonly MemberId[] {
+  const [having, expected] = [live.get(role) ?? [], live.get(coming(role)) ?? []];
+  return expected.length === 0 ? having : [...new Set([...having, ...expected])].toSorted();
+}
+
+/**
  * Says that this process lives, and deals keys among those that do. While the database is away everybody keeps the share
  * known last, however long: a share only saves double work, and giving it up would stop work that needs no database.
  */
 export function createMembership(deps: MembershipDeps): Membership {
-  const { store, changes, memberId, ttlMs, renewMs, clock, log } = deps;
+  const { store, changes, memberId, ttlMs, renewMs, clock, log, comingRoles = [] } = deps;
   const listeners = new Map<string, Set<(change: ShareChange) => void>>();
   const ending = new AbortController();
   const roles = new Set(deps.roles);
   /** Called when this process knows its share of that role, or leaves. */
   const joining = new Map<string, (() => void)[]>();
+  const known = Promise.withResolvers<void>();
   let live: Live = new Map();
   let running: Promise<void> = Promise.resolve();
   /** When the last sign of life that was answered was given, on the monotonic clock. */
@@ -64,15 +83,27 @@ export function createMembership(deps: MembershipDeps): Membership {
   const learn = (now: Live, hasLapsed: boolean): void => {
     const before = live;
     live = now;
-    const membersOf = (of: Live, role: string): readonly MemberId[] => of.get(role) ?? [];
+    // Whoever has not joined yet has no share, though the others leave it one.
+    const membersOf = (of: Live, role: string): readonly MemberId[] =>
+      dealtAmong(of, role).filter((id) => id !== memberId || hasRole(of, role));
     const isSame = (role: string): boolean => membersOf(before, role).join() === membersOf(now, role).join();
-    const changed = [...new Set([...before.keys(), ...now.keys()])].filter((role) => hasLapsed || !isSame(role));
+    const all = [...new Set([...before.keys(), ...now.keys()])].filter((role) => !isComing(role));
+    const changed = all.filter((role) => hasLapsed || !isSame(role));
     if (changed.length === 0) return;
     log.info({ roles: changed, members: Object.fromEntries(now) }, "Dealing the keys anew");
     for (const role of changed) {
       const change = shareChange(memberId, { before: hasLapsed ? [] : membersOf(before, role), now: membersOf(now, role) });
       for (const listener of listeners.get(role) ?? []) listener(change);
     }
+  };
+
+  const hasRole = (of: Live, role: string): boolean => of.get(role)?.includes(memberId) === true;
+
+  /** Lets the others know which roles this process comes to, where it is among the first. Returns whether there is something to say. */
+  const announce = (now: Live): boolean => {
+    const alone = comingRoles.filter((role) => !roles.has(role) && (now.get(role) ?? []).length === 0);
+    alone.forEach((role) => roles.add(coming(role)));
+    return alone.length > 0;
   };
 
   const beat = async (signal: AbortSignal): Promise<void> => {
@@ -82,9 +113,12 @@ export function createMembership(deps: MembershipDeps): Membership {
       const said = [...roles];
       const now = await store.heartbeat(memberId, said, ttlMs, limit.signal);
       const hasLapsed = clock.monotonicMs() - livedAtMs >= ttlMs;
+      const isFirst = livedAtMs === Number.NEGATIVE_INFINITY;
       livedAtMs = saidAtMs;
       learn(now, hasLapsed);
       said.forEach(endWaits);
+      if (isFirst && announce(now)) giveNow();
+      else known.resolve();
     } catch (error) {
       if (!signal.aborted) log.warn({ error }, "Keeping the last known share, saying that we live failed");
     } finally {
@@ -111,6 +145,7 @@ export function createMembership(deps: MembershipDeps): Membership {
     }
     unsubscribe();
     [...joining.keys()].forEach(endWaits);
+    known.resolve();
   };
 
   const leave = async (): Promise<void> => {
@@ -126,8 +161,9 @@ export function createMembership(deps: MembershipDeps): Membership {
   return {
     partition: (role) => ({
       isMine(key) {
-        const members = live.get(role) ?? [];
-        return members.length === 1 ? members[0] === memberId : ownerOf(key, members) === memberId;
+        if (!hasRole(live, role)) return false;
+        const members = dealtAmong(live, role);
+        return members.length === 1 || ownerOf(key, members) === memberId;
       },
       onChange(listener) {
         const own = (change: ShareChange): void => listener(change);
@@ -143,9 +179,17 @@ export function createMembership(deps: MembershipDeps): Membership {
       const { promise, resolve } = Promise.withResolvers<void>();
       if (ending.signal.aborted) resolve();
       else joining.set(role, [...(joining.get(role) ?? []), resolve]);
+      roles.delete(coming(role));
       roles.add(role);
       giveNow();
       return promise;
+    },
+    async prospect(role) {
+      await known.promise;
+      return {
+        isServed: (live.get(role) ?? []).some((id) => id !== memberId),
+        willBeMine: (key) => ownerOf(key, [...new Set([...dealtAmong(live, role), memberId])]) === memberId,
+      };
     },
     stop() {
       leaving ??= leave();
