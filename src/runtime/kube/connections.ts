@@ -1,3 +1,4 @@
+import { createSecureContext, type SecureContext, type SecureContextOptions } from "node:tls";
 import { Pool } from "undici";
 import type { KubeCredentials } from "./auth.ts";
 
@@ -43,13 +44,29 @@ export function createConnections(credentials: KubeCredentials, limit: number): 
 }
 
 function connectOptions(credentials: KubeCredentials) {
-  const { ca, certificate, serverName, insecureSkipTlsVerify, lookup } = credentials;
+  const { serverName, insecureSkipTlsVerify, lookup } = credentials;
   return {
     timeout: 10_000,
-    ...(ca === undefined ? {} : { ca }),
-    ...(certificate === undefined ? {} : { cert: certificate.cert, key: certificate.key }),
+    ...trustOf(credentials),
     ...(lookup === undefined ? {} : { lookup }),
     ...(serverName === undefined ? {} : { servername: serverName }),
     ...(insecureSkipTlsVerify === true ? { rejectUnauthorized: false } : {}),
   };
+}
+
+/**
+ * One context of TLS for all connections, or each would parse the authorities for itself and keep them (43 KiB, measured). What cannot be parsed is left to the
+ * connections, so that it is an error of whoever sends something.
+ */
+function trustOf({ server, ca, certificate }: KubeCredentials): SecureContextOptions | { readonly secureContext: SecureContext } {
+  const trust = {
+    ...(ca === undefined ? {} : { ca }),
+    ...(certificate === undefined ? {} : { cert: certificate.cert, key: certificate.key }),
+  };
+  if (!server.startsWith("https:")) return trust;
+  try {
+    return { secureContext: createSecureContext(trust) };
+  } catch {
+    return trust;
+  }
 }
