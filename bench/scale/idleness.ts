@@ -116,6 +116,7 @@ export async function watchIdle(run: ScaleRun): Promise<readonly Plain[]> {
     ),
     lower("idle: memory of the largest process", "MiB", largest(residentBytes), replicas === 1 ? atMost(LARGEST_MIB) : {}),
     lower("idle: the same, shared pages in equal parts", "MiB", largest(proportionalBytes)),
+    lower("idle: heap of JavaScript in use, all processes", "MiB", last.cost.heapMiB),
     ...PARTS.flatMap((part) => [
       lower(`idle: CPU of the ${part} without Argosy`, "cores", alone[part]),
       lower(`idle: CPU of the ${part} that Argosy adds`, "cores", Math.max(0, rate(({ parts }) => parts[part]) - alone[part])),
