@@ -85,6 +85,42 @@ describe("a declared pool", () => {
     expect(await observeAgain()).toBe(0);
   });
 
+  it("costs sweeps nothing for each instance that is as declared, until its row, the fleet or an object changes", async () => {
+    let reads = 0;
+    await world.startProvisioner((port) => {
+      if (!("readInstance" in port)) return port;
+      const { readInstance } = port as unknown as World["store"]["fleet"];
+      const counting: typeof readInstance = (...args) => {
+        reads += 1;
+        return readInstance(...args);
+      };
+      return { ...port, readInstance: counting };
+    });
+    await world.declare();
+    await world.untilStates("ACTIVE", "ACTIVE");
+    const passMinutes = async (minutes: number): Promise<number> => {
+      const [before, untilMs] = [reads, world.clock.monotonicMs() + minutes * 60_000];
+      await world.until(`${minutes} minutes have passed`, () => world.clock.monotonicMs() >= untilMs);
+      return reads - before;
+    };
+    await passMinutes(2);
+    expect(await passMinutes(3)).toBe(0);
+    expect(await passMinutes(11)).toBeGreaterThanOrEqual(2);
+    await passMinutes(1);
+    const [instance] = await world.instances();
+    if (instance === undefined) throw new Error("two instances were there");
+    const at = { namespace: instance.namespace, name: "argocd-cm" };
+    await world.hands.mergePatch(CONFIG_MAPS, at, { data: { "application.resourceTrackingMethod": "label" } }, world.signal);
+    await world.until(
+      "the edit was taken back",
+      async () => (await read(CONFIG_MAPS, at))?.data?.["application.resourceTrackingMethod"] !== "label",
+    );
+    await passMinutes(2);
+    const before = reads;
+    await world.declare(aFleet({ pools: [aPool({ instances: { min: 2, max: 3 } })] }));
+    await world.until("both were reconciled for the new declaration", () => reads >= before + 2);
+  });
+
   it("loses its empty surplus, with namespace and secrets, and never an instance that holds a unit", async () => {
     await world.startProvisioner();
     await world.declare(fleetOf(3, 3));

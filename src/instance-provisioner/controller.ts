@@ -11,6 +11,7 @@ import { createSweeps } from "../runtime/resource-controller/sweeps.ts";
 import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import { createAtRest } from "./keep-at-rest.ts";
 import { createSecretKeeper } from "./keep-secrets.ts";
 import { countStates } from "./life-cycle.ts";
 import type { FilterParameters } from "./manifests/parameters.ts";
@@ -38,13 +39,13 @@ export interface ProvisionerDeps {
   readonly metrics: Metrics;
 }
 
-/** How often everything is reconciled without an event, in ms: a lost event costs no more than that. */
+/** How often everything that is not at rest is reconciled without an event, in ms: a lost notification of a row costs no more than that. */
 const SWEEP_EVERY_MS = 60_000;
 
 /**
  * The controller of instances. It creates those that fleet.yaml asks for, keeps them as declared, and retires empty
  * surplus. It has two queues. Names of pools: each gets as many rows as it should have. Ids of instances: each is
- * brought one step further. A sweep adds all keys of both.
+ * brought one step further. A sweep adds all keys of both, but for instances that were found as declared and have not changed.
  */
 export function createProvisioner(deps: ProvisionerDeps): ResourceController {
   const { store, clusters, partition, rng, metrics } = deps;
@@ -53,7 +54,8 @@ export function createProvisioner(deps: ProvisionerDeps): ResourceController {
   const writer = createInstanceObjectWriter({ ...deps, secrets });
   const reconcilePool = createReconcilePool({ ...deps, fleet, loads: store.loads });
   const { systemNamespace = SYSTEM_NAMESPACE, concurrency = 4 } = deps;
-  const reconcileInstance = createReconcileInstance({ ...deps, fleet, writer, secrets, systemNamespace });
+  const atRest = createAtRest({ ...deps, rng: rng.fork("at-rest") });
+  const reconcileInstance = createReconcileInstance({ ...deps, fleet, writer, secrets, systemNamespace, atRest });
   let known: readonly Instance[] = [];
   const gauge = metrics.gauge("argosy_instances", "Instances by pool and state, retired ones left out.", ["pool", "state"]);
   gauge.collect(() => countStates(known).map(({ pool, state, instances }) => ({ value: instances, labels: { pool, state } })));
@@ -83,10 +85,14 @@ export function createProvisioner(deps: ProvisionerDeps): ResourceController {
   });
 
   async function addAll(signal: AbortSignal): Promise<void> {
-    const { spec, pruned = [] } = (await fleet.readFleet(signal)) ?? {};
+    const { spec, revision, pruned = [] } = (await fleet.readFleet(signal)) ?? {};
     for (const name of [...(spec?.pools ?? []).map((pool) => pool.name), ...pruned]) pools.add(name);
     known = await fleet.listInstances(signal);
-    for (const { id, state } of known) if (state !== "RETIRED") instances.add(id);
+    for (const instance of known) {
+      // Whoever has it meanwhile may change it: it is reconciled once more when it is this process's again.
+      if (!partition.isMine(instance.id)) atRest.forget(instance.id);
+      else if (instance.state !== "RETIRED" && !(await atRest.isStill(instance, revision))) instances.add(instance.id);
+    }
   }
   const onChanges = (changes: readonly Change[] | "missed"): void => {
     if (changes === "missed") return sweeps.add("fleet");

@@ -37,6 +37,8 @@ export interface Scene {
   readonly facts: InstanceFacts;
   readonly declaration: Declaration;
   readonly cluster: EngineClusterPort | undefined;
+  /** Of the declared fleet; absent: none is declared. */
+  readonly fleetRevision: number | undefined;
 }
 
 export interface SceneDeps {
@@ -55,9 +57,15 @@ export async function readScene(deps: SceneDeps, id: InstanceId, signal: AbortSi
   const { fleet, clusters, clock } = deps;
   const instance = await fleet.readInstance(id, signal);
   if (instance === undefined) return undefined;
-  const declaration = declarationOf(instance, (await fleet.readFleet(signal))?.spec, deps);
+  const declared = await fleet.readFleet(signal);
+  const declaration = declarationOf(instance, declared?.spec, deps);
   const { cluster, observed } = await observeInstance(clusters, instance, signal);
   const isLeaving = instance.state === "DRAINING" || instance.state === "RETIRED";
   const units = isLeaving ? ((await fleet.countUnits(signal)).get(id) ?? 0) : 0;
-  return { declaration, cluster, facts: { instance, observed, wanted: declaration, units, now: clock.now() } };
+  return {
+    declaration,
+    cluster,
+    fleetRevision: declared?.revision,
+    facts: { instance, observed, wanted: declaration, units, now: clock.now() },
+  };
 }

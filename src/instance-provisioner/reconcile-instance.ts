@@ -4,6 +4,7 @@ import type { Instance } from "../domain/instance.ts";
 import type { WorkResult } from "../runtime/keyed-queue.ts";
 import type { Log } from "../telemetry/log.ts";
 import { changeReasonOf, instanceChangeOf, noteOf, raiseChangeOf } from "./change.ts";
+import type { AtRest } from "./keep-at-rest.ts";
 import type { SecretKeeper } from "./keep-secrets.ts";
 import type { ProvisionChange, ProvisionStep } from "./next-step.ts";
 import { afterRefusal, heldReason, nextProvisionStep, upgradedComponents } from "./next-step.ts";
@@ -13,6 +14,7 @@ import type { InstanceObjectWriter } from "./write-objects.ts";
 export interface InstanceDeps extends SceneDeps {
   readonly writer: InstanceObjectWriter;
   readonly secrets: SecretKeeper;
+  readonly atRest: Pick<AtRest, "remember" | "forget">;
   readonly log: Log;
 }
 
@@ -29,7 +31,7 @@ const HELD_MS = 30_000;
 const STAGE_MS = 2_000;
 
 export function createReconcileInstance(deps: InstanceDeps): ReconcileInstance {
-  const { fleet, writer, secrets, log } = deps;
+  const { fleet, writer, secrets, atRest, log } = deps;
 
   const change = async ({ facts, declaration }: Scene, step: ProvisionChange, signal: AbortSignal): Promise<WorkResult> => {
     const { instance, now } = facts;
@@ -40,9 +42,11 @@ export function createReconcileInstance(deps: InstanceDeps): ReconcileInstance {
     return AT_ONCE;
   };
 
-  const note = async (instance: Instance, what: Parameters<typeof noteOf>[1], signal: AbortSignal): Promise<void> => {
+  /** Returns whether there was anything to record. */
+  const note = async (instance: Instance, what: Parameters<typeof noteOf>[1], signal: AbortSignal): Promise<boolean> => {
     const row = noteOf(instance, what);
     if (row !== undefined) await fleet.changeInstance(row, signal);
+    return row !== undefined;
   };
 
   const settleRaise = async (instance: Instance, what: Parameters<typeof raiseChangeOf>[1], signal: AbortSignal): Promise<WorkResult> => {
@@ -80,8 +84,9 @@ export function createReconcileInstance(deps: InstanceDeps): ReconcileInstance {
     // No event announces that the last stage written runs, so an unfinished upgrade is observed again soon.
     if (!isWhole) return { requeueAfterMs: STAGE_MS };
     if (step.then !== undefined) return change(scene, step.then, signal);
-    await note(facts.instance, { now: facts.now, appliedHash: declaration.hash }, signal);
-    return step.againAfterMs === undefined ? undefined : { requeueAfterMs: step.againAfterMs };
+    const isNew = await note(facts.instance, { now: facts.now, appliedHash: declaration.hash }, signal);
+    if (step.againAfterMs !== undefined) return { requeueAfterMs: step.againAfterMs };
+    if (!isNew) atRest.remember(scene);
   };
 
   const leave = async ({ facts: { instance, now }, cluster }: Scene, signal: AbortSignal): Promise<WorkResult> => {
@@ -95,19 +100,23 @@ export function createReconcileInstance(deps: InstanceDeps): ReconcileInstance {
     if (scene === undefined) return;
     const { instance, now } = scene.facts;
     const step = nextProvisionStep(scene.facts);
+    atRest.forget(id);
     switch (step.kind) {
       case "change":
         return change(scene, step, signal);
       case "apply":
         return apply(scene, step, signal);
       case "upgraded":
-        return note(instance, { now, version: step.version }, signal);
+        await note(instance, { now, version: step.version }, signal);
+        return;
       case "raised":
         return settleRaise(instance, { ...step, now }, signal);
       case "halted":
-        return note(instance, { now, halt: "seen" }, signal);
+        await note(instance, { now, halt: "seen" }, signal);
+        return;
       case "say":
-        return note(instance, { now, reason: step.reason, cause: step.cause }, signal);
+        await note(instance, { now, reason: step.reason, cause: step.cause }, signal);
+        return;
       case "deleteNamespace":
         return leave(scene, signal);
       case "wait":

@@ -93,10 +93,17 @@ export async function startWorld(): Promise<World> {
         clientOf: async (name) => (name === "eu-1" ? client : undefined),
         signal: abort.signal,
       });
+      const passed = new Map<EngineClusterPort, EngineClusterPort>();
+      const passing = (cluster: EngineClusterPort | undefined): EngineClusterPort | undefined => {
+        if (cluster === undefined) return undefined;
+        const one = passed.get(cluster) ?? { ...through(cluster), name: cluster.name };
+        passed.set(cluster, one);
+        return one;
+      };
       const provisioner = createProvisioner({
         ...toolkit,
         store: { fleet: through(store.fleet), loads: store.loads, credentials: through(store.credentials), changes: store.changes },
-        clusters: { ...clusters, get: async (name) => passing(await clusters.get(name), through) },
+        clusters: { ...clusters, get: async (name) => passing(await clusters.get(name)) },
         crds: CRDS,
         secrets: createSecretMaker(),
         partition: EVERYTHING_IS_MINE,
@@ -122,10 +129,6 @@ export async function startWorld(): Promise<World> {
       await server.close();
     },
   };
-}
-
-function passing(cluster: EngineClusterPort | undefined, through: Through): EngineClusterPort | undefined {
-  return cluster === undefined ? undefined : { ...through(cluster), name: cluster.name };
 }
 
 type Workload = KubeObject & { readonly spec?: { readonly replicas?: number }; readonly status?: { readonly observedGeneration?: number } };
