@@ -15,7 +15,7 @@ export interface MembershipDeps {
   readonly memberId: MemberId;
   /** What this process does from the start; it gets a share of the keys of each. */
   readonly roles: readonly string[];
-  /** What it joins once it has listed what that needs, and what takes memory by the share. */
+  /** Roles that it joins later, and of which it lists its share before. Where nobody has one of them, the others that come to it leave it that share. */
   readonly comingRoles?: readonly string[];
   /** After this long without a sign of life the others deal this member's keys among themselves, in ms. */
   readonly ttlMs: number;
