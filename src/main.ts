@@ -45,7 +45,7 @@ export async function serve(context: Context): Promise<void> {
   const { config, shutdown, log, clock, readiness } = context;
   let stage = "the process is starting";
   const hasStarted = readiness.register({ name: "start", check: () => ({ ok: false, detail: stage }) });
-  shutdown.signal.addEventListener("abort", () =>
+  shutdown.asked.addEventListener("abort", () =>
     readiness.register({ name: "stop", check: () => ({ ok: false, detail: "the process is stopping" }) }),
   );
   const monitoring = createMonitoringListener(context);
@@ -78,6 +78,8 @@ export async function serve(context: Context): Promise<void> {
     log,
   });
   membership.start(shutdown.signal);
+  // While this process works on, the others list what they gain of it.
+  shutdown.handOver((signal) => membership.handOver("reconciler", signal));
   // At once: the others take over while this process ends what it is at.
   shutdown.signal.addEventListener("abort", () => void membership.stop(), { once: true });
   shutdown.add("membership", () => membership.stop());
@@ -140,7 +142,7 @@ async function openApi(context: Context, parts: ApiParts): Promise<Api> {
   const { config, shutdown, clock } = context;
   const api = await makeApi(context, parts);
   let stopsAtMs: number | undefined;
-  shutdown.signal.addEventListener("abort", () => {
+  shutdown.asked.addEventListener("abort", () => {
     stopsAtMs = clock.monotonicMs();
   });
   shutdown.add("api", async (late) => {

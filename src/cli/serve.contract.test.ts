@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { stringify } from "yaml";
 import { ROLES } from "../domain/role.ts";
+import { startFakeApiServer } from "../runtime/kube/testing/fake-api-server.ts";
 import { anAuthority, aServerCertificate } from "../runtime/testing/certificates.ts";
 import { grantTo, migrate } from "../store/adapters/postgres/migrate.ts";
 import { migration, readMigrations } from "../store/adapters/postgres/migration-files.ts";
@@ -31,14 +32,15 @@ afterAll(async () => {
 });
 
 /** A cluster that is not there: a process serves without it, and says so where it matters. */
-const KUBECONFIG = {
+const AWAY = "https://127.0.0.1:1";
+const kubeconfigOf = (server: string) => ({
   apiVersion: "v1",
   kind: "Config",
-  clusters: [{ name: "c", cluster: { server: "https://127.0.0.1:1" } }],
+  clusters: [{ name: "c", cluster: { server } }],
   users: [{ name: "u", user: { token: "token" } }],
   contexts: [{ name: "x", context: { cluster: "c", user: "u" } }],
   "current-context": "x",
-};
+});
 const CONNECTED = { name: "database", ok: true, detail: "connected" };
 const WAIT = { timeout: 60_000, interval: 50 };
 const NOWHERE = "postgres://u:p@127.0.0.1:1/x";
@@ -64,11 +66,11 @@ interface Served {
 
 let count = 0;
 
-async function serve(databaseUrl: string, more: Readonly<Record<string, unknown>> = {}): Promise<Served> {
+async function serve(databaseUrl: string, more: Readonly<Record<string, unknown>> = {}, apiServer = AWAY): Promise<Served> {
   const [port, monitoringPort] = [await freePort(), await freePort()];
   count += 1;
   const file = (name: string): string => join(directory, `${count}-${name}`);
-  await writeFile(file("kubeconfig"), stringify(KUBECONFIG));
+  await writeFile(file("kubeconfig"), stringify(kubeconfigOf(apiServer)));
   const config = {
     roles: ["api"],
     stateDir: file("state"),
@@ -206,6 +208,29 @@ describe("a process of any role", () => {
       expect((await fetch(`${url}/livez`)).status).toBe(200);
     } finally {
       expect(await served.stop()).toBe(0);
+    }
+  });
+});
+
+describe("several processes of one role", () => {
+  it("leave their work to the others once those are prepared for it", async () => {
+    const { url: database } = await server.createEmpty();
+    const cluster = await startFakeApiServer();
+    const both = [
+      await serve(database, { roles: ["reconciler"] }, cluster.url),
+      await serve(database, { roles: ["reconciler"] }, cluster.url),
+    ] as const;
+    const said = (process: Served, message: string) => process.log().find((line) => line["message"] === message);
+    try {
+      await Promise.all(both.map(ready));
+      const [first, second] = both;
+      expect(await first.stop()).toBe(0);
+      expect(said(first, "Leaving a role to the others")).toMatchObject({ role: "reconciler", arePrepared: true });
+      expect(said(second, "Leaving a role to the others")).toBeUndefined();
+      expect(await second.stop()).toBe(0);
+    } finally {
+      await Promise.all(both.map((each) => each.stop()));
+      await cluster.close();
     }
   });
 });

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { ACCOUNTS_NAMESPACE } from "../domain/names.ts";
+import type { Prospect } from "../domain/partition.ts";
 import type { Role } from "../domain/role.ts";
 import { createNamespaces } from "../health/adapters/kubernetes/namespaces.ts";
 import { createHealth } from "../health/controller.ts";
@@ -57,7 +58,7 @@ export interface RoleParts {
   readonly context: Context;
   readonly store: Store;
   readonly clusters: Clusters;
-  readonly membership: Pick<Membership, "partition" | "join" | "prospect">;
+  readonly membership: Pick<Membership, "partition" | "join" | "prospect" | "onLeaving">;
 }
 
 interface Running {
@@ -256,7 +257,9 @@ function makeReconciler({ context, store, clusters, membership }: RoleParts): Ru
   return {
     joins: true,
     start(signal) {
-      const coming = membership.prospect("reconciler").then((prospect) => listComingShare(prospect, { ...store, engines }, signal));
+      const list = (prospect: Prospect) => listComingShare(prospect, { ...store, engines }, signal);
+      membership.onLeaving("reconciler", (prospect) => forAWhile(list(prospect), context.clock, signal));
+      const coming = membership.prospect("reconciler").then(list);
       const all = Promise.allSettled([apiCluster.synced(signal), coming]);
       const listed = forAWhile(all, context.clock, signal).then(() => membership.join("reconciler"));
       void listed.then(() => signal.aborted || working.start(signal));

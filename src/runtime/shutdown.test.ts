@@ -76,6 +76,52 @@ describe("shutdown", () => {
     expect(logged).toMatchObject([{ step: "queue", notStopped: ["database"] }]);
   });
 
+  it("lets others prepare to take over before anything stops", async () => {
+    const { emitter, exits, shutdown } = aProcess();
+    const order: string[] = [];
+    const prepared = Promise.withResolvers<void>();
+    shutdown.handOver(async () => {
+      order.push("others prepare");
+      await prepared.promise;
+    });
+    shutdown.add("queue", async () => void order.push("queue stops"));
+    emitter.emit("SIGTERM", "SIGTERM");
+    await settle();
+    expect([shutdown.asked.aborted, shutdown.signal.aborted]).toEqual([true, false]);
+    expect(order).toEqual(["others prepare"]);
+    prepared.resolve();
+    await shutdown.stop("again");
+    expect(order).toEqual(["others prepare", "queue stops"]);
+    expect(exits).toEqual([0]);
+  });
+
+  it("waits for others during a fifth of its time at most, and stops in the rest of it", async () => {
+    const { exits, shutdown, clock } = aProcess();
+    let seen: AbortSignal | undefined;
+    shutdown.handOver((signal) => {
+      seen = signal;
+      return new Promise(() => {});
+    });
+    shutdown.add("queue", () => new Promise(() => {}));
+    const ended = shutdown.stop("test");
+    await clock.advance(199);
+    expect([seen?.aborted, shutdown.signal.aborted]).toEqual([false, false]);
+    await clock.advance(1);
+    expect([seen?.aborted, shutdown.signal.aborted]).toEqual([true, true]);
+    await clock.advance(799);
+    expect(exits).toEqual([]);
+    await clock.advance(1);
+    await ended;
+    expect(exits).toEqual([1]);
+  });
+
+  it("stops as always where others cannot be asked to prepare", async () => {
+    const { exits, shutdown } = aProcess();
+    shutdown.handOver(() => Promise.reject(new Error("the database is away")));
+    await shutdown.stop("test");
+    expect(exits).toEqual([0]);
+  });
+
   it("leaves at once on the second signal", async () => {
     const { emitter, exits, shutdown } = aProcess();
     shutdown.add("queue", () => new Promise(() => {}));

@@ -20,8 +20,15 @@ export interface ShutdownOptions {
 }
 
 export interface Shutdown {
+  /** Aborts when the process is asked to stop. It works on until others are prepared to take over. */
+  readonly asked: AbortSignal;
   /** Aborts when the process begins to stop: what waits for work may end by itself. */
   readonly signal: AbortSignal;
+  /**
+   * Adds something that prepares others to take over, before anything stops. All of these are begun at once, and waited for during a fifth of the time for
+   * everything at most: then the function's signal aborts.
+   */
+  handOver(prepare: (signal: AbortSignal) => Promise<void>): void;
   /**
    * Adds something that must be stopped. The last added is stopped first, so that nothing loses what it stands on; the
    * function's signal aborts when the time is over. What is added while others are being stopped is stopped next.
@@ -31,6 +38,8 @@ export interface Shutdown {
   stop(reason: string, code?: number): Promise<void>;
 }
 
+/** The share of the time for everything that others get to prepare. */
+const HAND_OVER = 1 / 5;
 /** Kubernetes kills 30 s after SIGTERM by default; some of it may be gone when we hear of it. */
 const DEFAULT_DEADLINE_MS = 25_000;
 
@@ -40,12 +49,13 @@ interface Step {
 }
 
 /**
- * Takes over how the process ends. The first SIGTERM or SIGINT stops everything in order and exits with 0; with 1 when a
+ * Takes over how the process ends. The first SIGTERM or SIGINT lets others prepare to take over, stops everything in order and exits with 0; with 1 when a
  * step failed or the time ran out. A second signal exits at once. An exception or rejection nobody caught means that our state
  * is unknown: it is logged and counted, and the process exits at once with 1; the loops of the next one put things right.
  */
 export function installShutdown({ events, clock, log, metrics, deadlineMs = DEFAULT_DEADLINE_MS }: ShutdownOptions): Shutdown {
-  const stopping = new AbortController();
+  const [asking, stopping] = [new AbortController(), new AbortController()];
+  const handOvers: ((signal: AbortSignal) => Promise<void>)[] = [];
   const steps: Step[] = [];
   const uncaught = metrics.counter("argosy_uncaught_errors_total", "Errors nobody caught; each ends the process", ["kind"]);
   let ending: Promise<void> | undefined;
@@ -56,9 +66,13 @@ export function installShutdown({ events, clock, log, metrics, deadlineMs = DEFA
   };
   const end = async (reason: string, code: number): Promise<void> => {
     log.info({ reason, steps: steps.length }, "Stopping");
+    const askedAtMs = clock.monotonicMs();
     // To whoever was waiting for something, this is like a server that went away, and no mistake of ours.
-    stopping.abort(new UnavailableError(`the process stops: ${reason}`, { code: "runtime.stopping" }));
-    const isClean = await stopAll(steps, { clock, log, deadlineMs });
+    const why = new UnavailableError(`the process stops: ${reason}`, { code: "runtime.stopping" });
+    asking.abort(why);
+    if (handOvers.length > 0) await handOverAll(handOvers, { clock, log, forMs: deadlineMs * HAND_OVER });
+    stopping.abort(why);
+    const isClean = await stopAll(steps, { clock, log, deadlineMs: deadlineMs - (clock.monotonicMs() - askedAtMs) });
     log.info({ clean: isClean }, "Leaving");
     events.exit(isClean ? code : 1);
   };
@@ -79,7 +93,28 @@ export function installShutdown({ events, clock, log, metrics, deadlineMs = DEFA
   events.on("SIGINT", onSignal);
   events.on("unhandledRejection", onUncaught("rejection"));
   events.on("uncaughtException", onUncaught("exception"));
-  return { signal: stopping.signal, add: (name, stopStep) => void steps.push({ name, stop: stopStep }), stop };
+  return {
+    asked: asking.signal,
+    signal: stopping.signal,
+    handOver: (prepare) => void handOvers.push(prepare),
+    add: (name, stopStep) => void steps.push({ name, stop: stopStep }),
+    stop,
+  };
+}
+
+/** Resolves when others are prepared, or the time is up. What fails is left: others take over without having prepared. */
+async function handOverAll(
+  handOvers: readonly ((signal: AbortSignal) => Promise<void>)[],
+  { clock, log, forMs }: { readonly clock: Clock; readonly log: Log; readonly forMs: number },
+): Promise<void> {
+  const limit = new AbortController();
+  const timeIsUp = new Promise<void>((resolve) => limit.signal.addEventListener("abort", () => resolve(), { once: true }));
+  const cancel = clock.after(forMs, () => limit.abort(new Error(`others were not prepared within ${forMs} ms`)));
+  const prepared = handOvers.map((prepare) =>
+    prepare(limit.signal).catch((err: unknown) => log.warn({ err }, "Stopping though others may not be prepared to take over")),
+  );
+  await Promise.race([Promise.all(prepared), timeIsUp]);
+  cancel();
 }
 
 /** Whether all ended well and in time. Takes steps from the end while there are any, so late additions are stopped too. */

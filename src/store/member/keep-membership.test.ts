@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { MemberId } from "../../domain/ids.ts";
 import { createVirtualClock, settle } from "../../runtime/testing/virtual-clock.ts";
 import { silentLog } from "../../telemetry/log.ts";
@@ -225,6 +225,104 @@ describe("membership", () => {
       const asked = ada.prospect("reconciler");
       await ada.stop();
       await expect(asked).resolves.toMatchObject({ isServed: false });
+    });
+  });
+
+  describe("of a process that is about to leave", () => {
+    const stay = new AbortController().signal;
+    const whether = (promise: Promise<void>) => {
+      const seen = { isDone: false };
+      void promise.then(() => {
+        seen.isDone = true;
+      });
+      return seen;
+    };
+
+    it("leaves it its share until each of the others is prepared for what it gains", async () => {
+      const { clock, join, share } = world();
+      const [ada, bob, cyd] = [join("ada"), join("bob"), join("cyd")];
+      await clock.advance(1);
+      const bobs = share(bob);
+      const prepared = { ada: Promise.withResolvers<void>(), cyd: Promise.withResolvers<void>() };
+      const expected: Record<string, readonly string[]> = {};
+      for (const [name, member] of Object.entries({ ada, cyd })) {
+        member.onLeaving("reconciler", (prospect) => {
+          expected[name] = KEYS.filter(prospect.willBeMine);
+          expect(prospect.isServed).toBe(true);
+          return prepared[name as "ada" | "cyd"].promise;
+        });
+      }
+      const handedOver = whether(bob.handOver("reconciler", stay));
+      await clock.advance(1);
+      prepared.ada.resolve();
+      await clock.advance(1);
+      expect(share(bob)).toEqual(bobs);
+      expect(handedOver.isDone).toBe(false);
+      prepared.cyd.resolve();
+      await clock.advance(1);
+      expect(handedOver.isDone).toBe(true);
+      expect(share(bob)).toEqual(bobs);
+      await bob.stop();
+      await clock.advance(1);
+      expect({ ada: share(ada), cyd: share(cyd) }).toEqual(expected);
+    });
+
+    it("prepares once for it, and says so as long as it lives", async () => {
+      const { clock, store, join } = world();
+      const [ada, bob] = [join("ada"), join("bob")];
+      await clock.advance(1);
+      const prepare = vi.fn(async () => {});
+      ada.onLeaving("reconciler", prepare);
+      await bob.handOver("reconciler", stay);
+      await clock.advance(3 * RENEW_MS);
+      const said = async () => (await store.members.listLive(stay)).find(({ id }) => id === "ada")?.roles;
+      expect(await said()).toEqual(["reconciler", "prepared:bob"]);
+      expect(prepare).toHaveBeenCalledTimes(1);
+      await bob.stop();
+      await clock.advance(2 * RENEW_MS);
+      expect(await said()).toEqual(["reconciler"]);
+    });
+
+    it("counts one that failed to prepare as prepared", async () => {
+      const { clock, join } = world();
+      const [ada, bob] = [join("ada"), join("bob")];
+      await clock.advance(1);
+      ada.onLeaving("reconciler", () => Promise.reject(new Error("nothing could be listed")));
+      await expect(bob.handOver("reconciler", stay)).resolves.toBeUndefined();
+    });
+
+    it("waits for none that leaves too", async () => {
+      const { clock, join } = world();
+      const [ada, bob] = [join("ada"), join("bob")];
+      await clock.advance(1);
+      const both = Promise.all([ada.handOver("reconciler", stay), bob.handOver("reconciler", stay)]);
+      await clock.advance(1);
+      await expect(both).resolves.toHaveLength(2);
+    });
+
+    it("waits no longer than it may, for one that never says that it is prepared", async () => {
+      const { clock, join } = world();
+      const [, bob] = [join("ada"), join("bob")];
+      await clock.advance(1);
+      const limit = new AbortController();
+      const handedOver = whether(bob.handOver("reconciler", limit.signal));
+      await clock.advance(10 * RENEW_MS);
+      expect(handedOver.isDone).toBe(false);
+      limit.abort();
+      await settle();
+      expect(handedOver.isDone).toBe(true);
+    });
+
+    it("waits for nobody where it is alone, has no share, or cannot tell anybody", async () => {
+      const { clock, store, join } = world();
+      const [ada, bob] = [join("ada"), join("bob", [])];
+      await clock.advance(1);
+      await expect(bob.handOver("reconciler", stay)).resolves.toBeUndefined();
+      await expect(ada.handOver("reconciler", stay)).resolves.toBeUndefined();
+      const cyd = join("cyd");
+      await clock.advance(1);
+      store.setAway(true);
+      await expect(cyd.handOver("reconciler", stay)).resolves.toBeUndefined();
     });
   });
 

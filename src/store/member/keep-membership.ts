@@ -7,6 +7,7 @@ import { limitTime } from "../../runtime/kube/time-limit.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { ChangeFeed } from "../port.ts";
 import type { MemberStore } from "./port.ts";
+import { createHandOver, type Live, leavingOf } from "./wait-for-successors.ts";
 
 export interface MembershipDeps {
   readonly store: MemberStore;
@@ -36,19 +37,24 @@ export interface Membership {
   join(role: string): Promise<void>;
   /** Resolves when it is known who lives, or when this process leaves. */
   prospect(role: string): Promise<Prospect>;
+  /**
+   * Says that this process is about to leave, and goes on working. Resolves when each of the others that have the role is prepared for what it gains, at once where
+   * nobody has it or the database cannot be asked, and when the signal aborts.
+   */
+  handOver(role: string, signal: AbortSignal): Promise<void>;
+  /** Calls `prepare` when others that have the role are about to leave. This process says that it is prepared once that has resolved. */
+  onLeaving(role: string, prepare: (prospect: Prospect) => Promise<void>): void;
   /** Takes leave, so that others take over at once, and waits until that is done. Again: waits for the first time. */
   stop(): Promise<void>;
 }
-
-type Live = ReadonlyMap<string, readonly MemberId[]>;
 
 /**
  * What a process says in place of a role that nobody has and that it will join. Those that have joined leave it its share of the keys, so that processes which start
  * together do not each list everything. Where somebody has the role it is not said: the keys would be left alone until the process is ready.
  */
-const coming = (role: string): string => `${COMING}${role}`;
-const COMING = "coming:";
-const isComing = (role: string): boolean => role.startsWith(COMING);
+const coming = (role: string): string => `coming:${role}`;
+/** What is said of no role of one's own. Roles have no colon. */
+const isNotice = (role: string): boolean => role.includes(":");
 
 /** Among whom a role's keys are dealt: those that have it, and those that come to a role which nobody had when they started. Sorted. */
 function dealtAmong(live: Live, role: string): readonly MemberId[] {
@@ -74,7 +80,7 @@ export function createMembership(deps: MembershipDeps): Membership {
   let livedAtMs = Number.NEGATIVE_INFINITY;
   /** Ends the pause before the next sign of life. */
   let giveNow = (): void => {};
-  let leaving: Promise<void> | undefined;
+  let left: Promise<void> | undefined;
 
   /**
    * Tells each role's listeners what its share has become, if its members have changed. `hasLapsed`: for so long that the others counted this process
@@ -87,7 +93,7 @@ export function createMembership(deps: MembershipDeps): Membership {
     const membersOf = (of: Live, role: string): readonly MemberId[] =>
       dealtAmong(of, role).filter((id) => id !== memberId || hasRole(of, role));
     const isSame = (role: string): boolean => membersOf(before, role).join() === membersOf(now, role).join();
-    const all = [...new Set([...before.keys(), ...now.keys()])].filter((role) => !isComing(role));
+    const all = [...new Set([...before.keys(), ...now.keys()])].filter((role) => !isNotice(role));
     const changed = all.filter((role) => hasLapsed || !isSame(role));
     if (changed.length === 0) return;
     log.info({ roles: changed, members: Object.fromEntries(now) }, "Dealing the keys anew");
@@ -106,6 +112,24 @@ export function createMembership(deps: MembershipDeps): Membership {
     return alone.length > 0;
   };
 
+  const prospectOf = (role: string): Prospect => {
+    const going = new Set(leavingOf(live, role));
+    const then = [...new Set([...dealtAmong(live, role), memberId])].filter((id) => id === memberId || !going.has(id));
+    return {
+      isServed: (live.get(role) ?? []).some((id) => id !== memberId),
+      willBeMine: (key) => ownerOf(key, then) === memberId,
+    };
+  };
+
+  const handOver = createHandOver({
+    ...{ memberId, clock, log, live: () => live, prospectOf },
+    say(notice) {
+      roles.add(notice);
+      giveNow();
+    },
+    unsay: (notice) => void roles.delete(notice),
+  });
+
   const beat = async (signal: AbortSignal): Promise<void> => {
     const limit = limitTime({ clock, doing: "saying that we live", timeoutMs: ttlMs }, signal);
     const saidAtMs = clock.monotonicMs();
@@ -117,10 +141,13 @@ export function createMembership(deps: MembershipDeps): Membership {
       livedAtMs = saidAtMs;
       learn(now, hasLapsed);
       said.forEach(endWaits);
+      handOver.learn(said);
       if (isFirst && announce(now)) giveNow();
       else known.resolve();
     } catch (error) {
       if (!signal.aborted) log.warn({ error }, "Keeping the last known share, saying that we live failed");
+      // Nobody can be notified, and who is prepared cannot be learned.
+      handOver.giveUp();
     } finally {
       limit.release();
     }
@@ -145,6 +172,7 @@ export function createMembership(deps: MembershipDeps): Membership {
     }
     unsubscribe();
     [...joining.keys()].forEach(endWaits);
+    handOver.giveUp();
     known.resolve();
   };
 
@@ -186,14 +214,15 @@ export function createMembership(deps: MembershipDeps): Membership {
     },
     async prospect(role) {
       await known.promise;
-      return {
-        isServed: (live.get(role) ?? []).some((id) => id !== memberId),
-        willBeMine: (key) => ownerOf(key, [...new Set([...dealtAmong(live, role), memberId])]) === memberId,
-      };
+      return prospectOf(role);
     },
+    handOver: async (role, signal) => {
+      if (!ending.signal.aborted) await handOver.begin(role, signal);
+    },
+    onLeaving: handOver.onLeaving,
     stop() {
-      leaving ??= leave();
-      return leaving;
+      left ??= leave();
+      return left;
     },
   };
 }

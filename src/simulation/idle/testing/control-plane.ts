@@ -122,7 +122,11 @@ function startAll({ process: { party, api, engines }, store, clock, ending, stop
   if (!parsed.ok) throw new Error(`the configuration is wrong: ${JSON.stringify(parsed.complaints)}`);
   const { config } = parsed;
   const { rng, ids } = party;
-  const shutdown: Shutdown = { signal: ending.signal, stop: async () => undefined, add: (_name, stop) => void stops.push(stop) };
+  const { signal } = ending;
+  const shutdown: Shutdown = {
+    ...{ asked: signal, signal, handOver: () => undefined, stop: async () => undefined },
+    add: (_name, stop) => void stops.push(stop),
+  };
   const memberId = ids.next<MemberId>();
   const common = { clock, rng, ids, log: silentLog, metrics: createPromMetrics({ process: false }), memberId };
   const context = {
