@@ -13,15 +13,15 @@ import { silentLog } from "../../telemetry/log.ts";
 import { noMetrics } from "../../telemetry/metrics.ts";
 
 const IS_LONG = process.env["ARGOSY_LONG"] === "1";
-const [WORKSPACES, HOURS] = IS_LONG ? [2_000, 24] : [400, 2];
+const [WORKSPACES, HOURS] = IS_LONG ? [5_000, 24] : [400, 2];
 const INSTANCES = Array.from({ length: WORKSPACES / PER_INSTANCE }, (_, index) => `i${index}` as InstanceId);
 const MEMBER = "member" as MemberId;
 const MINUTE_MS = 60_000;
 const LONG_MS = 12 * 60 * MINUTE_MS;
 /** How long samples of an instance's health are kept, in ms. */
 const WINDOW_MS = 25 * MINUTE_MS;
-/** Argo CD compares each Application about every two and a half minutes; one in a hundred of these brings something new. */
-const [COMPARED_EVERY, CHANGED_OF] = [2.5, 100];
+/** Argo CD compares each Application about every two and a half minutes; one in a hundred of these brings something new. Others are noted every ten minutes. */
+const [COMPARED_EVERY, CHANGED_OF, NOTED_EVERY_MS] = [2.5, 100, 10 * MINUTE_MS];
 /** What a table that is changed all the time may take in any case, in bytes: autovacuum comes once a minute, and not for a handful of rows. */
 const LEAST = 512 * 1024;
 const never = new AbortController().signal;
@@ -55,6 +55,8 @@ interface Status {
   readonly instanceId: InstanceId;
   readonly epoch: number;
   hash: string;
+  /** When something was recorded of it last. Those of the seeded fleet take turns. */
+  recordedAt: number;
 }
 
 /** One minute of a fleet in which nothing changes but that every hundredth comparison brings something new. `at`: when it begins. */
@@ -88,8 +90,9 @@ async function recordStatuses(reconciledAt: Millis, minute: number, statuses: re
   const compared = Array.from({ length: size }, (_, index) => statuses[(minute * size + index) % statuses.length] as Status);
   const [changed, same] = [
     compared.filter((_, index) => index % CHANGED_OF === 0),
-    compared.filter((_, index) => index % CHANGED_OF !== 0),
+    compared.filter(({ recordedAt }, index) => index % CHANGED_OF !== 0 && reconciledAt - recordedAt >= NOTED_EVERY_MS),
   ];
+  for (const status of [...changed, ...same]) status.recordedAt = reconciledAt;
   await store.statuses.recordRefreshes(
     same.map((status) => ({ ...status, reconciledAt, version: reconciledAt })),
     never,
@@ -151,12 +154,11 @@ it("no table and no index grows beyond twice what its rows take, in hours of a f
     return send.apply(this, given);
   };
   Object.assign(pg.Client.prototype, { query: listen });
-  const statuses: Status[] = (
-    await client.query<Status>(
-      `select application as "applicationId", instance as "instanceId", epoch::integer, hash from application_status order by 1`,
-    )
-  ).rows;
+  const { rows: seeded } = await client.query<Omit<Status, "recordedAt">>(
+    `select application as "applicationId", instance as "instanceId", epoch::integer, hash from application_status order by 1`,
+  );
   const began = systemClock.now();
+  const statuses: Status[] = seeded.map((one, index) => ({ ...one, recordedAt: began - (index % 10) * MINUTE_MS }));
   const vacuumed = new Set<string>();
   try {
     for (let minute = 0; minute < HOURS * 60; minute += 1) {
