@@ -2,6 +2,8 @@ import type { Clock } from "../domain/clock.ts";
 import { UnavailableError } from "../domain/errors.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import { abandonable } from "./kube/signals.ts";
+import { limitTime } from "./kube/time-limit.ts";
 
 /** The part of `process` that is needed, so that a test can stand in for it. */
 export interface ProcessEvents {
@@ -107,14 +109,12 @@ async function handOverAll(
   handOvers: readonly ((signal: AbortSignal) => Promise<void>)[],
   { clock, log, forMs }: { readonly clock: Clock; readonly log: Log; readonly forMs: number },
 ): Promise<void> {
-  const limit = new AbortController();
-  const timeIsUp = new Promise<void>((resolve) => limit.signal.addEventListener("abort", () => resolve(), { once: true }));
-  const cancel = clock.after(forMs, () => limit.abort(new Error(`others were not prepared within ${forMs} ms`)));
+  const limit = limitTime({ clock, doing: "letting others prepare to take over", timeoutMs: forMs }, new AbortController().signal);
   const prepared = handOvers.map((prepare) =>
     prepare(limit.signal).catch((err: unknown) => log.warn({ err }, "Stopping though others may not be prepared to take over")),
   );
-  await Promise.race([Promise.all(prepared), timeIsUp]);
-  cancel();
+  await abandonable(Promise.all(prepared), limit.signal).catch(() => undefined);
+  limit.release();
 }
 
 /** Whether all ended well and in time. Takes steps from the end while there are any, so late additions are stopped too. */

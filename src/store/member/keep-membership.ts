@@ -7,7 +7,7 @@ import { limitTime } from "../../runtime/kube/time-limit.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { ChangeFeed } from "../port.ts";
 import type { MemberStore } from "./port.ts";
-import { createHandOver, type Live, leavingOf } from "./wait-for-successors.ts";
+import { createHandOver, havingOf, type Live, leavingOf } from "./wait-for-successors.ts";
 
 export interface MembershipDeps {
   readonly store: MemberStore;
@@ -58,7 +58,7 @@ const isNotice = (role: string): boolean => role.includes(":");
 
 /** Among whom a role's keys are dealt: those that have it, and those that come to a role which nobody had when they started. Sorted. */
 function dealtAmong(live: Live, role: string): readonly MemberId[] {
-  const [having, expected] = [live.get(role) ?? [], live.get(coming(role)) ?? []];
+  const [having, expected] = [havingOf(live, role), live.get(coming(role)) ?? []];
   return expected.length === 0 ? having : [...new Set([...having, ...expected])].toSorted();
 }
 
@@ -103,11 +103,11 @@ export function createMembership(deps: MembershipDeps): Membership {
     }
   };
 
-  const hasRole = (of: Live, role: string): boolean => of.get(role)?.includes(memberId) === true;
+  const hasRole = (of: Live, role: string): boolean => havingOf(of, role).includes(memberId);
 
   /** Lets the others know which roles this process comes to, where it is among the first. Returns whether there is something to say. */
   const announce = (now: Live): boolean => {
-    const alone = comingRoles.filter((role) => !roles.has(role) && (now.get(role) ?? []).length === 0);
+    const alone = comingRoles.filter((role) => !roles.has(role) && havingOf(now, role).length === 0);
     alone.forEach((role) => roles.add(coming(role)));
     return alone.length > 0;
   };
@@ -116,7 +116,7 @@ export function createMembership(deps: MembershipDeps): Membership {
     const going = new Set(leavingOf(live, role));
     const then = [...new Set([...dealtAmong(live, role), memberId])].filter((id) => id === memberId || !going.has(id));
     return {
-      isServed: (live.get(role) ?? []).some((id) => id !== memberId),
+      isServed: havingOf(live, role).some((id) => id !== memberId),
       willBeMine: (key) => ownerOf(key, then) === memberId,
     };
   };

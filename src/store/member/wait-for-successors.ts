@@ -1,6 +1,7 @@
 import type { Clock } from "../../domain/clock.ts";
 import type { MemberId } from "../../domain/ids.ts";
 import type { Prospect } from "../../domain/partition.ts";
+import { abandonable } from "../../runtime/kube/signals.ts";
 import type { Log } from "../../telemetry/log.ts";
 
 /** Who is alive, by role and by what members say beside their roles. */
@@ -11,14 +12,10 @@ const leaving = (role: string): string => `leaving:${role}`;
 /** What a process says that is prepared to work on what it gains of that member. */
 const preparedFor = (member: MemberId): string => `prepared:${member}`;
 
-/** Those that have a role, and those of them that are about to leave. */
-function membersOf(live: Live, role: string): { readonly having: readonly MemberId[]; readonly going: readonly MemberId[] } {
-  const having = live.get(role) ?? [];
-  return { having, going: (live.get(leaving(role)) ?? []).filter((id) => having.includes(id)) };
-}
-
+/** Those that have a role. */
+export const havingOf = (live: Live, role: string): readonly MemberId[] => live.get(role) ?? [];
 /** Those of a role that are about to leave. */
-export const leavingOf = (live: Live, role: string): readonly MemberId[] => membersOf(live, role).going;
+export const leavingOf = (live: Live, role: string): readonly MemberId[] => live.get(leaving(role)) ?? [];
 
 export interface HandOverDeps {
   readonly memberId: MemberId;
@@ -52,6 +49,8 @@ export function createHandOver({ memberId, live, prospectOf, say, unsay, clock, 
   /** What ends the wait for the others, by the role that this process hands over. */
   const waits = new Map<string, () => void>();
 
+  const hasRole = (role: string): boolean => havingOf(live(), role).includes(memberId);
+
   const prepareFor = async (member: MemberId, prepare: () => Promise<void>): Promise<void> => {
     prepared.add(member);
     await prepare().catch((error: unknown) => log.warn({ error, member }, "Taking over from a member without having listed its share"));
@@ -59,10 +58,7 @@ export function createHandOver({ memberId, live, prospectOf, say, unsay, clock, 
   };
 
   /** Those whose share this process has to prepare for. */
-  const othersGoing = (role: string): readonly MemberId[] => {
-    const { having, going } = membersOf(live(), role);
-    return having.includes(memberId) ? going.filter((id) => id !== memberId) : [];
-  };
+  const othersGoing = (role: string): readonly MemberId[] => (hasRole(role) ? leavingOf(live(), role).filter((id) => id !== memberId) : []);
 
   const prepareForOthers = (): void => {
     for (const [role, prepare] of preparations)
@@ -76,21 +72,19 @@ export function createHandOver({ memberId, live, prospectOf, say, unsay, clock, 
 
   /** Whether each of those that stay is prepared for what it gains of this process. */
   const arePrepared = (role: string): boolean => {
-    const { having, going } = membersOf(live(), role);
+    const going = leavingOf(live(), role);
     const saidSo = live().get(preparedFor(memberId)) ?? [];
-    return having.every((id) => id === memberId || going.includes(id) || saidSo.includes(id));
+    return havingOf(live(), role).every((id) => id === memberId || going.includes(id) || saidSo.includes(id));
   };
 
   return {
     async begin(role, signal) {
-      if (!membersOf(live(), role).having.includes(memberId)) return;
+      if (!hasRole(role)) return;
       const { promise, resolve } = Promise.withResolvers<void>();
       const startedAtMs = clock.monotonicMs();
       waits.set(role, resolve);
-      signal.addEventListener("abort", () => resolve(), { once: true });
-      if (signal.aborted) resolve();
       say(leaving(role));
-      await promise;
+      await abandonable(promise, signal).catch(() => undefined);
       waits.delete(role);
       log.info({ role, arePrepared: arePrepared(role), tookMs: clock.monotonicMs() - startedAtMs }, "Leaving a role to the others");
     },
