@@ -538,7 +538,7 @@ export const sections = {
       graceMs: milliseconds(1_000, 3_600_000)
         .default(25_000)
         .describe(
-          "How long a process that is asked to stop (SIGTERM) may take for all of it, in ms; then it leaves with exit code 1. Give less than what stops it waits before it kills: Kubernetes waits 30 s by default.",
+          "How long a process that is asked to stop (SIGTERM) may take for all of it, in ms; then it leaves with exit code 1. During a fifth of it at most other processes prepare to take over. Give less than what stops it waits before it kills: Kubernetes waits 30 s by default.",
         ),
       delayMs: milliseconds(0, 600_000)
         .default(0)
