@@ -461,7 +461,7 @@ export const sections = {
       periodMs: milliseconds(1_000, 60_000)
         .default(15_000)
         .describe(
-          "Time between two observations of how an instance is, in ms. What has stopped is reported within a minute and a half with the default.",
+          "Time between two observations of how an instance is, in ms; twice that while it is at rest. What has stopped is reported within two minutes with the default.",
         ),
       graceMs: milliseconds(0, 3_600_000)
         .default(300_000)

@@ -54,6 +54,28 @@ describe("the health of an instance", () => {
     expect(await journal()).toEqual([]);
   });
 
+  it("is observed in every second period while it is at rest, and in each from the first observation on that shows something", async () => {
+    const observed = async (periods: number): Promise<number> => {
+      const before = stage.asks.length;
+      await probe(periods);
+      return stage.asks.length - before;
+    };
+    // Five minutes have to pass first.
+    expect(await observed(21)).toBe(21);
+    expect(await observed(8)).toBe(4);
+    const { samples } = await store.health.readWindow(instance.id, millis(0), never);
+    expect(samples.at(-1)?.signals).toMatchObject({
+      controllerAnswers: 1,
+      canaryS: 1,
+      reconcilesPerS: 50 / 30,
+      passiveAgeS: expect.any(Number),
+    });
+    stage.redisFails = true;
+    await observed(2);
+    expect(await observed(6)).toBe(6);
+    expect(await verdict()).toMatchObject({ state: "stalled", cause: "redis" });
+  });
+
   it("has its canaries and its pods listed about once a minute while each canary is compared soon and the same processes run", async () => {
     await probe(5);
     Object.assign(stage.lists, { canaries: 0, pods: 0 });
@@ -177,8 +199,9 @@ describe("the health of an instance", () => {
       health = open({ store: counted });
       await probe(1);
       counts.clear();
+      // Half of them at rest, which is half as many samples.
       await probe(40);
-      for (const id of ids) expect((await memory.health.readWindow(id, millis(0), never)).samples).toHaveLength(41);
+      for (const id of ids) expect((await memory.health.readWindow(id, millis(0), never)).samples).toHaveLength(31);
       return counts;
     };
     const [few, many] = [await sentWith(2), await sentWith(20)];

@@ -32,7 +32,7 @@ export interface HealthDeps extends ProbeDeps {
 export interface Health {
   start(signal: AbortSignal): void;
   stop(): Promise<void>;
-  /** Probes every instance of this process's share once, one after the other, and records what was observed. */
+  /** Probes every instance of this process's share that is due, one after the other, and records what was observed. */
   probeAll(signal: AbortSignal): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ interface Survey {
 }
 
 /**
- * Probes every instance again and again, judges it by its latest samples, and takes the remedy that its verdict calls
+ * Probes every instance again and again, those at rest less often, judges it by its latest samples, and takes the remedy that its verdict calls
  * for. A survey adds the keys: the ids of instances, and `quarantine/<id of the source instance>` for each open
  * quarantine.
  */
@@ -95,8 +95,9 @@ export function createHealth(deps: HealthDeps): Health {
       serving: new Map(judged.map((instance) => [instance.id, instance])),
       open: new Map(begun.map((one) => [`quarantine/${one.source}`, one])),
     };
-    for (const id of mine) due.add(id);
-    return [...mine, ...survey.open.keys()];
+    const probed = mine.filter(probes.isDue);
+    for (const id of probed) due.add(id);
+    return [...probed, ...survey.open.keys()];
   }
 
   async function work(key: string, signal: AbortSignal): Promise<WorkResult | void> {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../domain/clock.ts";
-import type { HealthCause, HealthSample, Signals, Verdict } from "../domain/health.ts";
+import type { HealthCause, HealthSample, InstanceVerdict, Signals, Verdict } from "../domain/health.ts";
 import type { InstanceId } from "../domain/ids.ts";
 import { createSeededRng } from "../runtime/rng.ts";
-import { judgeHealth, nextVerdict, windowMs } from "./judge.ts";
+import { isAtRest, judgeHealth, nextVerdict, windowMs } from "./judge.ts";
 import { endOf, goingOn, PERIOD_MS, type RECORDED, RECORDED_SETTINGS, recorded } from "./testing/recorded.ts";
 
 const TEN_MINUTES = 600_000;
@@ -254,4 +254,42 @@ describe("thirty days of an instance that is busy by day", () => {
     },
     180_000,
   );
+});
+
+describe("an instance is at rest", () => {
+  const now = millis(3_600_000);
+  const isResting = (signals: Signals, over: Partial<InstanceVerdict> = {}): boolean => {
+    const verdict: InstanceVerdict = {
+      ...{ instanceId: "i" as InstanceId, at: now, since: millis(now - 300_000), baseline: undefined },
+      ...{ state: "healthy", cause: "none", component: undefined, text: "", evidence: [], ...over },
+    };
+    return isAtRest({ now, samples: [{ at: now, signals }], settings: RECORDED_SETTINGS }, verdict);
+  };
+
+  it("once it has been well for five minutes", () => {
+    expect(isResting(GOOD)).toBe(true);
+    expect(isResting(WITHOUT_CANARIES)).toBe(true);
+    expect(isResting(GOOD, { since: millis(now - 299_000) })).toBe(false);
+  });
+
+  it.each<readonly [boolean, Pick<InstanceVerdict, "state" | "cause">]>([
+    // That one's applications are compared again and again like any others.
+    [true, { state: "healthy", cause: "workspace" }],
+    [false, { state: "healthy", cause: "starting" }],
+    [false, { state: "degraded", cause: "slow" }],
+    [false, { state: "unknown", cause: "no-metrics" }],
+  ])("%s, while its verdict is %o", (isIt, verdict) => {
+    expect(isResting(GOOD, verdict)).toBe(isIt);
+  });
+
+  it.each<readonly [string, Signals]>([
+    ["its controller was not read", { canaryS: 0.2 }],
+    ["its controller hangs", { ...GOOD, controllerAnswers: 0 }],
+    ["a canary waited", { ...GOOD, canaryS: 3 }],
+    ["a repo-server was killed for its memory", { ...GOOD, repoServerKilledS: 30 }],
+    ["redis failed", { ...GOOD, redisFailuresPerS: 0.1 }],
+    ["comparisons wait", { ...GOOD, waitingOver10: 0.6, reconcileRatio: 21 }],
+  ])("but not when the newest sample shows that %s", (_, signals) => {
+    expect(isResting(signals)).toBe(false);
+  });
 });

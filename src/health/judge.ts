@@ -38,6 +38,11 @@ const MANY_KILLED = 2;
  */
 const MANY_EVICTIONS = 2;
 
+/** For how long an instance has to have been well before it is at rest, in ms. */
+const WELL_MS = 300_000;
+/** How many periods lie between two observations of an instance at rest. More would leave rates of the last minute without two observations to take them from. */
+export const PERIODS_AT_REST = 2;
+
 /**
  * How far back the samples of a verdict go, in ms. No rule has to hold for longer than twice `overloadMs`; five minutes
  * more leave room for a burst of a thousand new applications, which makes the rule about overload wait 200 s longer.
@@ -184,6 +189,20 @@ function evictionsOf(samples: readonly HealthSample[]): Verdict | undefined {
 function newApplications(samples: readonly HealthSample[]): number {
   const counts = samples.flatMap(({ signals }) => signals.applications ?? []);
   return Math.max(0, (counts.at(-1) ?? 0) - Math.min(...counts, Number.MAX_SAFE_INTEGER));
+}
+
+/**
+ * Whether an instance is at rest: it has been well for five minutes, its controller answers, and the newest sample shows nothing of what any rule is about, even
+ * for a moment. What is wrong with the applications of one workspace does not count.
+ */
+export function isAtRest(
+  { now, samples, settings }: Pick<Window, "now" | "samples" | "settings">,
+  { state, cause, since }: InstanceVerdict,
+): boolean {
+  const newest = samples.at(-1);
+  if (state !== "healthy" || (cause !== "none" && cause !== "workspace") || now - since < WELL_MS) return false;
+  if (newest?.signals.controllerAnswers !== 1) return false;
+  return rulesOf(settings, { newApplications: 0, before: cause }).every(({ holds }) => holds(newest.signals) !== true);
 }
 
 /** The last known value of each signal. */

@@ -11,7 +11,7 @@ import type { Log } from "../telemetry/log.ts";
 import { changedDecision } from "./decisions.ts";
 import { known, type Workers } from "./derive-signals.ts";
 import type { Taken } from "./filler.ts";
-import { judgeHealth, nextVerdict, windowMs } from "./judge.ts";
+import { isAtRest, judgeHealth, nextVerdict, PERIODS_AT_REST, windowMs } from "./judge.ts";
 import { nextBaseline, ratioToBaseline } from "./next-baseline.ts";
 import { NO_MEMORY, observeInstance, observeRepoServers, type ProbeMemory } from "./observe-instance.ts";
 import type { FindProcesses, OpenNamespace } from "./port.ts";
@@ -31,6 +31,8 @@ export interface ProbeDeps {
 }
 
 export interface Probes {
+  /** Whether it is time to probe an instance, a period after it was last asked: one that is at rest is probed every second period. */
+  isDue(id: InstanceId): boolean;
   /** Probes an instance once and judges it. A verdict that is another than before is recorded at once, any other with the next `record`. */
   probeInstance(instance: Instance, fleet: FleetSpec | undefined, signal: AbortSignal): Promise<InstanceVerdict>;
   /** Observes what an instance's repo-servers are at, between two probes. Nothing is judged or recorded. */
@@ -53,9 +55,11 @@ interface Memory {
    * record what is new. Nobody else probes it meanwhile, or for a moment only.
    */
   readonly window: HealthWindow | undefined;
+  /** The latest probe. `atMs`: of a monotonic clock. Absent: there was none here. */
+  readonly latest: { readonly atMs: number; readonly isAtRest: boolean } | undefined;
 }
 
-const FIRST: Memory = { probe: NO_MEMORY, window: undefined };
+const FIRST: Memory = { probe: NO_MEMORY, window: undefined, latest: undefined };
 const UNTROUBLED: Signals = { troubledUnits: 0 };
 
 /** Probes instances one at a time: derives a sample, judges the window, and sees to it that both are recorded. */
@@ -87,7 +91,10 @@ export function createProbes(deps: ProbeDeps): Probes {
     const observation = { sample, verdict, keepSince, decision };
     if (before !== undefined && decision === undefined) unrecorded.push(observation);
     else await recordChanged(observation, signal);
-    remember(id, { window: { samples, verdict } });
+    remember(id, {
+      window: { samples, verdict },
+      latest: { atMs: clock.monotonicMs(), isAtRest: isAtRest({ now: at, samples, settings }, verdict) },
+    });
     if (decision !== undefined)
       log.info({ instance: name, state: verdict.state, cause: verdict.cause, text: verdict.text }, "Judging an instance anew");
     return verdict;
@@ -118,6 +125,11 @@ export function createProbes(deps: ProbeDeps): Probes {
   }
 
   return {
+    isDue(id) {
+      const { latest } = memories.get(id) ?? FIRST;
+      // Half a period early: no two surveys are exactly one period apart.
+      return latest === undefined || !latest.isAtRest || clock.monotonicMs() - latest.atMs > (PERIODS_AT_REST - 0.5) * periodMs;
+    },
     probeInstance,
     async observeRepoServers(instance, signal) {
       const memory = memories.get(instance.id);

@@ -4,6 +4,7 @@ import type { Prospect } from "../domain/partition.ts";
 import type { Role } from "../domain/role.ts";
 import { createNamespaces } from "../health/adapters/kubernetes/namespaces.ts";
 import { createHealth } from "../health/controller.ts";
+import { PERIODS_AT_REST } from "../health/judge.ts";
 import { createSecretMaker } from "../instance-provisioner/adapters/certificates/secret-maker.ts";
 import { createFileCrdSource } from "../instance-provisioner/adapters/kubernetes/crd-source.ts";
 import { createEngineClusters } from "../instance-provisioner/adapters/kubernetes/engine-clusters.ts";
@@ -172,7 +173,6 @@ function together(parts: readonly Running[]): Running {
   };
 }
 
-/** Each observation of an instance asks one of its canaries. */
 const MINUTE_MS = 60_000;
 
 function makeScheduler({ context, store, clusters, membership }: RoleParts): Running {
@@ -183,7 +183,8 @@ function makeScheduler({ context, store, clusters, membership }: RoleParts): Run
     createScheduler({ ...parts, moving }),
     createSampler({
       ...{ ...parts, ...context.config.sampling },
-      ...{ canariesPerMinute: canaries ? MINUTE_MS / periodMs : 0 },
+      // Each observation asks one. Where an instance is not at rest there are twice as many, beside much that outweighs them.
+      ...{ canariesPerMinute: canaries ? MINUTE_MS / (PERIODS_AT_REST * periodMs) : 0 },
       ...{ readPages: instancePages(clusters), projectsOf: projectNames, environmentOf: environmentOfServer },
     }),
     createWatchdog({
