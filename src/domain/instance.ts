@@ -94,6 +94,8 @@ export interface Instance {
   readonly weight: number;
   /** Content hash of the parameters the manifests were last rendered from. */
   readonly appliedHash: string;
+  /** What stands for its objects as a process last left them. Absent: none has said so. */
+  readonly leftHash?: string;
   /** Rises with every change of the row; writes are conditional on it. */
   readonly revision: number;
 }

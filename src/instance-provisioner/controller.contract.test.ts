@@ -85,6 +85,41 @@ describe("a declared pool", () => {
     expect(await observeAgain()).toBe(0);
   });
 
+  it("is not written by the process that takes it over, but for what was edited meanwhile", async () => {
+    const written = (from: number): readonly string[] =>
+      world.server
+        .requests()
+        .slice(from)
+        .filter(({ method, url }) => method === "PATCH" && url.includes("fieldManager"))
+        .map(({ url }) => /[^/]+\/[^/?]+(?=\?)/.exec(url)?.[0] ?? url);
+    const passMinutes = async (minutes: number): Promise<void> => {
+      const untilMs = world.clock.monotonicMs() + minutes * 60_000;
+      await world.until(`${minutes} minutes have passed`, () => world.clock.monotonicMs() >= untilMs);
+    };
+    const before = await world.startProvisioner();
+    await world.declare();
+    await world.untilStates("ACTIVE", "ACTIVE");
+    await passMinutes(3);
+    await before.stop();
+    const [standing, edited] = await world.instances();
+    expect([standing?.leftHash, edited?.leftHash]).toEqual([
+      expect.stringMatching(/^[0-9a-f]{32}$/),
+      expect.stringMatching(/^[0-9a-f]{32}$/),
+    ]);
+    const at = { namespace: edited?.namespace ?? "", name: "argocd-cm" };
+    await world.hands.mergePatch(CONFIG_MAPS, at, { data: { "application.resourceTrackingMethod": "label" } }, world.signal);
+    const from = world.server.requests().length;
+    await world.startProvisioner();
+    await world.until(
+      "the edit was taken back",
+      async () => (await read(CONFIG_MAPS, at))?.data?.["application.resourceTrackingMethod"] !== "label",
+    );
+    await passMinutes(3);
+    expect(written(from).filter((url) => url.includes(standing?.name ?? "?"))).toEqual([]);
+    expect(written(from).length).toBeGreaterThan(0);
+    expect((await world.instances())[1]?.leftHash).toBe(edited?.leftHash);
+  });
+
   it("costs sweeps nothing for each instance that is as declared, until its row, the fleet or an object changes", async () => {
     let reads = 0;
     await world.startProvisioner((port) => {

@@ -20,6 +20,16 @@ export interface EngineClusterPort {
    * somebody, deleted, or not yet written by this process. Returns `Kind/name` of each that was written.
    */
   applyObjects(objects: readonly EngineObject[], signal: AbortSignal): Promise<readonly string[]>;
+  /**
+   * What stands for these objects as this process last left them: for what it wrote, and for what it found in the cluster after that. `undefined`: it has
+   * not written all of them.
+   */
+  leftOf(objects: readonly EngineObject[]): Promise<string | undefined>;
+  /**
+   * Takes the objects for written where they are in the cluster as another process left them, and are to be what it wrote. `left`: what `leftOf`
+   * returned there. Does nothing otherwise.
+   */
+  adoptObjects(objects: readonly EngineObject[], left: string, signal: AbortSignal): Promise<void>;
   /** Applies the CRDs of `version`, unless newer ones of ours are there. Returns the names of those that were written. */
   ensureCrds(
     crds: { readonly version: string; readonly objects: readonly EngineObject[] },

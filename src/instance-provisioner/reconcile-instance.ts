@@ -9,7 +9,7 @@ import type { SecretKeeper } from "./keep-secrets.ts";
 import type { ProvisionChange, ProvisionStep } from "./next-step.ts";
 import { afterRefusal, heldReason, nextProvisionStep, upgradedComponents } from "./next-step.ts";
 import { readScene, type Scene, type SceneDeps } from "./observe-instance.ts";
-import type { InstanceObjectWriter } from "./write-objects.ts";
+import type { InstanceObjectWriter, Written } from "./write-objects.ts";
 
 export interface InstanceDeps extends SceneDeps {
   readonly writer: InstanceObjectWriter;
@@ -75,15 +75,17 @@ export function createReconcileInstance(deps: InstanceDeps): ReconcileInstance {
     if (declaration.kind === "impossible" || cluster === undefined) return;
     const { instance, observed } = facts;
     const quota = observed.namespace === "ours" ? observed.quota : undefined;
-    let isWhole: boolean;
+    let written: Written;
     try {
-      isWhole = await writer.write({ instance, declaration, stages: upgradedComponents(facts), quota }, cluster, signal);
+      written = await writer.write({ instance, declaration, stages: upgradedComponents(facts), quota }, cluster, signal);
     } catch (error) {
       return fail(scene, step, error, signal);
     }
     // No event announces that the last stage written runs, so an unfinished upgrade is observed again soon.
-    if (!isWhole) return { requeueAfterMs: STAGE_MS };
+    if (!written.isWhole) return { requeueAfterMs: STAGE_MS };
     if (step.then !== undefined) return change(scene, step.then, signal);
+    const { left } = written;
+    if (left !== undefined && left !== instance.leftHash) await fleet.noteLeft(instance.id, left, signal);
     const isNew = await note(facts.instance, { now: facts.now, appliedHash: declaration.hash }, signal);
     if (step.againAfterMs !== undefined) return { requeueAfterMs: step.againAfterMs };
     if (!isNew) atRest.remember(scene);

@@ -18,6 +18,7 @@ it("refuses other definitions than those that a release was first used with, and
     name: "eu-1",
     ensureCrds: async ({ objects }) => objects.map((object) => `${written.push(object.metadata.name)}`),
     applyObjects: async () => [],
+    leftOf: async () => undefined,
   } as Partial<EngineClusterPort> as EngineClusterPort;
   const writerOf = (content: string) => {
     const object: EngineObject = { apiVersion: "v1", kind: "CustomResourceDefinition", metadata: { name: content } };

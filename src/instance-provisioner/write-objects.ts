@@ -26,13 +26,20 @@ export interface Writing {
   readonly quota?: ObservedQuota | undefined;
 }
 
+export interface Written {
+  /** Whether all objects were written. */
+  readonly isWhole: boolean;
+  /** How the objects were left, once all were written. */
+  readonly left?: string | undefined;
+}
+
 export interface InstanceObjectWriter {
   /**
    * Writes the objects that are not as declared: first the release's CRDs, where this declaration is new to the
-   * instance, then its objects. In stages, a workload is written only once the one before it runs as written. Returns
-   * whether all of them were written.
+   * instance, then its objects. In stages, a workload is written only once the one before it runs as written. Nothing is written where the
+   * objects are as another process left them (`Instance.leftHash`).
    */
-  write(writing: Writing, cluster: EngineClusterPort, signal: AbortSignal): Promise<boolean>;
+  write(writing: Writing, cluster: EngineClusterPort, signal: AbortSignal): Promise<Written>;
 }
 
 export function createInstanceObjectWriter({ crds, store, secrets, log }: InstanceObjectWriterDeps): InstanceObjectWriter {
@@ -56,12 +63,13 @@ export function createInstanceObjectWriter({ crds, store, secrets, log }: Instan
         ...(quota && { quota }),
         secrets: await secrets.read(instance, signal),
       });
+      if (instance.leftHash !== undefined) await cluster.adoptObjects(objects, instance.leftHash, signal);
       for (const stage of stages === undefined ? [objects] : stagesOf(objects)) {
         const written = await cluster.applyObjects(stage, signal);
         if (written.length > 0) log.info({ instance: instance.name, objects: written }, "Wrote objects of an instance");
-        if (stages !== undefined && !isStageDone(stage, written, stages)) return false;
+        if (stages !== undefined && !isStageDone(stage, written, stages)) return { isWhole: false };
       }
-      return true;
+      return { isWhole: true, left: await cluster.leftOf(objects) };
     },
   };
 }

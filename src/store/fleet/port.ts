@@ -110,6 +110,8 @@ export interface FleetStore {
    * the fleet was declared anew since it was read.
    */
   retireInstance(change: InstanceChange, fleet: FleetChange | undefined, signal: AbortSignal): Promise<Instance>;
+  /** Notes how the instance's objects were left (`Instance.leftHash`). Neither raises the revision nor notifies; does nothing where there is no such instance. */
+  noteLeft(id: InstanceId, leftHash: string, signal: AbortSignal): Promise<void>;
   /** Number of units of which each instance has something: that it holds, or that live moves bring or take away. Instances without are left out. */
   countUnits(signal: AbortSignal): Promise<ReadonlyMap<InstanceId, number>>;
 }

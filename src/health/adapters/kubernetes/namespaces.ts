@@ -1,3 +1,5 @@
+import type { EngineObject } from "../../../domain/engine.ts";
+import { contentHash } from "../../../domain/hash.ts";
 import { FIELD_MANAGER, LABEL_CANARY } from "../../../domain/names.ts";
 import type { ProbedPod } from "../../../domain/probed.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
@@ -32,9 +34,16 @@ export function createNamespaces(clientOf: (engineCluster: string) => Promise<Ku
     };
     return {
       async ensureCanaries(source, signal) {
+        const found = await Promise.all(
+          [PROJECTS, APPLICATIONS].map((type) =>
+            client.listPage<KubeObject>(type, { namespace, labelSelector: LABEL_CANARY, limit: PAGE }, signal),
+          ),
+        );
+        const contents = new Set(found.flatMap(({ items }) => items.map(contentOf)));
         for (const object of renderCanaries(namespace, server, source)) {
           const type = object.kind === "AppProject" ? PROJECTS : APPLICATIONS;
-          await client.apply(type, object as KubeObject, { fieldManager: FIELD_MANAGER, decode: false }, signal);
+          if (!contents.has(contentOf(object)))
+            await client.apply(type, object as KubeObject, { fieldManager: FIELD_MANAGER, decode: false }, signal);
         }
       },
       async removeCanaries(signal) {
@@ -62,4 +71,10 @@ export function createNamespaces(clientOf: (engineCluster: string) => Promise<Ku
       deletePod: (name, signal) => client.delete(PODS, { namespace, name }, { gracePeriodSeconds: GRACE_S }, signal),
     };
   };
+}
+
+/** What a canary is and compares, as a hash. A server that adds something to it has it written again each time, and nothing else comes of it. */
+function contentOf(object: EngineObject | KubeObject): string {
+  const { name, labels = {} } = object.metadata;
+  return contentHash([name, labels[LABEL_CANARY] ?? "", (object as { readonly spec?: unknown }).spec ?? {}]);
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import type { EngineObject } from "../../../domain/engine.ts";
 import type { InstanceId } from "../../../domain/ids.ts";
 import { systemClock } from "../../../runtime/clock.ts";
 import { describeOnApiServers, type Subject } from "../../../runtime/kube/testing/api-servers.ts";
@@ -48,6 +49,28 @@ const suite = (_name: string, connect: () => Promise<Subject>): void => {
     expect(await cluster.observe(place, signal)).toEqual({ namespace: "absent" });
     expect(await settle()).toHaveLength(objects.length);
     expect(await cluster.observe(place, signal)).toMatchObject({ namespace: "ours" });
+  });
+
+  it("writes none of the objects that another process left as they are now, and all of them once one has been edited", async () => {
+    const left = await cluster.leftOf(objects);
+    if (left === undefined) throw new Error("all were written");
+    const adopting = async (wanted: readonly EngineObject[]): Promise<EngineClusterPort> => {
+      const another = createEngineCluster({ ...common, client: subject.client }, () => undefined, signal);
+      expect(await another.leftOf(wanted)).toBeUndefined();
+      await another.adoptObjects(wanted, left, signal);
+      return another;
+    };
+    const heir = await adopting(objects);
+    expect(await heir.leftOf(objects)).toBe(left);
+    expect(await heir.applyObjects(objects, signal)).toEqual([]);
+    const others = renderManifests({ ...parameters, engine: { ...parameters.engine, statusProcessors: 7 } });
+    expect(await (await adopting(others)).leftOf(others)).toBeUndefined();
+    const at = { namespace, name: "argocd-cm" };
+    await subject.client.mergePatch(instanceTypeOf("ConfigMap"), at, { data: { "kustomize.buildOptions": "--edited" } }, signal);
+    expect(await (await adopting(objects)).leftOf(objects)).toBeUndefined();
+    await subject.client.delete(instanceTypeOf("ConfigMap"), at, {}, signal);
+    expect(await (await adopting(objects)).leftOf(objects)).toBeUndefined();
+    await settle();
   });
 
   it.each([

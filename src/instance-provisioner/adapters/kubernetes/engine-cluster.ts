@@ -24,7 +24,7 @@ export function createEngineCluster(options: WatchOptions, onChange: (id: Instan
   const { client } = options;
   const watched = watchObjects(options, onChange);
   watched.start(signal);
-  const writeObject = createObjectWriter(client, watched);
+  const writer = createObjectWriter(client, watched);
   return {
     name: client.cluster,
     async observe(instance, abort) {
@@ -34,8 +34,13 @@ export function createEngineCluster(options: WatchOptions, onChange: (id: Instan
     async applyObjects(objects, abort) {
       await watched.synced(abort);
       const written: string[] = [];
-      for (const object of objects) if (await writeObject(object, abort)) written.push(`${object.kind}/${object.metadata.name}`);
+      for (const object of objects) if (await writer.write(object, abort)) written.push(`${object.kind}/${object.metadata.name}`);
       return written;
+    },
+    leftOf: async (objects) => writer.leftOf(objects),
+    async adoptObjects(objects, left, abort) {
+      await watched.synced(abort);
+      writer.adopt(objects, left);
     },
     ensureCrds: (crds, abort) => ensureDefinitions(client, crds, abort),
     async deleteNamespace(instance, abort) {
@@ -56,25 +61,59 @@ export function createEngineCluster(options: WatchOptions, onChange: (id: Instan
   };
 }
 
-/**
- * Writes an object unless it is still as this process last left it. Fields that others have set beside ours are then
- * part of the expected state, so two writers of different fields do not overwrite each other again and again.
- */
-function createObjectWriter(
-  client: KubeClient,
-  watched: WatchedInstanceObjects,
-): (object: EngineObject, signal: AbortSignal) => Promise<boolean> {
-  const left = new Map<string, { readonly sent: string; readonly fingerprint: string }>();
-  return async (object, signal) => {
-    const { name, namespace = "" } = object.metadata;
-    const key = `${object.kind}|${namespace}|${name}`;
-    const sent = contentHash(object);
-    const before = left.get(key);
-    if (before?.sent === sent && watched.get(object.kind, { namespace, name })?.fingerprint === before.fingerprint) return false;
-    const written = await client.apply<KubeObject>(instanceTypeOf(object.kind), object, { fieldManager: FIELD_MANAGER }, signal);
-    left.set(key, { sent, fingerprint: seenObject(written).fingerprint });
-    return true;
+/** What an object was written from, and what it was in the cluster after that. */
+interface Left {
+  readonly sent: string;
+  readonly fingerprint: string;
+}
+
+interface ObjectWriter {
+  /**
+   * Writes an object unless it is still as this process last left it. Fields that others have set beside ours are then
+   * part of the expected state, so two writers of different fields do not overwrite each other again and again.
+   */
+  write(object: EngineObject, signal: AbortSignal): Promise<boolean>;
+  leftOf(objects: readonly EngineObject[]): string | undefined;
+  adopt(objects: readonly EngineObject[], left: string): void;
+}
+
+function createObjectWriter(client: KubeClient, watched: WatchedInstanceObjects): ObjectWriter {
+  const left = new Map<string, Left>();
+  const keyOf = ({ kind, metadata: { name, namespace = "" } }: EngineObject): string => `${kind}|${namespace}|${name}`;
+  const fingerprintOf = ({ kind, metadata: { name, namespace = "" } }: EngineObject): string | undefined =>
+    watched.get(kind, { namespace, name })?.fingerprint;
+  return {
+    async write(object, signal) {
+      const [key, sent] = [keyOf(object), contentHash(object)];
+      const before = left.get(key);
+      if (before?.sent === sent && fingerprintOf(object) === before.fingerprint) return false;
+      const written = await client.apply<KubeObject>(instanceTypeOf(object.kind), object, { fieldManager: FIELD_MANAGER }, signal);
+      left.set(key, { sent, fingerprint: seenObject(written).fingerprint });
+      return true;
+    },
+    leftOf: (objects) =>
+      hashOf(
+        objects.map((object) => {
+          const known = left.get(keyOf(object));
+          return known && [keyOf(object), known];
+        }),
+      ),
+    adopt(objects, hash) {
+      if (objects.every((object) => left.has(keyOf(object)))) return;
+      const found = objects.map((object): Entry | undefined => {
+        const fingerprint = fingerprintOf(object);
+        return fingerprint === undefined ? undefined : [keyOf(object), { sent: contentHash(object), fingerprint }];
+      });
+      if (hashOf(found) === hash) for (const entry of found) if (entry !== undefined) left.set(...entry);
+    },
   };
+}
+
+type Entry = readonly [key: string, left: Left];
+
+/** `undefined` where one is missing. */
+function hashOf(entries: readonly (Entry | undefined)[]): string | undefined {
+  return entries.every((entry) => entry !== undefined) ? contentHash(entries) : undefined;
 }
 
 async function observe(

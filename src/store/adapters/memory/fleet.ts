@@ -48,6 +48,11 @@ export function createFleetStore(transact: Transact): FleetStore {
         if (fleet !== undefined) applyFleet(transaction, fleet.spec, fleet.actor);
         return instance;
       }),
+    noteLeft: (id, leftHash, signal) =>
+      transact(signal, ({ tables }) => {
+        const before = tables.instances.get(id);
+        if (before !== undefined) tables.instances.set(id, { ...before, leftHash });
+      }),
     countUnits: (signal) =>
       transact(signal, ({ tables }) => {
         const counts = [...tables.instances.keys()].sort().map((id) => [id, unitsAt(tables, id)] as const);

@@ -378,6 +378,27 @@ export function describeFleet(world: () => World): void {
       expect(await stands()).toEqual({ pool: "b", states: ["DRAINING", "ACTIVE"] });
     });
 
+    it("keep how their objects were left, which changes nothing else and is nobody's news", async () => {
+      const { store, addInstance, notificationsOf } = world();
+      const [instance, other] = [await addInstance(), await addInstance()];
+      expect(instance).not.toHaveProperty("leftHash");
+      expect(await notificationsOf(() => store.fleet.noteLeft(instance.id, "abc", soon()))).toEqual([]);
+      expect(await store.fleet.readInstance(instance.id, soon())).toEqual({ ...instance, leftHash: "abc" });
+      await store.fleet.noteLeft(instance.id, "def", soon());
+      await store.fleet.noteLeft("gone" as InstanceId, "abc", soon());
+      const change = {
+        id: instance.id,
+        revision: 1,
+        state: "ACTIVE",
+        reason: "",
+        cause: undefined,
+        attempt: 0,
+        decision: undefined,
+      } as const;
+      expect(await store.fleet.changeInstance(change, soon())).toMatchObject({ leftHash: "def", revision: 2 });
+      expect(await store.fleet.readInstance(other.id, soon())).toEqual(other);
+    });
+
     it("are let go without a fleet where their pool asks for none of them", async () => {
       const { store, addInstance } = world();
       const { id } = await addInstance();

@@ -5,7 +5,7 @@ import { loadOfRow } from "../rows.ts";
 
 /** Columns of an instance `i`, as {@link instanceOf} reads them. */
 export const INSTANCE = `i.id, i.name, i.engine_cluster, i.namespace, i.pool, i.class, i.entries, i.version, i.desired_version, i.state, i.state_since, i.reason, i.cause,
-       i.attempt, i.capacity, i.weight, i.applied_hash, i.halt, i.fails_over, i.raised, i.revision`;
+       i.attempt, i.capacity, i.weight, i.applied_hash, i.left_hash, i.halt, i.fails_over, i.raised, i.revision`;
 
 export interface InstanceRow {
   readonly id: InstanceId;
@@ -25,6 +25,7 @@ export interface InstanceRow {
   readonly capacity: readonly number[];
   readonly weight: number;
   readonly applied_hash: string;
+  readonly left_hash: string | null;
   readonly halt: Halt;
   readonly fails_over: boolean;
   readonly raised: RaisedResources | null;
@@ -54,6 +55,7 @@ export function instanceOf(row: InstanceRow): Instance {
     ...(row.raised === null ? {} : { raised: row.raised }),
     weight,
     appliedHash: row.applied_hash,
+    ...(row.left_hash === null ? {} : { leftHash: row.left_hash }),
     revision,
   };
 }

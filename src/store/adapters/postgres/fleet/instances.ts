@@ -50,6 +50,9 @@ with changed as (
 select changed.* from changed cross join notifications`,
 };
 
+/** No revision is raised and nobody is notified: nothing is decided by it but what the next process of the instance need not write. */
+const NOTE_LEFT: Statement = { name: "note_instance_left", text: "update instance set left_hash = $2 where id = $1" };
+
 /** Waits for first placements that hold the row. The next statement then sees what they have done, and they what it does. */
 const LOCK: Statement = { name: "lock_instance", text: "select i.id from instance i where i.id = $1 for no key update" };
 
@@ -93,7 +96,10 @@ select owner, count(*) as units
 
 const NO_DECISION: readonly null[] = [null, null, null, null, null, null, null];
 
-type Instances = Pick<FleetStore, "listInstances" | "readInstance" | "insertInstance" | "changeInstance" | "retireInstance" | "countUnits">;
+type Instances = Pick<
+  FleetStore,
+  "listInstances" | "readInstance" | "insertInstance" | "changeInstance" | "retireInstance" | "noteLeft" | "countUnits"
+>;
 
 export function createInstances(database: Database, clock: Clock, ids: DecisionIds): Instances {
   return {
@@ -117,6 +123,9 @@ export function createInstances(database: Database, clock: Clock, ids: DecisionI
         if (fleet !== undefined) await declareFleet(run, { clock, ids }, fleet);
       };
       return changeEmpty(database, changeValues(change, clock, ids), { signal, also });
+    },
+    async noteLeft(id, leftHash, signal) {
+      await database.run(NOTE_LEFT, [id, leftHash], signal);
     },
     async countUnits(signal) {
       const rows = await database.run<{ readonly owner: InstanceId; readonly units: number }>(COUNT_UNITS, [], signal);
