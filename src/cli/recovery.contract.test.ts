@@ -103,7 +103,7 @@ describe.skipIf(kubeconfig === undefined)("a database that was restored, beside 
     )?.subjects;
 
   it("is not served", async () => {
-    await expect(refuseOldDatabase({ store, api: client, log: silentLog }, soon())).rejects.toMatchObject({
+    await expect(refuseOldDatabase({ store, api: client, ...parts }, soon())).rejects.toMatchObject({
       code: "main.old-database",
       remedy: expect.stringContaining("recover-epochs"),
     });
@@ -139,7 +139,7 @@ describe.skipIf(kubeconfig === undefined)("a database that was restored, beside 
     const live = await store.members.heartbeat("somebody" as MemberId, ["workspace"], 60_000, soon());
     await store.members.leave("somebody" as MemberId, soon());
     expect(processesOf(live)).toEqual(["somebody"]);
-    await expect(refuseOldDatabase({ store, api: client, log: silentLog }, soon())).rejects.toMatchObject({
+    await expect(refuseOldDatabase({ store, api: client, ...parts }, soon())).rejects.toMatchObject({
       ...{ code: "main.unfinished-recovery", remedy: expect.stringContaining("recover-epochs") },
     });
     expect((await argosy("--dry-run")).err).toContain("3 units");
@@ -153,7 +153,7 @@ describe.skipIf(kubeconfig === undefined)("a database that was restored, beside 
     expect((await subjectsOf(namespaces[2])) ?? []).toEqual([]);
     expect(await subjectsOf(namespaces[1])).toHaveLength(1);
     for (const { applicationId } of deployed) expect((await world.unit(applicationId)).epoch).toBeGreaterThan(seenEpoch);
-    await refuseOldDatabase({ store, api: client, log: silentLog }, soon());
+    await refuseOldDatabase({ store, api: client, ...parts }, soon());
     expect(await store.decisions.list({ subject: deployed[1]?.unitId as UnitId }, 1, soon())).toMatchObject([
       { verdict: "RECOVERED", rule: "MOVED" },
     ]);

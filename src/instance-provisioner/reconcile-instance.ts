@@ -70,6 +70,20 @@ export function createReconcileInstance(deps: InstanceDeps): ReconcileInstance {
     throw error;
   };
 
+  /** Records what was written, and how it was left. */
+  const settle = async (scene: Scene, step: Apply, { isWhole, left }: Written, signal: AbortSignal): Promise<WorkResult | void> => {
+    const { facts, declaration } = scene;
+    const { instance, now } = facts;
+    // No event announces that the last stage written runs, so an unfinished upgrade is observed again soon.
+    if (!isWhole) return { requeueAfterMs: STAGE_MS };
+    if (step.then !== undefined) return change(scene, step.then, signal);
+    if (left !== undefined && left !== instance.leftHash) await fleet.noteLeft(instance.id, left, signal);
+    const appliedHash = declaration.kind === "renderable" ? declaration.hash : instance.appliedHash;
+    const isNew = await note(instance, { now, appliedHash }, signal);
+    if (step.againAfterMs !== undefined) return { requeueAfterMs: step.againAfterMs };
+    if (!isNew) atRest.remember(scene);
+  };
+
   const apply = async (scene: Scene, step: Apply, signal: AbortSignal): Promise<WorkResult | void> => {
     const { facts, declaration, cluster } = scene;
     if (declaration.kind === "impossible" || cluster === undefined) return;
@@ -81,14 +95,7 @@ export function createReconcileInstance(deps: InstanceDeps): ReconcileInstance {
     } catch (error) {
       return fail(scene, step, error, signal);
     }
-    // No event announces that the last stage written runs, so an unfinished upgrade is observed again soon.
-    if (!written.isWhole) return { requeueAfterMs: STAGE_MS };
-    if (step.then !== undefined) return change(scene, step.then, signal);
-    const { left } = written;
-    if (left !== undefined && left !== instance.leftHash) await fleet.noteLeft(instance.id, left, signal);
-    const isNew = await note(facts.instance, { now: facts.now, appliedHash: declaration.hash }, signal);
-    if (step.againAfterMs !== undefined) return { requeueAfterMs: step.againAfterMs };
-    if (!isNew) atRest.remember(scene);
+    return settle(scene, step, written, signal);
   };
 
   const leave = async ({ facts: { instance, now }, cluster }: Scene, signal: AbortSignal): Promise<WorkResult> => {

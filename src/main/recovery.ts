@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Config } from "../config.ts";
+import type { Clock } from "../domain/clock.ts";
 import { InputError, UnavailableError } from "../domain/errors.ts";
 import type { MemberId } from "../domain/ids.ts";
 import { ACCOUNTS_NAMESPACE } from "../domain/names.ts";
@@ -12,6 +13,7 @@ import { keepTrying } from "../runtime/keep-trying.ts";
 import { loadKubeconfig } from "../runtime/kube/auth.ts";
 import type { KubeClient } from "../runtime/kube/client.ts";
 import { createKubeClient } from "../runtime/kube/http.ts";
+import { limitTime } from "../runtime/kube/time-limit.ts";
 import { systemRng } from "../runtime/rng.ts";
 import { createPostgresStore } from "../store/adapters/postgres/postgres-store.ts";
 import type { Store } from "../store/port.ts";
@@ -24,29 +26,33 @@ const REMEDY =
   "Stop every control plane that serves, and run `argosy recover-epochs` with the servers' configuration (docs/instances.md): those that wait go on by themselves";
 /** Longer than a process that hangs goes on unseen. In ms. */
 const ALONE_MS = 15 * 60_000;
-/** An API server that takes longer to start with keeps nobody waiting. In ms. */
-const CHECK_MS = 5_000;
+/** An API server that takes longer for one answer keeps nobody waiting to start. In ms. */
+const ANSWER_MS = 5_000;
+const LEAVE_MS = 5_000;
+
+export interface OldDatabaseDeps {
+  readonly store: Pick<Store, "recovery" | "members">;
+  readonly api: KubeClient;
+  readonly clock: Clock;
+  readonly log: Log;
+}
 
 /**
  * Refuses to serve on a database that is older than what was written from it: what it says of owners may be wrong. An API server that does
- * not answer proves nothing, and does not keep anybody from starting.
+ * not answer proves nothing, and does not keep anybody from starting. One that does is asked to the end: the accounts of a large fleet are many pages.
  */
-export async function refuseOldDatabase(
-  { store, api, log }: { readonly store: Pick<Store, "recovery" | "members">; readonly api: KubeClient; readonly log: Log },
-  signal: AbortSignal,
-): Promise<void> {
+export async function refuseOldDatabase({ store, api, clock, log }: OldDatabaseDeps, signal: AbortSignal): Promise<void> {
   if (isRecovering(await store.members.heartbeat(`start-${randomUUID()}` as MemberId, [], 1, signal)))
     throw new InputError("a recovery of the database was begun and has not ended", {
       code: "main.unfinished-recovery",
       path: "database.url",
       remedy: REMEDY,
     });
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(CHECK_MS)]);
-  const seen = await createStanding(api, { accounts: ACCOUNTS_NAMESPACE })
-    .newestEpoch(limited)
+  const seen = await createStanding(answeringSoon(api, clock), { accounts: ACCOUNTS_NAMESPACE })
+    .newestEpoch(signal)
     .catch((error: unknown) => {
       signal.throwIfAborted();
-      if (!(error instanceof UnavailableError) && !limited.aborted) throw error;
+      if (!(error instanceof UnavailableError)) throw error;
       log.warn({ err: error }, "Starting without knowing whether the database is as new as what stands: the API server does not answer");
       return 0;
     });
@@ -59,16 +65,28 @@ export async function refuseOldDatabase(
   });
 }
 
+/** The same client, with `UnavailableError` where the answer to one page of a list takes too long. */
+function answeringSoon(api: KubeClient, clock: Clock): KubeClient {
+  return {
+    ...api,
+    async listPage(type, options, signal) {
+      const limit = limitTime({ clock, doing: `Listing ${type.plural}`, timeoutMs: ANSWER_MS }, signal);
+      try {
+        return await api.listPage(type, options, limit.signal);
+      } finally {
+        limit.release();
+      }
+    },
+  };
+}
+
 /**
  * Waits, where the database is older than what was written from it or is just being recovered, until it is as new; and until the database
  * and the API cluster answer the question. Raises what never passes by waiting.
  */
-export function waitForNewDatabase(
-  context: Context,
-  { store, api }: { readonly store: Pick<Store, "recovery" | "members">; readonly api: KubeClient },
-): Promise<void> {
-  const { log, shutdown } = context;
-  const ask = (signal: AbortSignal): Promise<void> => refuseOldDatabase({ store, api, log }, signal);
+export function waitForNewDatabase(context: Context, { store, api }: Pick<OldDatabaseDeps, "store" | "api">): Promise<void> {
+  const { clock, log, shutdown } = context;
+  const ask = (signal: AbortSignal): Promise<void> => refuseOldDatabase({ store, api, clock, log }, signal);
   return keepTrying(ask, { ...context, name: "recovery", whyWait: whyWaitForNewDatabase }, shutdown.signal);
 }
 
@@ -89,7 +107,7 @@ export async function withRecovery<T>(
     const standing = createStanding(client, { accounts: ACCOUNTS_NAMESPACE });
     return await use({ store, standing, clock: systemClock, fenceMs: fenceTimeMs(singleServer) }, store.audit);
   } finally {
-    await store.members.leave(self, AbortSignal.timeout(CHECK_MS)).catch(() => undefined);
+    await store.members.leave(self, AbortSignal.timeout(LEAVE_MS)).catch(() => undefined);
     await client.close();
     await store.close();
   }

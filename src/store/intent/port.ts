@@ -133,6 +133,9 @@ export interface KnownApplication {
   readonly namespace: string;
   readonly name: string;
   readonly deletedAt: Millis | undefined;
+  /** Generation of the resource that was recorded last, and what it last asked to be read again by (`ApplicationSpec.refresh`). */
+  readonly generation: number;
+  readonly refresh?: string;
 }
 
 /** A cascade that goes on although its namespace is gone. */

@@ -10,6 +10,7 @@ const aRow = (uid: string, over: Partial<SweptRow> = {}): SweptRow => ({
   namespace: "jane",
   name: "guestbook",
   deletedAt: undefined,
+  generation: 1,
   ...over,
 });
 const everything = (_namespace: string): boolean => true;

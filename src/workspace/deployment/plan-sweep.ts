@@ -9,6 +9,8 @@ export interface SweptRow {
   readonly namespace: string;
   readonly name: string;
   readonly deletedAt: Millis | undefined;
+  readonly generation: number;
+  readonly refresh?: string;
 }
 
 /** Rows whose resource cannot be seen. A cache may be behind: each has to be asked for before it counts as gone. */

@@ -4,14 +4,20 @@ import type { ApplicationId } from "../../domain/ids.ts";
 export interface RowIndex {
   /** A resource of this key had this uid: there may be a row. */
   saw(key: string, uid: string): void;
-  /** There is a row; `request` says what it was last made to hold (see `requestOf`), absent where only the row was seen. */
-  recorded(key: string, row: { readonly uid: string; readonly applicationId: ApplicationId; readonly request?: string }): void;
+  /**
+   * There is a row. `request`: what this process has just made it hold (see `requestOf`). `listed`: what it held when rows were listed, which may be a while ago:
+   * what this process recorded itself is believed before that.
+   */
+  recorded(
+    key: string,
+    row: { readonly uid: string; readonly applicationId: ApplicationId; readonly request?: string; readonly listed?: string },
+  ): void;
   hasRow(uid: string): boolean;
   /** The resource is let in, from this moment on. */
   admit(uid: string): void;
   /** Whether the resource was let in, be it that its row is still being made. */
   isAdmitted(uid: string): boolean;
-  /** Whether this process has recorded exactly that request. */
+  /** Whether exactly that request was recorded. */
   hasRequest(uid: string, request: string): boolean;
   /** Sorted. */
   uidsOf(key: string): readonly string[];
@@ -51,7 +57,7 @@ export function createRowIndex(): RowIndex {
       if (known === undefined) uids.set(key, new Set([uid]));
       else known.add(uid);
     },
-    recorded(key, { uid, applicationId, request = rowOf(uid)?.request }) {
+    recorded(key, { uid, applicationId, listed, request = rowOf(uid)?.request ?? listed }) {
       rows.set(applicationId, { key, uid, request, missed: 0 });
       byUid.set(uid, applicationId);
     },

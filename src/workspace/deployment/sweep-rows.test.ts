@@ -18,6 +18,8 @@ function applications(count: number) {
   const present = new Set(names);
   const withRow = new Set(names);
   const rows = createRowIndex();
+  /** Generations in rows that are not those of their resources. */
+  const recorded = new Map<string, number>();
   const resourceOf = (namespace: string) => aResource({ namespace, name: "app", uid: `uid-${namespace}` });
   const found: string[] = [];
   let read = 0;
@@ -25,7 +27,10 @@ function applications(count: number) {
     async listKnown(_cluster, { limit, after }) {
       const page = [...withRow].filter((id) => id > after).slice(0, limit);
       read += page.length;
-      return page.map((id) => ({ applicationId: id as ApplicationId, uid: `uid-${id}`, namespace: id, name: "app", deletedAt: undefined }));
+      return page.map((id) => ({
+        ...{ applicationId: id as ApplicationId, uid: `uid-${id}`, namespace: id, name: "app", deletedAt: undefined },
+        generation: recorded.get(id) ?? resourceOf(id).generation,
+      }));
     },
   };
   const resources: Pick<UserResources, "deployment" | "deployments" | "readUid"> = {
@@ -33,10 +38,6 @@ function applications(count: number) {
     deployments: () => [...present].map(resourceOf),
     readUid: async ({ namespace }) => (present.has(namespace) ? `uid-${namespace}` : undefined),
   };
-  for (const id of names) {
-    const { uid, generation, refreshedAt } = resourceOf(id);
-    rows.recorded(`api|${id}|app`, { uid, applicationId: id as ApplicationId, request: `${generation}/${refreshedAt}` });
-  }
   const sweep = createRowSweep(
     { apiCluster: "api", intents: intents as IntentStore, resources: resources as UserResources, rows, partition },
     (keys) => void found.push(...keys),
@@ -52,7 +53,7 @@ function applications(count: number) {
     for (let runs = 1; runs < 100; runs += 1) if ((await run()).found.includes(key)) return runs;
     throw new Error(`${key} is never found`);
   };
-  return { sweep, run, runsUntil, present, withRow, rows };
+  return { sweep, run, runsUntil, present, withRow, rows, recorded, resourceOf };
 }
 
 describe("comparing the rows of applications with resources", () => {
@@ -80,6 +81,17 @@ describe("comparing the rows of applications with resources", () => {
     sweep.visitAll();
     expect(await run()).toEqual({ read: 6_000, found: ["api|005999|app"] });
     expect((await run()).read).toBe(2_500);
+  });
+
+  it("finds in a process that knows nothing yet what the rows do not hold, and nothing that they do", async () => {
+    const { run, recorded, withRow, rows, resourceOf } = applications(1_000);
+    recorded.set("000007", resourceOf("000007").generation - 1);
+    withRow.delete("000009");
+    expect((await run()).found).toEqual(["api|000007|app", "api|000009|app"]);
+    // Recorded since, by this process: an older list says nothing against that.
+    const { uid, generation, refreshedAt } = resourceOf("000007");
+    rows.recorded("api|000007|app", { uid, applicationId: "000007" as ApplicationId, request: `${generation}/${refreshedAt}` });
+    expect((await run()).found).toEqual(["api|000009|app"]);
   });
 
   it("forgets a row that two passes in a row have not listed", async () => {

@@ -60,7 +60,7 @@ export function createRowSweep(
     onBegin: () => listed.clear(),
     async visit(known, signal) {
       for (const row of known) {
-        rows.recorded(keyOf(row), row);
+        rows.recorded(keyOf(row), { ...row, listed: requestOf({ ...row, refreshedAt: row.refresh ?? "" }) });
         listed.set(row.applicationId, row.uid);
       }
       const { isMine } = partition;

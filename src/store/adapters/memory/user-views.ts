@@ -122,8 +122,11 @@ function view(tables: Tables, { application, status, blockage, publishedHash, vi
   };
 }
 
-function known(tables: Tables, { application: { id, uid, name, workspaceId, deletedAt } }: MemoryApplicationRow): KnownApplication {
-  return { applicationId: id, uid, namespace: workspaceOfTables(tables, workspaceId).namespace, name, deletedAt };
+function known(tables: Tables, { application }: MemoryApplicationRow): KnownApplication {
+  const { id, uid, name, workspaceId, deletedAt, generation, spec } = application;
+  const { namespace } = workspaceOfTables(tables, workspaceId);
+  const refresh = spec.refresh === undefined ? {} : { refresh: spec.refresh };
+  return { applicationId: id, uid, namespace, name, deletedAt, generation, ...refresh };
 }
 
 function recordPublished(tables: Tables, { applicationId, hash, viewRevision }: Publication): void {

@@ -41,6 +41,19 @@ export function describeDeletions(world: () => World): void {
       expect(await application(applicationId)).toMatchObject({ generation: 1, deletion: "cascade" });
     });
 
+    it("is told apart from a change by what is listed of its row", async () => {
+      const { store, deploy, again } = world();
+      const { intent } = await deploy();
+      const listed = async () => (await store.intents.listKnown("main", { limit: 1_000, after: "" }, soon()))[0];
+      expect(await listed()).toMatchObject({ uid: intent.uid, generation: 1 });
+      expect(await listed()).not.toHaveProperty("refresh");
+      await again(intent, { generation: 2, spec: { ...intent.spec, refresh: "poke" } });
+      expect(await listed()).toMatchObject({ uid: intent.uid, generation: 2, refresh: "poke" });
+      // Nothing but its generation is another: that is recorded too.
+      await again(intent, { generation: 3, spec: { ...intent.spec, refresh: "poke" } });
+      expect(await listed()).toMatchObject({ generation: 3 });
+    });
+
     it("makes no row anew for what a cascade ended a moment ago, and has heard nothing of it later", async () => {
       const { store, deploy, remove, again } = world();
       const { intent, applicationId } = await deploy();

@@ -378,7 +378,7 @@ export function describeFleet(world: () => World): void {
       expect(await stands()).toEqual({ pool: "b", states: ["DRAINING", "ACTIVE"] });
     });
 
-    it("keep how their objects were left, which changes nothing else and is nobody's news", async () => {
+    it("keep how their objects were left, which changes nothing else and notifies nobody", async () => {
       const { store, addInstance, notificationsOf } = world();
       const [instance, other] = [await addInstance(), await addInstance()];
       expect(instance).not.toHaveProperty("leftHash");

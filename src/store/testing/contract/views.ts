@@ -117,7 +117,14 @@ export function describeViews(world: () => World): void {
       await remove(intent);
       const [known, ...rest] = await store.intents.listKnown("main", { limit: 1_000, after: "" }, soon());
       expect(rest).toEqual([]);
-      expect(known).toEqual({ applicationId, uid: intent.uid, namespace: "team", name: intent.name, deletedAt: expect.any(Number) });
+      expect(known).toEqual({
+        generation: 1,
+        applicationId,
+        uid: intent.uid,
+        namespace: "team",
+        name: intent.name,
+        deletedAt: expect.any(Number),
+      });
       expect((await store.intents.listKnown("second", { limit: 1_000, after: "" }, soon())).map((one) => one.deletedAt)).toEqual([
         undefined,
       ]);

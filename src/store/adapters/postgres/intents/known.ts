@@ -9,7 +9,7 @@ import { instant, texts } from "../sql-values.ts";
 const APPLICATIONS: Statement = {
   name: "list_known_applications",
   text: `
-select a.id, a.uid, w.namespace, a.name, a.deleted_at
+select a.id, a.uid, w.namespace, a.name, a.deleted_at, a.generation, a.spec ->> 'refresh' as refresh
   from application a
  cross join lateral (select namespace from workspace where id = a.workspace and api_cluster = $1 offset 0) as w
  where a.id > $3
@@ -57,9 +57,10 @@ select a.uid, a.name, w.id as "workspaceId", w.namespace, a.environment
  limit $3`,
 };
 
-type Row = Omit<KnownApplication, "applicationId" | "deletedAt"> & {
+type Row = Omit<KnownApplication, "applicationId" | "deletedAt" | "refresh"> & {
   readonly id: KnownApplication["applicationId"];
   readonly deleted_at: Millis | null;
+  readonly refresh: string | null;
 };
 
 export async function listKnown(
@@ -69,12 +70,14 @@ export async function listKnown(
   signal: AbortSignal,
 ): Promise<readonly KnownApplication[]> {
   const rows = await database.run<Row>(APPLICATIONS, [apiCluster, limit, after], signal);
-  return rows.map(({ id, uid, namespace, name, deleted_at }) => ({
+  return rows.map(({ id, uid, namespace, name, deleted_at, generation, refresh }) => ({
     applicationId: id,
     uid,
     namespace,
     name,
     deletedAt: deleted_at ?? undefined,
+    generation,
+    ...(refresh === null ? {} : { refresh }),
   }));
 }
 
