@@ -85,7 +85,7 @@ describe("a declared pool", () => {
     expect(await observeAgain()).toBe(0);
   });
 
-  it("is not written by the process that takes it over, but for what was edited meanwhile", async () => {
+  it("is not written by the process that takes it over, unless an object was edited meanwhile", async () => {
     const written = (from: number): readonly string[] =>
       world.server
         .requests()

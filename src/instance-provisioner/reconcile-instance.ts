@@ -71,14 +71,17 @@ export function createReconcileInstance(deps: InstanceDeps): ReconcileInstance {
   };
 
   /** Records what was written, and how it was left. */
-  const settle = async (scene: Scene, step: Apply, { isWhole, left }: Written, signal: AbortSignal): Promise<WorkResult | void> => {
-    const { facts, declaration } = scene;
-    const { instance, now } = facts;
+  const settle = async (
+    scene: Scene,
+    step: Apply,
+    { isWhole, left, appliedHash }: Written & { readonly appliedHash: string },
+    signal: AbortSignal,
+  ): Promise<WorkResult | void> => {
+    const { instance, now } = scene.facts;
     // No event announces that the last stage written runs, so an unfinished upgrade is observed again soon.
     if (!isWhole) return { requeueAfterMs: STAGE_MS };
     if (step.then !== undefined) return change(scene, step.then, signal);
     if (left !== undefined && left !== instance.leftHash) await fleet.noteLeft(instance.id, left, signal);
-    const appliedHash = declaration.kind === "renderable" ? declaration.hash : instance.appliedHash;
     const isNew = await note(instance, { now, appliedHash }, signal);
     if (step.againAfterMs !== undefined) return { requeueAfterMs: step.againAfterMs };
     if (!isNew) atRest.remember(scene);
@@ -95,7 +98,7 @@ export function createReconcileInstance(deps: InstanceDeps): ReconcileInstance {
     } catch (error) {
       return fail(scene, step, error, signal);
     }
-    return settle(scene, step, written, signal);
+    return settle(scene, step, { ...written, appliedHash: declaration.hash }, signal);
   };
 
   const leave = async ({ facts: { instance, now }, cluster }: Scene, signal: AbortSignal): Promise<WorkResult> => {

@@ -4,17 +4,9 @@ import type { KubeClient } from "../../../runtime/kube/client.ts";
 import type { KubeObject, ResourceType } from "../../../runtime/kube/resource.ts";
 import { type FakeApiServer, startFakeApiServer } from "../../../runtime/kube/testing/fake-api-server.ts";
 import type { ProbedNamespace } from "../../port.ts";
-import { createNamespaces } from "./namespaces.ts";
+import { APPLICATIONS, createNamespaces, PROJECTS } from "./namespaces.ts";
 
 const never = new AbortController().signal;
-const APPLICATIONS: ResourceType = {
-  group: "argoproj.io",
-  version: "v1alpha1",
-  plural: "applications",
-  kind: "Application",
-  namespaced: true,
-};
-const PROJECTS: ResourceType = { ...APPLICATIONS, plural: "appprojects", kind: "AppProject" };
 const namespace = "argosy-standard-1";
 
 describe("the canaries of an instance", () => {

@@ -10,8 +10,8 @@ import { parsePod, parseProbed, REFRESH } from "../../parse-probed.ts";
 import type { OpenNamespace } from "../../port.ts";
 
 const ARGO = { group: "argoproj.io", version: "v1alpha1", namespaced: true };
-const APPLICATIONS: ResourceType = { ...ARGO, plural: "applications", kind: "Application" };
-const PROJECTS: ResourceType = { ...ARGO, plural: "appprojects", kind: "AppProject" };
+export const APPLICATIONS: ResourceType = { ...ARGO, plural: "applications", kind: "Application" };
+export const PROJECTS: ResourceType = { ...ARGO, plural: "appprojects", kind: "AppProject" };
 const PODS: ResourceType = { group: "", version: "v1", plural: "pods", kind: "Pod", namespaced: true };
 /**
  * A new value each time. A changed Application reaches the controller's cache in its newest version, even if the

@@ -67,6 +67,8 @@ interface Left {
   readonly fingerprint: string;
 }
 
+type Entry = readonly [key: string, left: Left];
+
 interface ObjectWriter {
   /**
    * Writes an object unless it is still as this process last left it. Fields that others have set beside ours are then
@@ -91,29 +93,23 @@ function createObjectWriter(client: KubeClient, watched: WatchedInstanceObjects)
       left.set(key, { sent, fingerprint: seenObject(written).fingerprint });
       return true;
     },
-    leftOf: (objects) =>
-      hashOf(
-        objects.map((object) => {
-          const known = left.get(keyOf(object));
-          return known && [keyOf(object), known];
-        }),
-      ),
+    leftOf(objects) {
+      const known = objects.flatMap((object): readonly Entry[] => {
+        const [key, before] = [keyOf(object), left.get(keyOf(object))];
+        return before === undefined ? [] : [[key, before]];
+      });
+      return known.length < objects.length ? undefined : contentHash(known);
+    },
     adopt(objects, hash) {
       if (objects.every((object) => left.has(keyOf(object)))) return;
-      const found = objects.map((object): Entry | undefined => {
+      // Keys are part of the hash: where an object is missing it is another.
+      const found = objects.flatMap((object): readonly Entry[] => {
         const fingerprint = fingerprintOf(object);
-        return fingerprint === undefined ? undefined : [keyOf(object), { sent: contentHash(object), fingerprint }];
+        return fingerprint === undefined ? [] : [[keyOf(object), { sent: contentHash(object), fingerprint }]];
       });
-      if (hashOf(found) === hash) for (const entry of found) if (entry !== undefined) left.set(...entry);
+      if (contentHash(found) === hash) for (const entry of found) left.set(...entry);
     },
   };
-}
-
-type Entry = readonly [key: string, left: Left];
-
-/** `undefined` where one is missing. */
-function hashOf(entries: readonly (Entry | undefined)[]): string | undefined {
-  return entries.every((entry) => entry !== undefined) ? contentHash(entries) : undefined;
 }
 
 async function observe(
