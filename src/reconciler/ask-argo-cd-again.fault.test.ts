@@ -63,6 +63,24 @@ describe("a controller that overlooks what it was asked", () => {
     await reconciler.idle();
   });
 
+  test("is reminded of a sync that it has not begun, and no more once it runs", async () => {
+    const deployed = await deploy();
+    await world.startReconciler(undefined, { clock });
+    await soon("it is acknowledged", () => isAcknowledged(deployed));
+    const change = (content: object) => world.hands.engine.mergePatch(APPLICATIONS, applicationAt(deployed), content, world.signal);
+    const operation = { sync: { revision: "main" }, initiatedBy: { username: "jane" } };
+    await change({ operation });
+    const annotations = async () => (await readApplication(deployed))?.metadata.annotations;
+    await soon("it is reminded", async () => (await annotations())?.[NUDGED] !== undefined);
+    expect((await annotations())?.[REFRESH]).toBeUndefined();
+    expect(await readApplication(deployed)).toMatchObject({ operation });
+
+    await change({ status: { operationState: { phase: "Running", startedAt: "2026-01-01T00:00:01Z", operation } } });
+    const nudge = (await annotations())?.[NUDGED];
+    await clock.advance(10 * SOON_MS);
+    expect((await annotations())?.[NUDGED]).toBe(nudge);
+  });
+
   test("is asked to refresh once more where its first refresh could not read the repository, and not again", async () => {
     const deployed = await deploy();
     await world.startReconciler(undefined, { clock });

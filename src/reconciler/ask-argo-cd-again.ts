@@ -30,13 +30,15 @@ interface Found {
 }
 
 /**
- * Returns what finds the Applications that Argo CD was asked to compare, or to end, and overlooked, and asks it again. Each pass judges those that it has
+ * Returns what finds the Applications that Argo CD was asked to compare, to sync, or to end, and overlooked, and asks it again. Each pass judges those that it has
  * yet to answer, and no others: where nothing is left to answer, a pass costs nothing.
  */
 export function createAskArgoCdAgain({ watched, partition, clock, log, metrics }: AskAgainDeps) {
-  const nudges = metrics.counter("argosy_reconciler_nudges_total", "Applications that Argo CD was asked again to refresh, or to end.", [
-    "cluster",
-  ]);
+  const nudges = metrics.counter(
+    "argosy_reconciler_nudges_total",
+    "Applications that Argo CD was asked again to refresh, to sync, or to end.",
+    ["cluster"],
+  );
   let waiting: ReadonlyMap<string, Waiting> = new Map();
   let waitingForParts: ReadonlyMap<string, Waiting> = new Map();
 
@@ -49,7 +51,7 @@ export function createAskArgoCdAgain({ watched, partition, clock, log, metrics }
     try {
       await engine.applications.patch(seen.at, planNudge(seen), signal);
       nudges.add(1, { cluster: engine.cluster });
-      log.info({ cluster: engine.cluster, at: seen.at }, "Asking Argo CD again to refresh an Application, or to end it");
+      log.info({ cluster: engine.cluster, at: seen.at }, "Asking Argo CD again to refresh an Application, to sync it, or to end it");
     } catch (error) {
       // Whatever has changed meanwhile is as good as being asked again, and a cluster that does not answer is asked next time.
       const isExpected = error instanceof StaleError || error instanceof GoneError || error instanceof UnavailableError;

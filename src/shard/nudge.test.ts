@@ -6,6 +6,8 @@ import {
   isAwaited,
   isBlindAtBirth,
   isLeftByOutage,
+  isOverlooked,
+  isUnbegunSync,
   isUnseenSync,
   MOST_APART_MS,
   NUDGES_AT_ONCE,
@@ -72,6 +74,36 @@ describe("isUnseenSync", () => {
     expect(isUnseenSync(synced(2, {}, { "argosy.dev/arriving": "copied" }))).toBe(false);
     expect(isUnseenSync(synced(2, {}, {}, { conditions: [{ type: "InvalidSpecError", message: "no" }] }))).toBe(false);
     expect(isUnseenSync(synced(2, {}, {}, { operationState: undefined }))).toBe(false);
+  });
+});
+
+describe("isUnbegunSync", () => {
+  const asked = (over: object = {}, annotations: Readonly<Record<string, string>> = {}, meta: object = {}) => {
+    const raw = stored(renderApplication(anApplicationPlacement(), anApplication(), TARGET), "object-1", "100");
+    setMeta("annotations", { "argosy.dev/epoch": "3", ...annotations })(raw);
+    for (const [field, value] of Object.entries(meta)) setMeta(field, value)(raw);
+    return parseApplication(Object.assign(raw as object, { operation: { sync: {} }, ...over })) as ObservedApplication;
+  };
+  const phase = (phase: string) => ({ status: { operationState: { phase, startedAt: "2026-01-01T00:00:01Z" } } });
+
+  it("is so from when a sync is asked for until the controller says that it runs", () => {
+    expect(isUnbegunSync(asked())).toBe(true);
+    for (const last of ["Succeeded", "Failed", "Error"]) expect(isUnbegunSync(asked(phase(last)))).toBe(true);
+    for (const present of ["Running", "Terminating"]) expect(isUnbegunSync(asked(phase(present)))).toBe(false);
+    expect(isUnbegunSync(asked({ operation: undefined, ...phase("Succeeded") }))).toBe(false);
+    expect(isOverlooked(asked())).toBe(true);
+  });
+
+  it("is not so where Argo CD begins no sync", () => {
+    expect(isUnbegunSync(asked({}, { "argocd.argoproj.io/skip-reconcile": "true" }))).toBe(false);
+    expect(isUnbegunSync(asked({}, { "argosy.dev/arriving": "copied" }))).toBe(false);
+    expect(isUnbegunSync(asked({}, {}, { deletionTimestamp: "2026-01-01T00:00:00Z" }))).toBe(false);
+  });
+
+  it("is reminded of, and no comparison is asked for", () => {
+    expect(planNudge(asked()).flatMap((each) => (each.op === "add" ? [each.path] : []))).toEqual([
+      "/metadata/annotations/argosy.dev~1nudged",
+    ]);
   });
 });
 

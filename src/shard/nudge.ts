@@ -2,6 +2,7 @@ import { isOfEngine, isOfEngineCluster } from "../domain/engine-sentences.ts";
 import { escapePointer, guards, type PatchOperation } from "./diff-object.ts";
 import { ANNOTATION_ARRIVING, ANNOTATION_NUDGED, ANNOTATION_PAUSE, ANNOTATION_REFRESH } from "./names.ts";
 import { isFinalizerOfArgo, type ObservedApplication } from "./parse-application.ts";
+import { isUnderWay } from "./parse-sync.ts";
 
 /** When an Application is to be nudged next, on a clock that only grows, in ms, and how long after that once more. */
 export interface Waiting {
@@ -14,7 +15,7 @@ export interface Waiting {
 
 export type AwaitedRefresh = Pick<ObservedApplication, "resourceVersion" | "annotations">;
 
-/** A refresh takes 0.1 s where all is well and 3 s on a machine that is full; beyond this one has been overlooked, or the controller is busy. */
+/** A refresh takes 0.1 s where all is well and 3 s on a machine that is full, and a sync begins as soon; beyond this one has been overlooked, or the controller is busy. */
 export const FIRST_NUDGE_MS = 6_000;
 /** A controller that has stopped, or has thousands of others to refresh first, is not helped by more. */
 export const MOST_APART_MS = 5 * 60_000;
@@ -65,6 +66,15 @@ export function isUnseenSync({ report, sync, isDeleting, annotations }: Observed
   return reconciledAt < state.finishedAt || (reconciledAt === state.finishedAt && compared.status === "OutOfSync");
 }
 
+/**
+ * Whether a sync was asked for that the controller has not begun, whoever asked: Argo CD does so by the same field. It can overlook that as it overlooks a
+ * request to refresh (see {@link isAwaited}), and begins it at its periodic refresh, minutes later.
+ */
+export function isUnbegunSync({ sync: { operation, state }, isDeleting, annotations }: ObservedApplication): boolean {
+  if (isDeleting || annotations[ANNOTATION_PAUSE] !== undefined || annotations[ANNOTATION_ARRIVING] !== undefined) return false;
+  return operation !== undefined && (state === undefined || !isUnderWay(state));
+}
+
 /** Conditions with which Argo CD says that it could not compare. */
 const NOT_COMPARED: readonly string[] = ["ComparisonError", "UnknownError"];
 
@@ -79,9 +89,9 @@ export function isLeftByOutage({ report, isDeleting, entersBy, annotations }: Ob
   return said.some(({ message }) => isOfEngine(message) || (entersBy === undefined && isOfEngineCluster(message)));
 }
 
-/** Whether Argo CD has been asked for something, by us or by itself, and has not done it. It may be about to. */
+/** Whether Argo CD was asked for something, by us or by itself, and has not done it. It may be about to. */
 export function isOverlooked(seen: ObservedApplication): boolean {
-  return isAwaited(seen) || isBlindAtBirth(seen) || isUnseenSync(seen);
+  return isAwaited(seen) || isBlindAtBirth(seen) || isUnseenSync(seen) || isUnbegunSync(seen);
 }
 
 /** Whether an Application may have to be nudged, now or later. It depends on nothing but the Application, so that those few can be kept as they change. */
@@ -121,12 +131,13 @@ function markOf({ resourceVersion, annotations }: AwaitedRefresh): Pick<Waiting,
 }
 
 /**
- * Changes nothing but that there is a change, which puts a request that stands, or a deletion, into the controller's cache again; where
- * neither stands, a request is made.
+ * Changes nothing but that there is a change, which puts a request that stands, a deletion or a sync that was asked for into the controller's cache again; where
+ * none of these stands, a request to refresh is made.
  */
 export function planNudge(observed: ObservedApplication): readonly PatchOperation[] {
   const path = (name: string): string => `/metadata/annotations/${escapePointer(name)}`;
   const nudged: PatchOperation = { op: "add", path: path(ANNOTATION_NUDGED), value: observed.resourceVersion };
   const asked: PatchOperation = { op: "add", path: path(ANNOTATION_REFRESH), value: "normal" };
-  return [...guards(observed), nudged, ...(observed.isRefreshing || observed.isDeleting ? [] : [asked])];
+  const isAsked = observed.isRefreshing || observed.isDeleting || isUnbegunSync(observed);
+  return [...guards(observed), nudged, ...(isAsked ? [] : [asked])];
 }
