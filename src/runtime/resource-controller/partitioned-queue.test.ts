@@ -50,6 +50,18 @@ describe("a partitioned queue", () => {
     expect(runs).toEqual(["a/1"]);
   });
 
+  it("takes over what was gained behind what is new, and after as long as it is asked to wait", async () => {
+    const { queue, clock, runs } = aQueue(new Set(["a", "b", "c"]));
+    queue.takeOver(["a/1", "b/1", "b/2", "c/1"], (group) => group !== "c");
+    queue.takeOver(["a/2"], () => true, { afterMs: 500 });
+    queue.add(["c/2", "c/3"]);
+    queue.start();
+    await clock.advance(499);
+    expect(runs).toEqual(["a/1", "c/2", "b/1", "c/3", "b/2"]);
+    await clock.advance(1);
+    expect(runs.slice(5)).toEqual(["a/2"]);
+  });
+
   it("works on nothing before it is started and after it was stopped", async () => {
     const { queue, clock, runs } = aQueue(new Set(["a"]));
     queue.add(["a/1"]);

@@ -11,8 +11,11 @@ export interface PartitionedQueueOptions extends KeyedQueueOptions {
 export interface PartitionedQueue {
   /** Asks for one run for each of these keys that is of this process's share, now or after `afterMs`. Other keys are dropped. */
   add(keys: readonly string[], options?: Pick<KeyOptions, "afterMs">): void;
-  /** Asks for one run for each of these keys that was gained, in the background: another process has worked on it until now, and what users change goes first. */
-  takeOver(keys: readonly string[], gained: ShareChange["gained"]): void;
+  /**
+   * Asks for one run for each of these keys that was gained, in the background, now or after `afterMs`: another process has worked on it until now, and
+   * what users change goes first.
+   */
+  takeOver(keys: readonly string[], gained: ShareChange["gained"], options?: Pick<KeyOptions, "afterMs">): void;
   start(): void;
   /** Starts no more runs and resolves when those under way have ended. */
   stop(): Promise<void>;
@@ -32,10 +35,10 @@ export function createPartitionedQueue(options: PartitionedQueueOptions): Partit
         if (partition.isMine(group)) queue.add(key, { ...after, group });
       }
     },
-    takeOver(keys, gained) {
+    takeOver(keys, gained, after) {
       for (const key of keys) {
         const group = groupOf(key);
-        if (gained(group)) queue.add(key, { isBackground: true, group });
+        if (gained(group)) queue.add(key, { ...after, isBackground: true, group });
       }
     },
     start: queue.start,

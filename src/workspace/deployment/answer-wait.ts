@@ -14,7 +14,7 @@ const NOTIFICATIONS = 0.05;
 /** How many times the expected time is waited for: a status too early is one write too many when there is least room for it, one too late is only later. */
 const MARGIN = 2;
 /** Nobody waits longer for a first status. */
-const LONGEST_MS = 8_000;
+export const LONGEST_WAIT_MS = 8_000;
 
 export interface AnswerWait {
   /** How long to wait for an instance's answer to an intent that comes now, in ms. */
@@ -36,7 +36,7 @@ export function createAnswerWait(clock: Clock): AnswerWait {
     waitMs() {
       const nowMs = clock.monotonicMs();
       const waitMs = FIRST_STATUS_MS + Math.max(0, answeredAtMs - nowMs);
-      answeredAtMs = Math.min(Math.max(answeredAtMs, nowMs) + MARGIN * eachMs, nowMs + LONGEST_MS - FIRST_STATUS_MS);
+      answeredAtMs = Math.min(Math.max(answeredAtMs, nowMs) + MARGIN * eachMs, nowMs + LONGEST_WAIT_MS - FIRST_STATUS_MS);
       return waitMs;
     },
     answered() {

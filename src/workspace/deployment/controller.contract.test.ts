@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { millis } from "../../domain/clock.ts";
 import { USER_FINALIZER } from "../../domain/names.ts";
 import { NAMESPACES } from "../../runtime/kube/namespaces.ts";
@@ -8,7 +8,7 @@ import { USER_DEPLOYMENTS } from "../adapters/kubernetes/user-resources.ts";
 import * as say from "../api/messages.ts";
 import { aSpec, REPOSITORY } from "../testing/builders.ts";
 import { EVERYTHING_IS_MINE, eventually, startWorld, type World } from "../testing/world.ts";
-import { FIRST_STATUS_MS } from "./answer-wait.ts";
+import { FIRST_STATUS_MS, LONGEST_WAIT_MS } from "./answer-wait.ts";
 
 let world: World;
 beforeEach(async () => {
@@ -18,6 +18,14 @@ afterEach(() => world.close());
 
 const at = (path: string) => aSpec({ source: { repoURL: REPOSITORY, path, targetRevision: "main" } });
 const isSaid = (name: string, statement: string) => async () => (await world.said(name)).includes(statement);
+const known = () => world.store.intents.listKnown("api", { limit: 1_000, after: "" }, world.signal);
+const aNamespace = (name: string) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
+const aDeployment = (namespace: string) => ({
+  apiVersion: "managed-gitops.redhat.com/v1alpha1",
+  kind: "GitOpsDeployment",
+  metadata: { name: "app", namespace },
+  spec: aSpec(),
+});
 const hasRow = (name: string) => async () => (await world.row(name)) !== undefined;
 
 describe("a request", () => {
@@ -260,6 +268,54 @@ describe("a request", () => {
       async () => (await Promise.all(all.items.map(({ metadata }) => isOut(metadata.name)))).filter(Boolean).length === 33,
     );
     expect(await world.store.intents.listKnown("api", { limit: 1_000, after: "" }, world.signal)).toHaveLength(7);
+  });
+
+  it("that came while no controller ran does not wait behind all that stands when one starts", async () => {
+    // More than the controller works on at once.
+    const standing = Array.from({ length: 450 }, (_, index) => `team-${1_000 + index}`);
+    world.server.load(NAMESPACES, standing.map(aNamespace));
+    world.server.load(USER_DEPLOYMENTS, standing.map(aDeployment));
+    const first = world.startController();
+    await eventually("everything is recorded", async () => (await known()).length === standing.length);
+    await first.stop();
+    world.server.load(NAMESPACES, [aNamespace("zz-late")]);
+    world.server.load(USER_DEPLOYMENTS, [aDeployment("zz-late")]);
+    const { promise: isReached, resolve: reach } = Promise.withResolvers<void>();
+    const record = world.store.intents.recordDeployments;
+    vi.spyOn(world.store.intents, "recordDeployments").mockImplementation(async (intents, signal) => {
+      await isReached;
+      return record(intents, signal);
+    });
+    world.startController();
+    // It is asked before the first row of a resource is made.
+    const isAsked = () => world.server.requests().some(({ method, url }) => method === "GET" && url.endsWith("/namespaces/zz-late"));
+    await eventually("it has its turn while nothing else is recorded", isAsked).finally(reach);
+    await eventually("it is recorded", async () => (await known()).length === standing.length + 1);
+  });
+
+  it("whose row and status stand is judged behind everything that is new when a controller starts", async () => {
+    const first = world.startController();
+    await world.apply("standing");
+    await eventually("it is recorded", hasRow("standing"));
+    await world.answer("standing");
+    await eventually("it is shown", isSaid("standing", "Ready=True/Synced"));
+    await first.stop();
+    const uid = (await world.read("standing"))?.metadata.uid ?? "";
+    const clock = createVirtualClock();
+    const record = vi.spyOn(world.store.intents, "recordDeployments");
+    world.startController(EVERYTHING_IS_MINE, clock);
+    await eventually("it is recorded again", () => record.mock.calls.flatMap(([intents]) => intents).some((intent) => intent.uid === uid));
+    const read = vi.spyOn(world.store.intents, "readByUids");
+    const isRead = () => read.mock.calls.flatMap(([uids]) => uids).includes(uid);
+    await clock.advance(FIRST_STATUS_MS);
+    await world.apply("new");
+    await eventually("the new one is recorded", hasRow("new"));
+    await world.answer("new");
+    await eventually("the new one is shown", isSaid("new", "Ready=True/Synced"));
+    expect(isRead()).toBe(false);
+    await clock.advance(LONGEST_WAIT_MS);
+    await eventually("its row is read", isRead);
+    expect(world.statusWrites("standing")).toBe(1);
   });
 
   it("in a namespace that is no workspace is nobody's business", async () => {

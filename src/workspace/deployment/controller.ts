@@ -14,7 +14,7 @@ import { namespaceOf, parseKey, resourceKey } from "../keys.ts";
 import type { ResourceChange, UserResources } from "../port.ts";
 import { createPolicySource } from "../read-policy.ts";
 import { isAboutPolicy, quotaOf, type WorkspacePolicy } from "../workspace-policy.ts";
-import { createAnswerWait } from "./answer-wait.ts";
+import { createAnswerWait, LONGEST_WAIT_MS } from "./answer-wait.ts";
 import { createApplicationFollower } from "./follow-applications.ts";
 import { createIntentWork, INTENT_BATCH } from "./record-intent.ts";
 import { createRowIndex } from "./row-index.ts";
@@ -68,9 +68,11 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
     ...{ concurrency: CONCURRENCY.statuses, besideOthers: BESIDE_OTHERS.statuses },
     work: createStatusWork(parts),
   });
-  /** The user of this resource should hear how it stands, at once or when its instance had time to answer. */
-  const tell = (key: string, when: "now" | "soon"): void => {
-    if (partition.isMine(namespaceOf(key))) statuses.add([key], { afterMs: when === "now" ? 0 : answers.waitMs() });
+  /** The user of this resource should hear how it stands: at once, when its instance had time to answer, or later, behind all who wait. */
+  const tell = (key: string, when: "now" | "soon" | "later"): void => {
+    if (!partition.isMine(namespaceOf(key))) return;
+    if (when === "later") statuses.takeOver([key], partition.isMine, { afterMs: LONGEST_WAIT_MS });
+    else statuses.add([key], { afterMs: when === "now" ? 0 : answers.waitMs() });
   };
   const intents = createPartitionedQueue({
     ...{ ...deps, name: "workspace-intent", groupOf: namespaceOf },
@@ -87,12 +89,14 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
   const applications = createApplicationFollower({ ...parts, onRow });
 
   const rowSweep = createRowSweep(parts, intents.add);
+  /** Whether all rows were compared with resources once. Until then, each resource that is listed seems to be new. */
+  let areRowsKnown = false;
   const workspaceSweep = createWorkspaceSweep(parts);
   const sweeps = createSweeps({
     ...{ ...deps, name: "workspace-upkeep", first: ["policy", "rows"], next: ["unpublished"] },
     sweeps: {
       policy: { everyMs: SWEEP_EVERY_MS, run: readPolicy },
-      rows: { everyMs: SWEEP_EVERY_MS, run: rowSweep.run },
+      rows: { everyMs: SWEEP_EVERY_MS, run: compareRows },
       workspaces: { everyMs: SWEEP_EVERY_MS, run: workspaceSweep.run },
       namespaces: { everyMs: SWEEP_EVERY_MS, run: workspaceSweep.visitChanged },
       overdue: { everyMs: SWEEP_EVERY_MS, run: createOverdueSweep(parts) },
@@ -103,10 +107,25 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
   async function readPolicy(signal: AbortSignal): Promise<void> {
     const change = await policy.refresh(signal);
     if (change.of === "namespaces") return change.names.forEach(judgeRefused);
-    intents.add(keysOf(resources.deployments()));
+    const all = resources.deployments();
+    intents.takeOver(keysOf(all), partition.isMine);
+    // They may be let in now, and their users wait.
+    if (areRowsKnown) judge(all.filter(({ uid }) => !rows.hasRow(uid)));
     // Some may ask for another class, or other groups, now.
     if (hasRules(policy.current())) visitAllWorkspaces();
   }
+
+  async function compareRows(signal: AbortSignal): Promise<void> {
+    await rowSweep.run(signal);
+    areRowsKnown = true;
+  }
+
+  /**
+   * Judges these; before rows are known, in the background. The comparison of rows brings forward what they do not hold, and nobody who wants something new
+   * waits behind everything that stands.
+   */
+  const judge = (found: readonly ObservedDeployment[]): void =>
+    areRowsKnown ? intents.add(keysOf(found)) : intents.takeOver(keysOf(found), partition.isMine);
 
   const visitAllWorkspaces = (): void => {
     workspaceSweep.visitAll();
@@ -114,8 +133,7 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
   };
 
   /** What the quota kept out may be let in, or reads another number. */
-  const judgeRefused = (namespace: string): void =>
-    intents.add(keysOf(resources.deployments(namespace).filter(({ uid }) => !rows.hasRow(uid))));
+  const judgeRefused = (namespace: string): void => judge(resources.deployments(namespace).filter(({ uid }) => !rows.hasRow(uid)));
   const keysOf = (found: readonly ObservedDeployment[]): readonly string[] => found.map((resource) => resourceKey(apiCluster, resource));
   const onResource = (change: ResourceChange): void => {
     if (change.kind === "namespace") {
@@ -126,12 +144,13 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
         workspaceSweep.changed(change.name);
         sweeps.add("namespaces");
       }
-      return intents.add(keysOf(resources.deployments(change.name)));
+      return judge(resources.deployments(change.name));
     }
     const key = resourceKey(apiCluster, change.at);
     for (const uid of change.uids) rows.saw(key, uid);
+    const resource = resources.deployment(change.at);
+    if (resource !== undefined) return judge([resource]);
     intents.add([key]);
-    if (resources.deployment(change.at) !== undefined) return;
     // When one goes, one that the quota kept out may be let in.
     const { namespace } = change.at;
     const { deployments } = quotaOf(resources.namespace(namespace), policy.current());

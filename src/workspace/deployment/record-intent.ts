@@ -1,4 +1,5 @@
 import type { ApplicationId, Ids } from "../../domain/ids.ts";
+import type { ObservedDeployment } from "../../domain/user-resource.ts";
 import { createBatcher } from "../../runtime/batcher.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import type { DeploymentIntent, IntentOutcome, IntentStore } from "../../store/intent/port.ts";
@@ -14,8 +15,8 @@ export interface IntentWorkDeps {
   readonly resources: UserResources;
   readonly rows: RowIndex;
   readonly policy: () => WorkspacePolicy;
-  /** Queues the status of the user's resource: `now`, or `soon`, when its instance has had time to answer. */
-  readonly tell: (key: string, when: "now" | "soon") => void;
+  /** Queues the status of the user's resource: `now`, `soon`, when its instance has had time to answer, or `later`, behind all who wait. */
+  readonly tell: (key: string, when: "now" | "soon" | "later") => void;
   readonly provesAccess: boolean;
   readonly ids: Ids;
 }
@@ -77,9 +78,16 @@ export function createIntentWork(deps: IntentWorkDeps): (key: string, signal: Ab
     if (plan.record !== undefined) rows.admit(plan.record.uid);
     if (plan.record !== undefined && (await isOfOtherNamespace(plan.record, signal))) return { requeueAfterMs: UNSEEN_AGAIN_MS };
     await recordDeletions(key, plan, signal);
+    const when = whenToTell(plan, resource);
     if (plan.record !== undefined) await recordDeployment(key, plan.record, signal);
-    if (plan.tell !== "nothing") deps.tell(key, plan.tell);
+    if (when !== "nothing") deps.tell(key, when);
     if (resource !== undefined && plan.release !== "never") return release({ ...at, uid: resource.uid }, plan.release, signal);
+  }
+
+  /** A user who has a status and asks for what the row holds waits for nothing: what else changes in the row is announced. Said before the row is recorded. */
+  function whenToTell({ record, tell }: IntentPlan, resource: ObservedDeployment | undefined): IntentPlan["tell"] | "later" {
+    const holdsIt = record !== undefined && rows.hasRequest(record.uid, record.stamp);
+    return holdsIt && resource !== undefined && resource.conditions.length > 0 ? "later" : tell;
   }
 
   async function recordDeletions(key: string, { deletions }: IntentPlan, signal: AbortSignal): Promise<void> {
