@@ -47,6 +47,11 @@ const CONCURRENCY = { intents: 4 * INTENT_BATCH, statuses: 8 } as const;
 /** How many of them may be of one namespace while others are served. Intents share a transaction; statuses stand in front of each other. */
 const BESIDE_OTHERS = { intents: 4, statuses: 2 } as const;
 const SWEEP_EVERY_MS = 60_000;
+/**
+ * A process that starts judges what stands one by one, this far apart: another program may have recorded it. Nobody waits for that, and all at once would be felt by
+ * those who want something new.
+ */
+const FIRST_STEP_MS = 20;
 /** Users wait for a status that has not been written. */
 const UNPUBLISHED_EVERY_MS = 15_000;
 
@@ -107,10 +112,7 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
   async function readPolicy(signal: AbortSignal): Promise<void> {
     const change = await policy.refresh(signal);
     if (change.of === "namespaces") return change.names.forEach(judgeRefused);
-    const all = resources.deployments();
-    intents.takeOver(keysOf(all), partition.isMine);
-    // They may be let in now, and their users wait.
-    if (areRowsKnown) judge(all.filter(({ uid }) => !rows.hasRow(uid)));
+    judgeAll();
     // Some may ask for another class, or other groups, now.
     if (hasRules(policy.current())) visitAllWorkspaces();
   }
@@ -120,12 +122,18 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
     areRowsKnown = true;
   }
 
-  /**
-   * Judges these; before rows are known, in the background. The comparison of rows brings forward what they do not hold, and nobody who wants something new
-   * waits behind everything that stands.
-   */
-  const judge = (found: readonly ObservedDeployment[]): void =>
-    areRowsKnown ? intents.add(keysOf(found)) : intents.takeOver(keysOf(found), partition.isMine);
+  /** Judges everything in the background: at first little by little, and later at once, with what has no row and may be let in now in front. */
+  const judgeAll = (): void => {
+    const all = resources.deployments();
+    const stepMs = areRowsKnown ? 0 : FIRST_STEP_MS;
+    keysOf(all).forEach((key, index) => intents.takeOver([key], partition.isMine, { afterMs: index * stepMs }));
+    judge(all.filter(({ uid }) => !rows.hasRow(uid)));
+  };
+
+  /** Judges these. Before rows are known it leaves them to the comparison of rows, which finds what is new, and to the first `judgeAll`. */
+  const judge = (found: readonly ObservedDeployment[]): void => {
+    if (areRowsKnown) intents.add(keysOf(found));
+  };
 
   const visitAllWorkspaces = (): void => {
     workspaceSweep.visitAll();
