@@ -127,6 +127,24 @@ describe("a request", () => {
     await eventually("it is recorded", hasRow("guestbook"));
   });
 
+  it("goes on after a pause and says so as soon as one that is new would", async () => {
+    const clock = createVirtualClock();
+    world.startController(EVERYTHING_IS_MINE, clock);
+    await world.apply("guestbook");
+    await eventually("it is recorded", hasRow("guestbook"));
+    await world.answer("guestbook");
+    await eventually("it is shown", isSaid("guestbook", "Ready=True/Synced"));
+    await world.apply("guestbook", { annotations: { "argosy.dev/paused": "true" } });
+    await eventually("it is shown as paused", isSaid("guestbook", "Paused=True/Paused"));
+    const record = vi.spyOn(world.store.intents, "recordDeployments");
+    await world.apply("guestbook", { annotations: { "argosy.dev/paused": "false" } });
+    await eventually("it is judged", () => record.mock.calls.length > 0);
+    await world.apply("marker");
+    await eventually("and what came after it", hasRow("marker"));
+    await clock.advance(2 * FIRST_STATUS_MS);
+    await eventually("its status follows", async () => !(await world.said("guestbook")).includes("Paused=True/Paused"));
+  });
+
   it("to read Git again reaches the row, once for each poke", async () => {
     world.startController();
     await world.apply("guestbook");

@@ -84,10 +84,13 @@ export function createIntentWork(deps: IntentWorkDeps): (key: string, signal: Ab
     if (resource !== undefined && plan.release !== "never") return release({ ...at, uid: resource.uid }, plan.release, signal);
   }
 
-  /** A user who has a status and asks for what the row holds waits for nothing: what else changes in the row is announced. Said before the row is recorded. */
+  /**
+   * Whose row holds the request, and whose status says that it is deployed, waits for nothing: what else changes in the row is announced. Said before the
+   * row is recorded.
+   */
   function whenToTell({ record, tell }: IntentPlan, resource: ObservedDeployment | undefined): IntentPlan["tell"] | "later" {
-    const holdsIt = record !== undefined && rows.hasRequest(record.uid, record.stamp);
-    return holdsIt && resource !== undefined && resource.conditions.length > 0 ? "later" : tell;
+    const isHeld = record !== undefined && rows.hasRequest(record.uid, record.stamp);
+    return isHeld && resource !== undefined && saysDeployed(resource) ? "later" : tell;
   }
 
   async function recordDeletions(key: string, { deletions }: IntentPlan, signal: AbortSignal): Promise<void> {
@@ -150,4 +153,10 @@ export function createIntentWork(deps: IntentWorkDeps): (key: string, signal: Ab
   }
 
   return reconcile;
+}
+
+/** Whether its status says that it is deployed, and nothing of an error or a pause. */
+function saysDeployed({ conditions }: ObservedDeployment): boolean {
+  const isTrue = (type: string): boolean => conditions.some((condition) => condition.type === type && condition.status === "True");
+  return isTrue("Ready") && !isTrue("ErrorOccurred") && !isTrue("Paused");
 }
