@@ -2,14 +2,20 @@ import { describe, expect } from "vitest";
 import { configMapFile } from "../world.ts";
 import { jobFile, KINDS, manifest, story } from "./story.ts";
 
-const workload = (name: string, label: string, annotations: Readonly<Record<string, string>> = {}): string =>
+interface WorkloadOptions {
+  /** Of its pods. */
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly progressDeadlineSeconds?: number;
+}
+
+const workload = (name: string, label: string, { annotations = {}, progressDeadlineSeconds = 2 }: WorkloadOptions = {}): string =>
   manifest(
     "Deployment",
     name,
     {
       spec: {
         replicas: 1,
-        progressDeadlineSeconds: 2,
+        progressDeadlineSeconds,
         selector: { matchLabels: { app: label } },
         template: { metadata: { labels: { app: label }, annotations }, spec: { containers: [{ name: "main", image: "example.com/web" }] } },
       },
@@ -150,9 +156,13 @@ describe("a first month with manifests", () => {
   });
 
   story("a pod that never gets ready shows as what it is", "never-ready", async (user) => {
-    await user.push({ "app/web.yaml": workload("web", "web", { "dev.argosy/ready": "false" }) });
+    const annotations = { "dev.argosy/ready": "false" };
+    // With a short deadline it may be degraded before anybody has read that it progresses.
+    await user.push({ "app/web.yaml": workload("web", "web", { annotations, progressDeadlineSeconds: 600 }) });
     await user.deploy();
     await user.reads(/^Progressing: /);
+    await user.push({ "app/web.yaml": workload("web", "web", { annotations }) });
+    await user.refresh();
     await user.reads(/^Degraded: /);
     await user.push({ "app/web.yaml": workload("web", "web") });
     await user.refresh();
