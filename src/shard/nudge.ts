@@ -51,14 +51,20 @@ export function isBlindAtBirth({ report, createdAt, isRefreshing, isDeleting, an
   return report.conditions.some(({ type }) => type === "ComparisonError");
 }
 
+/** Whether Argo CD neither compares nor syncs an Application: it ends, is paused, or is on its way to this instance. */
+function isLeftAlone({ isDeleting, annotations }: ObservedApplication): boolean {
+  return isDeleting || annotations[ANNOTATION_PAUSE] !== undefined || annotations[ANNOTATION_ARRIVING] !== undefined;
+}
+
 /**
  * Whether Argo CD has yet to compare what a sync of it has brought about. It asks itself for that when the sync ends, and forgets it when it is
  * restarted then: what the user reads (`OutOfSync`) would stand until its periodic refresh, minutes later. A refresh that began in the second in
  * which the sync ended may have been too early.
  */
-export function isUnseenSync({ report, sync, isDeleting, annotations }: ObservedApplication): boolean {
+export function isUnseenSync(seen: ObservedApplication): boolean {
+  if (isLeftAlone(seen)) return false;
+  const { report, sync } = seen;
   const { operation, state } = sync;
-  if (isDeleting || annotations[ANNOTATION_PAUSE] !== undefined || annotations[ANNOTATION_ARRIVING] !== undefined) return false;
   if (operation !== undefined || state?.finishedAt === undefined || report?.reconciledAt === undefined) return false;
   const { conditions, sync: compared, reconciledAt } = report;
   // What it refuses to refresh it does not compare.
@@ -70,8 +76,9 @@ export function isUnseenSync({ report, sync, isDeleting, annotations }: Observed
  * Whether a sync was asked for that the controller has not begun, whoever asked: Argo CD does so by the same field. It can overlook that as it overlooks a
  * request to refresh (see {@link isAwaited}), and begins it at its periodic refresh, minutes later.
  */
-export function isUnbegunSync({ sync: { operation, state }, isDeleting, annotations }: ObservedApplication): boolean {
-  if (isDeleting || annotations[ANNOTATION_PAUSE] !== undefined || annotations[ANNOTATION_ARRIVING] !== undefined) return false;
+export function isUnbegunSync(seen: ObservedApplication): boolean {
+  if (isLeftAlone(seen)) return false;
+  const { operation, state } = seen.sync;
   return operation !== undefined && (state === undefined || !isUnderWay(state));
 }
 
@@ -83,8 +90,9 @@ const NOT_COMPARED: readonly string[] = ["ComparisonError", "UnknownError"];
  * being filled. What it says then (`Unknown`) stands until its periodic refresh, minutes after the part is back. Of an environment's cluster its user
  * sees to it.
  */
-export function isLeftByOutage({ report, isDeleting, entersBy, annotations }: ObservedApplication): boolean {
-  if (isDeleting || annotations[ANNOTATION_PAUSE] !== undefined || annotations[ANNOTATION_ARRIVING] !== undefined) return false;
+export function isLeftByOutage(seen: ObservedApplication): boolean {
+  if (isLeftAlone(seen)) return false;
+  const { report, entersBy } = seen;
   const said = report?.conditions.filter(({ type }) => NOT_COMPARED.includes(type)) ?? [];
   return said.some(({ message }) => isOfEngine(message) || (entersBy === undefined && isOfEngineCluster(message)));
 }

@@ -48,8 +48,8 @@ const CONCURRENCY = { intents: 4 * INTENT_BATCH, statuses: 8 } as const;
 const BESIDE_OTHERS = { intents: 4, statuses: 2 } as const;
 const SWEEP_EVERY_MS = 60_000;
 /**
- * A process that starts judges what stands one by one, this far apart: another program may have recorded it. Nobody waits for that, and all at once would be felt by
- * those who want something new.
+ * A process that starts judges what stands one by one, this far apart in ms: another version of the program may have recorded it. Nobody waits for
+ * that, and all at once would be felt by those who want something new.
  */
 const FIRST_STEP_MS = 20;
 /** Users wait for a status that has not been written. */
@@ -111,7 +111,7 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
 
   async function readPolicy(signal: AbortSignal): Promise<void> {
     const change = await policy.refresh(signal);
-    if (change.of === "namespaces") return change.names.forEach(judgeRefused);
+    if (change.of === "namespaces") return change.names.forEach((name) => judgeRefused(name));
     judgeAll();
     // Some may ask for another class, or other groups, now.
     if (hasRules(policy.current())) visitAllWorkspaces();
@@ -124,10 +124,9 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
 
   /** Judges everything in the background: at first little by little, and later at once, with what has no row and may be let in now in front. */
   const judgeAll = (): void => {
-    const all = resources.deployments();
     const stepMs = areRowsKnown ? 0 : FIRST_STEP_MS;
-    keysOf(all).forEach((key, index) => intents.takeOver([key], partition.isMine, { afterMs: index * stepMs }));
-    judge(all.filter(({ uid }) => !rows.hasRow(uid)));
+    keysOf(resources.deployments()).forEach((key, index) => intents.takeOver([key], partition.isMine, { afterMs: index * stepMs }));
+    judgeRefused();
   };
 
   /** Judges these. Before rows are known it leaves them to the comparison of rows, which finds what is new, and to the first `judgeAll`. */
@@ -140,8 +139,8 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
     sweeps.add("workspaces");
   };
 
-  /** What the quota kept out may be let in, or reads another number. */
-  const judgeRefused = (namespace: string): void => judge(resources.deployments(namespace).filter(({ uid }) => !rows.hasRow(uid)));
+  /** What was kept out of this namespace, or of all, may be let in, or reads another number. */
+  const judgeRefused = (namespace?: string): void => judge(resources.deployments(namespace).filter(({ uid }) => !rows.hasRow(uid)));
   const keysOf = (found: readonly ObservedDeployment[]): readonly string[] => found.map((resource) => resourceKey(apiCluster, resource));
   const onResource = (change: ResourceChange): void => {
     if (change.kind === "namespace") {

@@ -8,7 +8,7 @@
  * tests and the simulation, would be slower with it, so it is no setting of the environment that children take over.
  *
  * `--heap-growing-percent` is by how much old objects may grow before they are collected. V8 by itself lets a heap of this size grow to several times what a
- * collection has left, and a control plane at rest allocates so little that the garbage of its start stays for hours: of 216 MB that one of four processes had in use
+ * collection has left, and a control plane at rest allocates so little that the garbage of its start stays: of 216 MB that one of four processes had in use
  * with 6,000 applications, 121 were garbage, and 55 more outside of the heap. There a fifth process took 322 MiB a minute and a half after its start, and 227 with
  * 25. With 600 applications 30 took 225 MiB at rest and 0.074 cores, and V8's own way 280 MiB and 0.069 (one run each, other programs beside).
  */
