@@ -1,9 +1,10 @@
 import { peakResidentBytes } from "../../hack/dev-cluster/processes/proc.ts";
-import { inFlight, openLoopWhile } from "../load.ts";
+import { inFlight } from "../load.ts";
 import { changeStatus } from "../measures/status.ts";
 import { median, percentile } from "../statistics.ts";
 import { readCost, total } from "../world/argosy-cost.ts";
-import { AT_ONCE, type Deployment, deploymentKey, isGone, isReported, isThere } from "../world/users.ts";
+import { AT_ONCE, type Deployment, deploymentKey, isGone, isReported } from "../world/users.ts";
+import { createWhile, describeSlowest, type Phase, untilApplied } from "./creations.ts";
 import { LARGEST_MIB, MIB } from "./idleness.ts";
 import { someOf } from "./latencies.ts";
 import { atMost, lower, type Plain, type ScaleRun } from "./run.ts";
@@ -14,8 +15,8 @@ const AWAY = { changed: 100, created: 10, removed: 10 } as const;
 const RIGHT_WITHIN_S = 60;
 /** Cluster whose lists belong to instances; those of the others are of users' resources. */
 const ENGINE_CLUSTER = "local";
-/** Creations a second during a rolling restart, and how many of them a quiet day has. */
-const CREATIONS = { rate: 2, quiet: 60 } as const;
+/** Creations on a quiet day, before a rolling restart. */
+const QUIET_CREATIONS = 60;
 /** How many times its value on a quiet day the p99 of creations may be during a rolling restart. */
 const OF_QUIET = 3;
 
@@ -91,52 +92,43 @@ async function allRight(run: ScaleRun, { created, removed }: Changes): Promise<v
  * further process is ready before the first one leaves, and leaves at the end.
  */
 export async function rollOver(run: ScaleRun): Promise<readonly Plain[]> {
-  const { world, replicas, signal } = run;
-  const { fleet, users } = world;
-  const made: Deployment[] = [];
-  const quiet = await createWhile(run, made, (started) => started < CREATIONS.quiet);
-  let isOver = false;
+  const { world, progress } = run;
+  const quiet = await createWhile(run, (started) => started < QUIET_CREATIONS);
+  const phases: Phase[] = [];
   const startedAt = performance.now();
-  const roll = async (): Promise<void> => {
-    await fleet.restart(replicas, signal);
-    for (let index = 0; index < replicas; index += 1) {
-      await fleet.processes[index]?.stop();
-      await fleet.restart(index, signal);
-    }
-    await fleet.processes[replicas]?.stop();
-    fleet.processes.length = replicas;
-  };
-  const rolling = roll().finally(() => {
-    isOver = true;
+  let endedAt: number | undefined;
+  const rolling = replaceAll(run, phases).finally(() => {
+    endedAt = performance.now();
   });
-  const [during] = await Promise.all([createWhile(run, made, () => !isOver), rolling]);
-  const seconds = (performance.now() - startedAt) / 1_000;
-  await users.clear(made);
-  const p99 = percentile(during, 0.99);
+  const [during] = await Promise.all([createWhile(run, () => endedAt === undefined), rolling]);
+  const seconds = ((endedAt ?? Number.NaN) - startedAt) / 1_000;
+  progress.say("    the slowest creations:");
+  for (const line of await describeSlowest(run, during, phases)) progress.say(`      ${line}`);
+  await world.users.clear([...quiet, ...during].map(({ deployment }) => deployment));
+  const [onQuietDay, meanwhile] = [untilApplied(quiet), untilApplied(during)];
+  const samples = meanwhile.length;
   return [
     lower("rolling restart: all processes replaced after", "s", seconds),
-    lower("rolling restart: created → Application, median", "ms", median(during), { samples: during.length }),
-    lower("rolling restart: created → Application, p99", "ms", p99, {
-      ...{ samples: during.length, limit: { what: `p99 of ${quiet.length} on a quiet day`, value: percentile(quiet, 0.99) } },
+    lower("rolling restart: created → Application, median", "ms", median(meanwhile), { samples }),
+    lower("rolling restart: created → Application, p99", "ms", percentile(meanwhile, 0.99), {
+      ...{ samples, limit: { what: `p99 of ${quiet.length} on a quiet day`, value: percentile(onQuietDay, 0.99) } },
       goal: { of: "ratio", sense: "at most", bound: OF_QUIET },
     }),
   ];
 }
 
-/** Creations at a fixed rate, in workspaces all over the fleet. Returns how long after it was due each had its Application, in ms. */
-async function createWhile(
-  { world: { users }, standing, signal }: ScaleRun,
-  made: Deployment[],
-  goesOn: (started: number) => boolean,
-): Promise<readonly number[]> {
-  const namespaces = someOf(standing, 100).map(({ namespace }) => namespace);
-  const create = async (index: number): Promise<number> => {
-    const deployment = users.next(namespaces[index % namespaces.length] ?? "");
-    made.push(deployment);
-    await users.create(deployment);
-    return users.applications.until(deployment.path, isThere);
+/** Replaces the processes, and notes when it began what. */
+async function replaceAll({ world: { fleet }, replicas, signal }: ScaleRun, phases: Phase[]): Promise<void> {
+  const during = async (what: string, act: () => Promise<unknown> | undefined): Promise<void> => {
+    phases.push({ what, startedAt: performance.now() });
+    await act();
   };
-  const loop = await openLoopWhile({ rate: CREATIONS.rate, goesOn }, create, signal);
-  await Promise.all(made.map((deployment) => users.deployments.until(deploymentKey(deployment), isReported)));
-  return loop.map(({ intendedAt, result }) => result - intendedAt);
+  await during("a further process starts", () => fleet.restart(replicas, signal));
+  for (let index = 0; index < replicas; index += 1) {
+    await during(`process ${index + 1} stops`, () => fleet.processes[index]?.stop());
+    await during(`process ${index + 1} starts`, () => fleet.restart(index, signal));
+  }
+  await during("the further process stops", () => fleet.processes[replicas]?.stop());
+  fleet.processes.length = replicas;
+  phases.push({ what: "all are replaced", startedAt: performance.now() });
 }
