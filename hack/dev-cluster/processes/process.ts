@@ -145,7 +145,10 @@ async function whenEnded(directory: string, isAlive: () => boolean, child: Child
   // is polled like one that was found running. So the end of the guardian cuts one pause short, not all of them.
   while (isAlive() && !guardianEnd.signal.aborted) await pause(guardianEnd.signal);
   while (isAlive()) await pause();
-  for (let waited = 0; waited < 40 && exitCodeOf(directory) === undefined; waited++) await sleep(5);
+  // A guardian that is still there notes the exit code, on a full machine seconds later. Whoever starts the program again before that would read it
+  // as the end of the new one.
+  const tries = child === undefined || guardianEnd.signal.aborted ? 40 : 2_000;
+  for (let tried = 0; tried < tries && exitCodeOf(directory) === undefined; tried++) await sleep(5);
   return exitCodeOf(directory) ?? 255;
 }
 
