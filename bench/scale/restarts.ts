@@ -26,7 +26,7 @@ const OF_QUIET = 3;
  * what the killed one had listed in its life: they may list what they gain of it, and nothing that they had.
  */
 export async function killOne(run: ScaleRun): Promise<readonly Plain[]> {
-  const { world, replicas, standing, signal } = run;
+  const { world, replicas, standing, progress, signal } = run;
   const { fleet, users } = world;
   const index = replicas - 1;
   const others = { ...fleet, processes: fleet.processes.slice(0, index) };
@@ -43,8 +43,9 @@ export async function killOne(run: ScaleRun): Promise<readonly Plain[]> {
   const right = allRight(run, { created, removed });
   right.catch(() => {});
   if (replicas === 1) await fleet.restart(index, signal);
-  await right;
+  const parts = await right;
   const seconds = (performance.now() - startedAt) / 1_000;
+  progress.say(`    ${parts.map(({ what, at }) => `${what} after ${((at - startedAt) / 1_000).toFixed(1)} s`).join(", ")}`);
   const after = await readCost(others);
   const heldBy = replicas === 1 ? "kill -9, started again" : "kill -9 of one";
   const figures = [lower(`${heldBy}: everything watched and right after`, "s", seconds, atMost(RIGHT_WITHIN_S))];
@@ -70,20 +71,36 @@ interface Changes {
   readonly removed: readonly Deployment[];
 }
 
+/** Something that is right, and when (`performance.now()`) the last of it was. */
+interface Right {
+  readonly what: string;
+  readonly at: number;
+}
+
 /** Makes the changes, and resolves when each has come about. */
-async function allRight(run: ScaleRun, { created, removed }: Changes): Promise<void> {
+async function allRight(run: ScaleRun, { created, removed }: Changes): Promise<readonly Right[]> {
   const { users } = run.world;
-  await Promise.all([
-    inFlight(someOf(run.standing, AWAY.changed), AT_ONCE, (deployment) => changeStatus(run, deployment)),
-    ...removed.map(async (deployment) => {
-      await users.remove(deployment);
-      await users.deployments.until(deploymentKey(deployment), isGone);
-      await users.applications.until(deployment.path, isGone);
-    }),
-    ...created.map(async (deployment) => {
-      await users.create(deployment);
-      await users.deployments.until(deploymentKey(deployment), isReported);
-    }),
+  const last = async (what: string, all: Promise<unknown>): Promise<Right> => ({ what, at: await all.then(() => performance.now()) });
+  return Promise.all([
+    last(
+      "statuses shown",
+      inFlight(someOf(run.standing, AWAY.changed), AT_ONCE, (deployment) => changeStatus(run, deployment)),
+    ),
+    last(
+      "removed ones gone",
+      inFlight(removed, AT_ONCE, async (deployment) => {
+        await users.remove(deployment);
+        await users.deployments.until(deploymentKey(deployment), isGone);
+        await users.applications.until(deployment.path, isGone);
+      }),
+    ),
+    last(
+      "created ones reported",
+      inFlight(created, AT_ONCE, async (deployment) => {
+        await users.create(deployment);
+        await users.deployments.until(deploymentKey(deployment), isReported);
+      }),
+    ),
   ]);
 }
 
