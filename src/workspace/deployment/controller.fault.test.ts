@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { USER_FINALIZER } from "../../domain/names.ts";
 import type { Partition, ShareChange } from "../../domain/partition.ts";
 import { anIntent } from "../../store/testing/builders.ts";
@@ -337,6 +337,27 @@ describe("two controllers at once", () => {
     await world.answer("guestbook");
     await eventually("it tells the user", isSaid("guestbook", "Ready=True/Synced"));
     await second.stop();
+  });
+
+  it("record what was asked for while namespaces changed hands before they have compared all rows", async () => {
+    const { intents } = world.store;
+    const { listKnown } = intents;
+    const share = aShare(false);
+    const listed = vi.spyOn(intents, "listKnown");
+    world.startController(share);
+    await eventually("rows were compared once", () => listed.mock.settledResults.some(({ type }) => type === "fulfilled"));
+    await world.apply("asked-between");
+    const held = Promise.withResolvers<void>();
+    listed.mockImplementation(async (...args) => {
+      await held.promise;
+      return listKnown(...args);
+    });
+    await eventually("it is recorded once the watch shows it", async () => {
+      share.set(true);
+      share.set(false);
+      return hasRow("asked-between")();
+    });
+    held.resolve();
   });
 
   it("leave each other's namespaces alone, and take over what the other leaves", async () => {

@@ -48,10 +48,10 @@ const CONCURRENCY = { intents: 4 * INTENT_BATCH, statuses: 8 } as const;
 const BESIDE_OTHERS = { intents: 4, statuses: 2 } as const;
 const SWEEP_EVERY_MS = 60_000;
 /**
- * A process that starts judges what stands one by one, this far apart in ms: another version of the program may have recorded it. Nobody waits for
- * that, and all at once would be felt by those who want something new.
+ * A process that starts judges what stands, for another version of the program may have recorded it: so many together, so that they share a transaction,
+ * this far apart in ms. Nobody waits for that, and all at once would be felt by those who want something new.
  */
-const FIRST_STEP_MS = 20;
+const FIRST = { together: 25, everyMs: 500 } as const;
 /** Users wait for a status that has not been written. */
 const UNPUBLISHED_EVERY_MS = 15_000;
 
@@ -124,8 +124,10 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
 
   /** Judges everything in the background: at first little by little, and later at once, with what has no row and may be let in now in front. */
   const judgeAll = (): void => {
-    const stepMs = areRowsKnown ? 0 : FIRST_STEP_MS;
-    keysOf(resources.deployments()).forEach((key, index) => intents.takeOver([key], partition.isMine, { afterMs: index * stepMs }));
+    const stepMs = areRowsKnown ? 0 : FIRST.everyMs;
+    keysOf(resources.deployments()).forEach((key, index) =>
+      intents.takeOver([key], partition.isMine, { afterMs: Math.floor(index / FIRST.together) * stepMs }),
+    );
     judgeRefused();
   };
 
@@ -183,7 +185,10 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
       resources.subscribe(onResource),
       store.changes.subscribe((changes) => (changes === "missed" ? onMissedChanges() : changes.forEach(onChange))),
     ],
-    takeOver() {
+    takeOver(gained) {
+      // What was asked for while the keys changed hands; nobody has answered it. The comparison that follows finds it too, at its end.
+      const isNew = ({ uid, conditions }: ObservedDeployment): boolean => conditions.length === 0 && !rows.hasRow(uid);
+      judge(resources.deployments().filter((resource) => isNew(resource) && gained(resource.namespace)));
       rowSweep.visitAll();
       workspaceSweep.visitAll();
       sweeps.add("rows");
