@@ -153,7 +153,8 @@ function makeWorkspace({ context, store, clusters, membership }: RoleParts): Run
     ...{ joins: true, stop: working.stop },
     start(signal) {
       working.start(signal);
-      void forAWhile(allReady, context.clock, signal).then(() => membership.join("workspace").then(resolve));
+      const isServed = async () => (await membership.prospect("workspace")).isServed;
+      void forAWhile(allReady, { ...context, isServed }, signal).then(() => membership.join("workspace").then(resolve));
     },
   };
 }
@@ -259,10 +260,11 @@ function makeReconciler({ context, store, clusters, membership }: RoleParts): Ru
     joins: true,
     start(signal) {
       const list = (prospect: Prospect) => listComingShare(prospect, { ...store, engines }, signal);
-      membership.onLeaving("reconciler", (prospect) => forAWhile(list(prospect), context.clock, signal));
+      membership.onLeaving("reconciler", (prospect) => forAWhile(list(prospect), context, signal));
       const coming = membership.prospect("reconciler").then(list);
       const all = Promise.allSettled([apiCluster.synced(signal), coming]);
-      const listed = forAWhile(all, context.clock, signal).then(() => membership.join("reconciler"));
+      const isServed = async () => (await membership.prospect("reconciler")).isServed;
+      const listed = forAWhile(all, { ...context, isServed }, signal).then(() => membership.join("reconciler"));
       void listed.then(() => signal.aborted || working.start(signal));
     },
     stop: working.stop,

@@ -5,10 +5,14 @@ import { forAWhile, joiningTogether } from "./take-share.ts";
 const NOTHING = { isMine: () => false, onChange: () => () => undefined };
 
 describe("waiting for a while", () => {
-  const ends = async (listed: Promise<unknown>, afterMs: number, signal = new AbortController().signal) => {
+  const ends = async (
+    listed: Promise<unknown>,
+    afterMs: number,
+    { signal = new AbortController().signal, ...more }: { readonly signal?: AbortSignal; readonly isServed?: () => Promise<boolean> } = {},
+  ) => {
     const clock = createVirtualClock();
     let hasEnded = false;
-    void forAWhile(listed, clock, signal).then(() => {
+    void forAWhile(listed, { clock, ...more }, signal).then(() => {
       hasEnded = true;
     });
     await clock.advance(afterMs);
@@ -25,7 +29,21 @@ describe("waiting for a while", () => {
   it("ends after 20 s all the same, and when the process stops", async () => {
     expect(await ends(never, 19_000)).toBe(false);
     expect(await ends(never, 20_000)).toBe(true);
-    expect(await ends(never, 0, AbortSignal.abort(new Error("stopping")))).toBe(true);
+    expect(await ends(never, 0, { signal: AbortSignal.abort(new Error("stopping")) })).toBe(true);
+  });
+
+  it("goes on for three minutes while others work on the share, and no longer than they do", async () => {
+    const isServed = async () => true;
+    expect(await ends(never, 179_000, { isServed })).toBe(false);
+    expect(await ends(never, 180_000, { isServed })).toBe(true);
+    expect(await ends(Promise.resolve(), 0, { isServed })).toBe(true);
+    expect(await ends(never, 20_000, { isServed: async () => false })).toBe(true);
+    const left = [true, true, false];
+    const endsWithThem = async () => left.shift() ?? false;
+    expect(await ends(never, 59_000, { isServed: endsWithThem })).toBe(false);
+    expect(left).toEqual([false]);
+    left.splice(0, 1, true, false);
+    expect(await ends(never, 60_000, { isServed: endsWithThem })).toBe(true);
   });
 });
 

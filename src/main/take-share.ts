@@ -4,16 +4,36 @@ import { abandonable } from "../runtime/kube/signals.ts";
 import { limitTime } from "../runtime/kube/time-limit.ts";
 
 /**
- * Longest time for which a role waits for what it has to list before it takes its share, in ms. A kind that cannot be listed holds up what needs it, and
- * nothing else.
+ * How long a role waits for what it has to list before it takes its share, in ms. A kind that cannot be listed holds up what needs it, and nothing else.
+ * Where others work on that share meanwhile it waits longer: a full API server takes a minute to list a large fleet, and what is taken before that is
+ * left alone until then.
  */
-const LIST_MS = 20_000;
+const LIST_MS = { alone: 20_000, besideOthers: 180_000 } as const;
 
-/** Resolves when the promise has resolved or failed, when the signal aborts, and after 20 s at the latest. */
-export async function forAWhile(listed: Promise<unknown>, clock: Clock, signal: AbortSignal): Promise<void> {
-  const limit = limitTime({ clock, doing: "listing what a role needs", timeoutMs: LIST_MS }, signal);
-  await abandonable(listed, limit.signal).catch(() => undefined);
-  limit.release();
+export interface Waiting {
+  readonly clock: Clock;
+  /** Whether others work on the share meanwhile; asked each time 20 s have passed. Absent: nobody does, or nobody knows. */
+  readonly isServed?: () => Promise<boolean>;
+}
+
+/** Resolves when the promise has resolved or failed, when the signal aborts, and after 20 s at the latest, or three minutes while others work on the share. */
+export async function forAWhile(listed: Promise<unknown>, { clock, isServed }: Waiting, signal: AbortSignal): Promise<void> {
+  for (let waitedMs = 0; waitedMs < LIST_MS.besideOthers; waitedMs += LIST_MS.alone) {
+    if (waitedMs > 0 && (await isServed?.()) !== true) return;
+    const limit = limitTime({ clock, doing: "listing what a role needs", timeoutMs: LIST_MS.alone }, signal);
+    await abandonable(listed, limit.signal).catch(() => undefined);
+    limit.release();
+    if (signal.aborted || (await hasSettled(listed))) return;
+  }
+}
+
+/** Whether a promise has resolved or failed by now. */
+async function hasSettled(promise: Promise<unknown>): Promise<boolean> {
+  const settled = promise.then(
+    () => true,
+    () => true,
+  );
+  return Promise.race([settled, Promise.resolve().then(() => false)]);
 }
 
 /**

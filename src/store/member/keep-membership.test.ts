@@ -204,6 +204,16 @@ describe("membership", () => {
       expect(share(ada)).toEqual(KEYS);
     });
 
+    it("serves nobody's share that is left to it, so whoever comes is not to wait for long", async () => {
+      const { clock, start, share } = starting();
+      const [ada, bob] = [start("ada"), start("bob")];
+      await clock.advance(1);
+      await ada.join("reconciler");
+      await clock.advance(1);
+      expect(share(ada)).not.toEqual(KEYS);
+      expect((await bob.prospect("reconciler")).isServed).toBe(false);
+    });
+
     it("leaves nothing to one that starts where somebody works", async () => {
       const { clock, join, start, share } = starting();
       const ada = join("ada");

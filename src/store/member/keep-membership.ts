@@ -116,7 +116,8 @@ export function createMembership(deps: MembershipDeps): Membership {
     const going = new Set(leavingOf(live, role));
     const then = [...new Set([...dealtAmong(live, role), memberId])].filter((id) => id === memberId || !going.has(id));
     return {
-      isServed: havingOf(live, role).some((id) => id !== memberId),
+      // Who has said that it comes is left its share from then on.
+      isServed: !roles.has(coming(role)) && havingOf(live, role).some((id) => id !== memberId),
       willBeMine: (key) => ownerOf(key, then) === memberId,
     };
   };
