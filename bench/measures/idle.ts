@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
 import type { Figure } from "../figures.ts";
 import { type Bench, BOTH, type Measure } from "../measure.ts";
 import { median, noiseOf } from "../statistics.ts";
 import { type Cost, countedBetween, readCost, total } from "../world/argosy-cost.ts";
+import { queryOnce } from "../world/query-once.ts";
 
 const WINDOWS = 4;
 /** Time for the last statuses to arrive, in ms. */
@@ -73,14 +73,9 @@ function tellStatements({ progress }: Bench, costs: readonly Cost[]): void {
 
 /** All transactions of the server since its start, of all clients. */
 async function countCommits(url: string): Promise<number> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    const { rows } = await client.query<{ readonly n: string }>(
-      "select sum(xact_commit + xact_rollback) as n from pg_stat_database where datname = current_database()",
-    );
-    return Number(rows[0]?.n ?? 0);
-  } finally {
-    await client.end();
-  }
+  const [sum] = await queryOnce<{ readonly n: string }>(
+    url,
+    "select sum(xact_commit + xact_rollback) as n from pg_stat_database where datname = current_database()",
+  );
+  return Number(sum?.n ?? 0);
 }

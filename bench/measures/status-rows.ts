@@ -1,4 +1,3 @@
-import pg from "pg";
 import { type Millis, millis } from "../../src/domain/clock.ts";
 import type { RecordedStatus } from "../../src/domain/status.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
@@ -12,6 +11,7 @@ import type { Figure } from "../figures.ts";
 import { openStatusCeiling, type StatusCeiling } from "../limits/status-ceiling.ts";
 import type { Bench, Measure } from "../measure.ts";
 import { median, noiseOf } from "../statistics.ts";
+import { queryOnce } from "../world/query-once.ts";
 
 const ROWS = 2_000;
 const WORKSPACES = 20;
@@ -120,12 +120,6 @@ async function deployApplications(store: Store, signal: AbortSignal): Promise<re
 }
 
 async function createDatabase(url: string): Promise<string> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query("create database bench_rows");
-  } finally {
-    await client.end();
-  }
+  await queryOnce(url, "create database bench_rows");
   return Object.assign(new URL(url), { pathname: "/bench_rows" }).href;
 }

@@ -1,5 +1,5 @@
-import pg from "pg";
 import { openLoopWhile } from "../load.ts";
+import { queryOnce } from "../world/query-once.ts";
 import { type Deployment, deploymentKey, isReported, isThere } from "../world/users.ts";
 import { someOf } from "./latencies.ts";
 import type { ScaleRun } from "./run.ts";
@@ -64,7 +64,7 @@ export async function describeSlowest(
   const [first] = phases;
   return slowest.map(({ deployment, dueAt, storedAt, appliedAt, reportedAt }) => {
     const after = (at: number | undefined): string => (at === undefined ? "?" : `${((at - dueAt) / 1_000).toFixed(1)} s`);
-    const phase = phases.findLast(({ startedAt }) => startedAt <= dueAt) ?? first;
+    const phase = phases.findLast(({ startedAt }) => startedAt <= dueAt);
     const due = ((dueAt - (first?.startedAt ?? dueAt)) / 1_000).toFixed(1);
     const row = recorded.get(deploymentKey(deployment));
     return [
@@ -76,20 +76,15 @@ export async function describeSlowest(
 
 /** When the database had each, by key, in ms of `performance.now()`: PostgreSQL runs on this machine and shares its clock. */
 async function readRecorded(databaseUrl: string, creations: readonly Creation[]): Promise<ReadonlyMap<string, number>> {
-  const database = new pg.Client({ connectionString: databaseUrl });
-  await database.connect();
-  try {
-    const { rows } = await database.query<{ readonly key: string; readonly at: number }>(
-      `select workspace.namespace || '/' || application.name as key, extract(epoch from min(operation.created_at))::float8 * 1000 as at
-       from application
-       join workspace on workspace.id = application.workspace
-       join operation on operation.subject = application.id and operation.kind = 'apply-application'
-       where workspace.namespace || '/' || application.name = any($1)
-       group by 1`,
-      [creations.map(({ deployment }) => deploymentKey(deployment))],
-    );
-    return new Map(rows.map(({ key, at }) => [key, at - performance.timeOrigin]));
-  } finally {
-    await database.end();
-  }
+  const rows = await queryOnce<{ readonly key: string; readonly at: number }>(
+    databaseUrl,
+    `select workspace.namespace || '/' || application.name as key, extract(epoch from min(operation.created_at))::float8 * 1000 as at
+     from application
+     join workspace on workspace.id = application.workspace
+     join operation on operation.subject = application.id and operation.kind = 'apply-application'
+     where workspace.namespace || '/' || application.name = any($1)
+     group by 1`,
+    [creations.map(({ deployment }) => deploymentKey(deployment))],
+  );
+  return new Map(rows.map(({ key, at }) => [key, at - performance.timeOrigin]));
 }

@@ -1,11 +1,11 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pg from "pg";
 import type { Progress } from "../../hack/up/progress.ts";
 import { errorText } from "../../src/cli/error-text.ts";
 import type { Conditions } from "../conditions.ts";
 import { openWorld, type World, type WorldWanted } from "./open-world.ts";
+import { queryOnce } from "./query-once.ts";
 
 /** Opens a world, lets it be used, and ends all of it, whatever happens. `keep`: its files stay. */
 export async function withWorld(
@@ -38,12 +38,6 @@ export async function readVersions(
   signal: AbortSignal,
 ): Promise<Pick<Conditions, "postgres" | "kubernetes">> {
   const { gitVersion } = await client.request<{ readonly gitVersion: string }>({ method: "GET", path: "/version" }, signal);
-  const database = new pg.Client({ connectionString: databaseUrl });
-  await database.connect();
-  try {
-    const { rows } = await database.query<{ readonly server_version: string }>("show server_version");
-    return { postgres: rows[0]?.server_version ?? "?", kubernetes: gitVersion };
-  } finally {
-    await database.end();
-  }
+  const [server] = await queryOnce<{ readonly server_version: string }>(databaseUrl, "show server_version");
+  return { postgres: server?.server_version ?? "?", kubernetes: gitVersion };
 }
