@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it, vi } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { until } from "../testing/until.ts";
 import { commandLine, parseStat, readStat, residentBytes, startTicks } from "./proc.ts";
-import { type DevProcess, exitCodeOf, findProcess, isSameProgram, type ProcessSpec, startProcess, stopProcess } from "./process.ts";
+import { exitCodeOf, findProcess, isSameProgram, type ProcessSpec, startProcess, stopProcess } from "./process.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "processes-"));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -89,13 +89,18 @@ describe("a process", () => {
     const parent = spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: ["ignore", "pipe", "inherit"] });
     await once(parent.stdout, "data");
     // A program that has only just begun has no command line for a moment, and is not known by it.
-    const found = ({ directory }: ProcessSpec): Promise<DevProcess> => vi.waitUntil(() => findProcess(directory), { timeout: 20_000 });
+    const found = ({ directory: of }: ProcessSpec) =>
+      until(
+        "the program",
+        () => findProcess(of),
+        (seen) => seen !== undefined,
+      );
     const [one, other] = [await found(bound), await found(free)];
-    expect([one.isAlive(), other.isAlive()]).toEqual([true, true]);
+    expect([one?.isAlive(), other?.isAlive()]).toEqual([true, true]);
     parent.kill("SIGKILL");
-    expect(await one.ended).toBe(143);
-    expect(other.isAlive()).toBe(true);
-    await stopProcess(other, 1000);
+    expect(await one?.ended).toBe(143);
+    expect(other?.isAlive()).toBe(true);
+    if (other !== undefined) await stopProcess(other, 1000);
   });
 
   it("goes on without its guardian, and following it costs nothing", async () => {
