@@ -153,10 +153,16 @@ function makeWorkspace({ context, store, clusters, membership }: RoleParts): Run
     ...{ joins: true, stop: working.stop },
     start(signal) {
       working.start(signal);
-      const isServed = async () => (await membership.prospect("workspace")).isServed;
-      void forAWhile(allReady, { ...context, isServed }, signal).then(() => membership.join("workspace").then(resolve));
+      void forAWhile(allReady, { ...context, isServed: asking(membership, "workspace") }, signal).then(() =>
+        membership.join("workspace").then(resolve),
+      );
     },
   };
+}
+
+/** Asks whether others work on the share of a role that is to become this process's. */
+function asking(membership: RoleParts["membership"], role: Role): () => Promise<boolean> {
+  return async () => (await membership.prospect(role)).isServed;
 }
 
 /** How users' clusters are visited. */
@@ -263,8 +269,9 @@ function makeReconciler({ context, store, clusters, membership }: RoleParts): Ru
       membership.onLeaving("reconciler", (prospect) => forAWhile(list(prospect), context, signal));
       const coming = membership.prospect("reconciler").then(list);
       const all = Promise.allSettled([apiCluster.synced(signal), coming]);
-      const isServed = async () => (await membership.prospect("reconciler")).isServed;
-      const listed = forAWhile(all, { ...context, isServed }, signal).then(() => membership.join("reconciler"));
+      const listed = forAWhile(all, { ...context, isServed: asking(membership, "reconciler") }, signal).then(() =>
+        membership.join("reconciler"),
+      );
       void listed.then(() => signal.aborted || working.start(signal));
     },
     stop: working.stop,

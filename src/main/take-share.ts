@@ -18,16 +18,13 @@ export interface Waiting {
 
 /** Resolves when the promise has resolved or failed, when the signal aborts, and after 20 s at the latest, or three minutes while others work on the share. */
 export async function forAWhile(listed: Promise<unknown>, { clock, isServed }: Waiting, signal: AbortSignal): Promise<void> {
-  let hasSettled = false;
-  const settled = Promise.allSettled([listed]).then(() => {
-    hasSettled = true;
-  });
+  const settled = Promise.allSettled([listed]).then(() => true);
   for (let waitedMs = 0; waitedMs < LIST_MS.besideOthers; waitedMs += LIST_MS.alone) {
     if (waitedMs > 0 && (await isServed?.()) !== true) return;
     const limit = limitTime({ clock, doing: "listing what a role needs", timeoutMs: LIST_MS.alone }, signal);
-    await abandonable(settled, limit.signal).catch(() => undefined);
+    const hasSettled = await abandonable(settled, limit.signal).catch(() => false);
     limit.release();
-    if (signal.aborted || hasSettled) return;
+    if (hasSettled || signal.aborted) return;
   }
 }
 

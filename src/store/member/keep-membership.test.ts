@@ -204,7 +204,7 @@ describe("membership", () => {
       expect(share(ada)).toEqual(KEYS);
     });
 
-    it("serves nobody's share that is left to it, so whoever comes is not to wait for long", async () => {
+    it("says that nobody works on a share which is left to one that comes", async () => {
       const { clock, start, share } = starting();
       const [ada, bob] = [start("ada"), start("bob")];
       await clock.advance(1);

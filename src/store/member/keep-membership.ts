@@ -116,7 +116,7 @@ export function createMembership(deps: MembershipDeps): Membership {
     const going = new Set(leavingOf(live, role));
     const then = [...new Set([...dealtAmong(live, role), memberId])].filter((id) => id === memberId || !going.has(id));
     return {
-      // Who has said that it comes is left its share from then on.
+      // The share of one that has said that it comes is left to it: nobody works on it.
       isServed: !roles.has(coming(role)) && havingOf(live, role).some((id) => id !== memberId),
       willBeMine: (key) => ownerOf(key, then) === memberId,
     };
