@@ -7,6 +7,7 @@ import type { KubeObject } from "../src/runtime/kube/resource.ts";
 import { again } from "./again.ts";
 import { refusalOf } from "./attacks/person.ts";
 import { argosy } from "./command-line.ts";
+import { sumOf } from "./control-plane.ts";
 import { inSeconds } from "./in-seconds.ts";
 import { expectOneWriter, MOVE_TIMEOUT_MS, type Movable, openMovable } from "./moves-world.ts";
 import { type NamespaceWriter, openNamespaceWriter } from "./namespace-writer.ts";
@@ -145,12 +146,17 @@ describe("a class that labels of a namespace ask for", () => {
     const metadata = { name: application.metadata.name, namespace: "argosy-standard-1" };
     const planted = { apiVersion: application.apiVersion, kind: application.kind, metadata, spec };
     await world.kube.create(TYPES.application, planted as unknown as KubeObject, world.signal);
-    const verdicts = async (): Promise<readonly string[]> => {
+    const key = `OTHER_CLASS ${movable.unitId} ${metadata.name}`;
+    const said = async () => {
       const { items } = await world.rest.get<{ readonly items: readonly DecisionView[] }>("/v1/decisions", { kind: "ownership" });
-      const own = items.filter(({ details }) => String(details["key"]).startsWith(`OTHER_CLASS ${movable.unitId} ${metadata.name}`));
-      return own.map(({ verdict }) => verdict);
+      const entries = items.map(({ verdict, details }) => ({ verdict, key: String(details["key"]) }));
+      return {
+        newest: entries.find((each) => each.key === key)?.verdict,
+        entries,
+        checks: await sumOf(world, "argosy_watchdog_checks_total"),
+      };
     };
-    const says = (verdict: string) => until(`the watchdog say ${verdict}`, verdicts, ([newest]) => newest === verdict, MOVE_TIMEOUT_MS);
+    const says = (verdict: string) => until(`the watchdog say ${verdict}`, said, ({ newest }) => newest === verdict, MOVE_TIMEOUT_MS);
     await says("OTHER_CLASS");
     await world.kube.delete(TYPES.application, metadata, {}, world.signal);
     await says("CLEARED");

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { RefusedError } from "../domain/errors.ts";
 import { openFindings } from "../domain/ownership.ts";
 import type { Partition } from "../domain/partition.ts";
 import type { SeenApplication } from "../domain/seen-application.ts";
@@ -23,6 +24,8 @@ describe("the watchdog", () => {
   let listed: string[];
   let rested: number;
   let answers: boolean | undefined;
+  let refuses: boolean;
+  let hangs: boolean;
   let metrics: ReturnType<typeof createPromMetrics>;
   beforeEach(async () => {
     clock = createVirtualClock();
@@ -37,6 +40,8 @@ describe("the watchdog", () => {
     listed = [];
     rested = 0;
     answers = true;
+    refuses = false;
+    hangs = false;
   });
 
   const mine: Partition = { isMine: () => true, onChange: () => () => undefined };
@@ -46,6 +51,8 @@ describe("the watchdog", () => {
       applications: {
         async list({ namespace }) {
           listed.push(namespace);
+          if (hangs) await new Promise(() => undefined);
+          if (refuses) throw new RefusedError("Listing", { code: "kube.forbidden" });
           return stands.get(namespace);
         },
         reported: ({ namespace }) => reported.get(namespace),
@@ -99,7 +106,7 @@ describe("the watchdog", () => {
     expect(await journal()).toEqual([["NO_OWNER", "WATCHDOG"]]);
     await put([standing()]);
     expect(await second.observe(soon())).toEqual({ requeueAfterMs: 5_000 });
-    expect(await second.observe(soon())).toEqual({ requeueAfterMs: 30_000 });
+    expect(await second.observe(soon())).toEqual({});
     expect(await journal()).toHaveLength(2);
   });
 
@@ -131,8 +138,35 @@ describe("the watchdog", () => {
     inTurn = async () => ({ owned: [], next: undefined });
     expect(await dog.observe(soon())).toEqual({ requeueAfterMs: 5_000 });
     inTurn = async () => ({ owned: [], next: "" as never });
-    expect(await dog.observe(soon())).toEqual({ requeueAfterMs: 30_000 });
+    expect(await dog.observe(soon())).toEqual({});
     expect(await journal()).toEqual([]);
+    await dog.stop();
+  });
+
+  it("goes on after a check that was refused", async () => {
+    await put([]);
+    refuses = true;
+    const dog = watchdog();
+    const ended = new AbortController();
+    dog.start(ended.signal);
+    await clock.advance(61_000);
+    expect(await journal()).toEqual([]);
+    refuses = false;
+    await clock.advance(60_000);
+    await expect.poll(journal).toEqual([["NO_OWNER", "WATCHDOG"]]);
+    await dog.stop();
+  });
+
+  it("goes on ten minutes after a check that hangs", async () => {
+    await put([]);
+    hangs = true;
+    const dog = watchdog();
+    const ended = new AbortController();
+    dog.start(ended.signal);
+    await clock.advance(60_000);
+    hangs = false;
+    await clock.advance(600_000);
+    await expect.poll(journal).toEqual([["NO_OWNER", "WATCHDOG"]]);
     await dog.stop();
   });
 

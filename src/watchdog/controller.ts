@@ -5,6 +5,9 @@ import { OWNERSHIP_RULES, openFindings } from "../domain/ownership.ts";
 import type { Partition } from "../domain/partition.ts";
 import type { Rng } from "../domain/rng.ts";
 import { createKeyedQueue, type WorkResult } from "../runtime/keyed-queue.ts";
+import { abandonable } from "../runtime/kube/signals.ts";
+import { limitTime } from "../runtime/kube/time-limit.ts";
+import { every } from "../runtime/timer/every.ts";
 import type { Store } from "../store/port.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -31,14 +34,17 @@ export interface WatchdogDeps {
 export interface Watchdog {
   start(signal: AbortSignal): void;
   stop(): Promise<void>;
-  /** Compares once. */
+  /** Compares once. Returns when to compare again where something new has to be confirmed. */
   observe(signal: AbortSignal): Promise<WorkResult>;
 }
 
 const KEY = "watchdog";
+/** Longest time between two checks, in ms. */
 const OBSERVE_EVERY_MS = 30_000;
 /** How soon a check is repeated that found something new, in ms: so it is reported within a minute of its beginning. */
 const CONFIRM_MS = 5_000;
+/** How long a check may take, in ms. Each request has its own limit: what takes longer than all of them hangs, and the next check must not wait for it. */
+const CHECK_MS = 10 * 60_000;
 const MANY = 100_000;
 /** States in which Applications may exist in an instance's namespace. */
 const STANDING: readonly InstanceState[] = ["ACTIVE", "CORDONED", "DRAINING"];
@@ -91,7 +97,14 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
     for (const { rule, subject, text } of cleared) log.info({ rule, subject, finding: text }, "An application has its one owner again");
     findings = next;
     checks.add(1, { reach: away.size > 0 ? "some" : "all" });
-    return { requeueAfterMs: isUnsure ? CONFIRM_MS : OBSERVE_EVERY_MS };
+    return isUnsure ? { requeueAfterMs: CONFIRM_MS } : {};
+  };
+
+  const rest = async (): Promise<WorkResult> => {
+    [findings, book] = [undefined, createOwnershipBook()];
+    rows.forget();
+    await applications.rest();
+    return {};
   };
 
   const queue = createKeyedQueue({
@@ -103,14 +116,18 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
     rng: rng.fork(KEY),
     backoff: { minMs: 1_000, maxMs: CONFIRM_MS },
     work: async (_key, signal) => {
-      if (partition.isMine(KEY)) return observe(signal);
-      [findings, book] = [undefined, createOwnershipBook()];
-      rows.forget();
-      await applications.rest();
-      return { requeueAfterMs: OBSERVE_EVERY_MS };
+      const limit = limitTime({ clock, doing: "checking the ownership of applications", timeoutMs: CHECK_MS }, signal);
+      try {
+        return await abandonable(partition.isMine(KEY) ? observe(limit.signal) : rest(), limit.signal);
+      } finally {
+        limit.release();
+      }
     },
   });
+  const ending = new AbortController();
+  const check = (): void => queue.add(KEY);
   const stop = async (): Promise<void> => {
+    ending.abort(new Error("the watchdog stops"));
     await queue.stop();
     rows.forget();
     await applications.rest();
@@ -119,8 +136,10 @@ export function createWatchdog(deps: WatchdogDeps): Watchdog {
     observe,
     start(signal) {
       signal.addEventListener("abort", () => void stop(), { once: true });
+      // A timer's: a check that failed for good would be the last one if each asked for the next.
+      every({ clock, rng: rng.fork("watchdog-timer"), log, ms: OBSERVE_EVERY_MS, run: check }, ending.signal);
       queue.start();
-      queue.add(KEY);
+      check();
     },
     stop,
   };

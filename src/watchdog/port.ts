@@ -5,7 +5,7 @@ import type { SeenApplication } from "../domain/seen-application.ts";
 export interface ApplicationsSeen {
   /**
    * Lists every Application in the instance's namespace from the API server, whoever created it, and has its cluster watched from then on.
-   * `undefined`: the cluster cannot be reached.
+   * `undefined`: the cluster cannot be reached, or refuses that.
    */
   list(instance: InstancePlace, signal: AbortSignal): Promise<readonly SeenApplication[] | undefined>;
   /** The same as a watch has reported it last. `undefined`: the cluster is not watched, or its watch is silent. */

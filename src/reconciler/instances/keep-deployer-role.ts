@@ -1,4 +1,4 @@
-import { RefusedError } from "../../domain/errors.ts";
+import { GoneError, RefusedError } from "../../domain/errors.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import { deployerRules, OWNER_MARK, sameRules } from "../../shard/deployer-rules.ts";
 import { withoutAwaited } from "../../shard/reader-rules.ts";
@@ -25,9 +25,9 @@ export async function keepDeployerRole(deps: DeployerDeps, signal: AbortSignal):
   try {
     await updateRole(deps, signal);
   } catch (error) {
-    // No event asks for this key again: an API server that has just been started forbids everything for a moment.
-    if (!(error instanceof RefusedError)) throw error;
-    deps.log.error({ error }, "Not allowed to keep the role that deployments are made under");
+    // No event asks for this key again: an API server that has just been started forbids everything for a moment, and the role may be deleted meanwhile.
+    if (!(error instanceof RefusedError || error instanceof GoneError)) throw error;
+    deps.log.error({ error }, "Failing to keep the role that deployments are made under");
   }
   return { requeueAfterMs: EVERY_MS };
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { GoneError } from "../../../domain/errors.ts";
+import { GoneError, InputError } from "../../../domain/errors.ts";
 import { systemClock } from "../../../runtime/clock.ts";
 import type { KubeClient } from "../../../runtime/kube/client.ts";
 import { type FakeApiServer, startFakeApiServer } from "../../../runtime/kube/testing/fake-api-server.ts";
@@ -85,6 +85,17 @@ it("watches by the client that is given out now, once that is another", async ()
   } finally {
     await other.close();
   }
+});
+
+it("gives no list for a cluster that refuses it, and the next one once it does not", async () => {
+  const client = server.client();
+  const seen = seenBy(async () => client);
+  await make("web");
+  server.faults.fail({ method: "GET", path: /argosy-standard-1\/applications/, status: 403 });
+  expect(await seen.list(at, AbortSignal.timeout(60_000))).toBeUndefined();
+  expect(await seen.list(at, AbortSignal.timeout(60_000))).toHaveLength(1);
+  const unreadable = new InputError("Reading a kubeconfig", { code: "kube.kubeconfig", path: "clusters", remedy: "Name one" });
+  expect(await seenBy(() => Promise.reject(unreadable)).list(at, AbortSignal.timeout(60_000))).toBeUndefined();
 });
 
 it("gives no list for a cluster that is not declared or does not answer", async () => {

@@ -1,5 +1,5 @@
 import type { Clock } from "../../../domain/clock.ts";
-import { UnavailableError } from "../../../domain/errors.ts";
+import { InputError, RefusedError, UnavailableError } from "../../../domain/errors.ts";
 import { LABEL_CANARY } from "../../../domain/names.ts";
 import type { Rng } from "../../../domain/rng.ts";
 import type { SeenApplication } from "../../../domain/seen-application.ts";
@@ -63,16 +63,19 @@ export function createApplicationsSeen({ clientOf, ...options }: ApplicationsSee
   };
   return {
     async list({ engineCluster, namespace }, signal) {
-      const client = await clientOf(engineCluster);
-      if (client === undefined) return undefined;
-      // One that was opened with credentials of before is opened anew.
-      watches.open(engineCluster, client);
       try {
+        const client = await clientOf(engineCluster);
+        if (client === undefined) return undefined;
+        // One that was opened with credentials of before is opened anew.
+        watches.open(engineCluster, client);
         return await read(client, namespace, signal);
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof UnavailableError || isTimeout(error)) return undefined;
-        throw error;
+        if (!(error instanceof RefusedError || error instanceof InputError)) throw error;
+        // Of one cluster. The others' Applications are compared all the same.
+        options.log.error({ cluster: engineCluster, namespace, err: error }, "Refused the list of the Applications of an instance");
+        return undefined;
       }
     },
     reported({ engineCluster, namespace }) {
