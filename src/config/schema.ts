@@ -338,7 +338,7 @@ export const sections = {
         .max(64)
         .default(4)
         .describe(
-          "Probes of users' repositories at once, each a child process of git with up to 384 MiB of addresses; one workspace has two of them at most.",
+          "Probes of users' repositories at once; one workspace has two of them at most. By SSH, and where a host's answer by HTTP is not understood, each is a child process of git with up to 384 MiB of addresses.",
         ),
       unfinishedApplications: z
         .int()

@@ -1,4 +1,5 @@
 import { Resolver } from "node:dns/promises";
+import { isIP, type LookupFunction } from "node:net";
 
 /** Addresses of a host; empty where its name leads nowhere at the moment, or nobody said so in time. */
 export type ResolveHost = (host: string, signal: AbortSignal) => Promise<readonly string[]>;
@@ -24,4 +25,14 @@ export async function resolveHost(host: string, signal: AbortSignal): Promise<re
   } finally {
     signal.removeEventListener("abort", cancel);
   }
+}
+
+/** Answers whoever connects with these addresses, whatever the name, and asks nobody. */
+export function answerWith(addresses: readonly string[]): LookupFunction {
+  const entries = addresses.map((address) => ({ address, family: isIP(address) }));
+  return (_host, options, callback) => {
+    const [first] = entries;
+    if (options.all === true) callback(null, entries);
+    else callback(null, first?.address ?? "", first?.family ?? 0);
+  };
 }

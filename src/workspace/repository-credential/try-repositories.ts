@@ -41,7 +41,7 @@ export interface RepositoryProbes {
 
 export interface ProbesDeps {
   readonly observer: RepositoryObserver;
-  /** How many probes run at once. Each is a child process. */
+  /** How many probes run at once. Some are child processes. */
   readonly observationsAtOnce: number;
   readonly clock: Clock;
   readonly rng: Rng;

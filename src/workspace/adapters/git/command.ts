@@ -62,8 +62,9 @@ interface Settings {
   readonly files: Readonly<Record<string, string>>;
 }
 
-function httpSettings({ host, port, secret, egress }: RepositoryTarget, addresses: readonly string[], directory: string): Settings {
-  const authorities = egress.certificateAuthorities?.find((one) => one.host === host.toLowerCase())?.certificates;
+function httpSettings(target: RepositoryTarget, addresses: readonly string[], directory: string): Settings {
+  const { host, port } = target;
+  const [authorities, authorization] = [authoritiesOf(target), authorizationOf(target.secret)];
   const targets = addresses.map((address) => (address.includes(":") ? `[${address}]` : address)).join(",");
   return {
     env: {},
@@ -75,16 +76,21 @@ function httpSettings({ host, port, secret, egress }: RepositoryTarget, addresse
       // An address needs no resolving.
       ...(isIP(host) === 0 ? [["http.curloptResolve", `${host}:${port}:${targets}`] as const] : []),
       ...(authorities === undefined ? [] : [["http.sslCAInfo", join(directory, "authorities.pem")] as const]),
-      ...(secret?.kind === "basic"
-        ? [["http.extraHeader", `Authorization: Basic ${base64(`${secret.username}:${secret.password}`)}`] as const]
-        : []),
-      ...(secret?.kind === "bearer" ? [["http.extraHeader", `Authorization: Bearer ${secret.token}`] as const] : []),
+      ...(authorization === undefined ? [] : [["http.extraHeader", `Authorization: ${authorization}`] as const]),
     ],
   };
 }
 
-function base64(text: string): string {
-  return Buffer.from(text, "utf8").toString("base64");
+/** PEM of who alone vouches for the host; `undefined`: whoever does for everybody. */
+export function authoritiesOf({ host, egress }: Pick<RepositoryTarget, "host" | "egress">): string | undefined {
+  return egress.certificateAuthorities?.find((one) => one.host === host.toLowerCase())?.certificates;
+}
+
+/** The value of the header that a secret is sent in; `undefined`: in none. */
+export function authorizationOf(secret: RepositoryTarget["secret"]): string | undefined {
+  if (secret?.kind === "bearer") return `Bearer ${secret.token}`;
+  if (secret?.kind !== "basic") return undefined;
+  return `Basic ${Buffer.from(`${secret.username}:${secret.password}`, "utf8").toString("base64")}`;
 }
 
 const CONNECT_SECONDS = 10;

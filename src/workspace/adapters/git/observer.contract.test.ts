@@ -157,12 +157,16 @@ describe("observing at a repository", () => {
     expect(spawnSync("ps", ["-eo", "args"], { encoding: "utf8" }).stdout).not.toContain(`hangs-${process.pid}`);
   });
 
-  it("ends with its signal", async () => {
-    const silent = await aServer((socket) => socket.on("error", () => undefined));
+  it.each(["http", "ssh"])("ends with its signal (%s)", async (scheme) => {
+    let connections = 0;
+    const silent = await aServer((socket) => {
+      connections += 1;
+      socket.on("error", () => undefined);
+    });
     servers.push(silent);
     const abort = new AbortController();
-    const observing = observe(`http://127.0.0.1:${silent.port}/a`, { signal: abort.signal });
-    await expect.poll(() => readdirSync(observations()).length).toBeGreaterThan(0);
+    const observing = observe(`${scheme}://${scheme === "ssh" ? "git@" : ""}127.0.0.1:${silent.port}/a`, { signal: abort.signal });
+    await expect.poll(() => connections, { timeout: 30_000 }).toBeGreaterThan(0);
     abort.abort(new Error("enough"));
     await expect(observing).rejects.toThrow("enough");
   });
@@ -224,6 +228,14 @@ exit 128
       expect(report).not.toContain("k3y");
     },
   );
+
+  it("is not started where a host's answer by HTTP is understood, over TLS with the declared authority too", async () => {
+    const bin = aSpy();
+    const observer = anObserver({ path: `${bin}:${PATH}` });
+    expect(await observe(git.repositoryUrl("team/private"), { observer })).toBe("readable");
+    expect(await observe(git.repositoryUrl("team/none"), { observer })).toBe("not-found");
+    expect(readdirSync(bin)).toEqual(["git"]);
+  });
 
   it("leaves no directory behind, and removes those of processes that were killed", async () => {
     await observe(git.repositoryUrl("team/private"));

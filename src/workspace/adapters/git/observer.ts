@@ -7,6 +7,7 @@ import { type CredentialOutcome, readEnd } from "../../repository-credential/out
 import type { RepositoryObserver, RepositoryTarget } from "../../repository-credential/port.ts";
 import { allowedAddresses } from "./allowed-addresses.ts";
 import { directoryPrefix, gitCommand, type ProcessMark, repositoryOwnerOf } from "./command.ts";
+import { probeByHttp } from "./probe-by-http.ts";
 import { runGit } from "./run-git.ts";
 
 export interface GitObserverOptions {
@@ -24,9 +25,15 @@ const DEADLINE_MS = 20_000;
 /** The first one that takes the address to connect to (`http.curloptResolve`); an older one would ask DNS again. */
 const OLDEST_GIT = [2, 37] as const;
 
+/** What git says of a repository that is not empty. */
+const HEAD = /^(?:[0-9a-f]{40}|[0-9a-f]{64})\tHEAD$/m;
+
 const SELF: ProcessMark = { pid: process.pid, startedAtMs: Math.round(performance.timeOrigin) };
 
-/** Probes with the system's git, in a child process that is given as little as it needs. */
+/**
+ * Probes by HTTP where a repository is reached by it, with the two requests that git would make. What that does not understand, and all by SSH, is probed with the system's
+ * git, in a child process that is given as little as it needs.
+ */
 export function createGitObserver(options: GitObserverOptions): RepositoryObserver {
   const { path, log, resolve = resolveHost, deadlineMs = DEADLINE_MS } = options;
   const base = absolute(options.directory);
@@ -43,7 +50,7 @@ export function createGitObserver(options: GitObserverOptions): RepositoryObserv
     return false;
   };
 
-  const ask = async (target: RepositoryTarget, addresses: readonly string[], signal: AbortSignal): Promise<CredentialOutcome> => {
+  const askGit = async (target: RepositoryTarget, addresses: readonly string[], signal: AbortSignal): Promise<CredentialOutcome> => {
     const directory = await mkdtemp(join(base, directoryPrefix(SELF)));
     try {
       const { args, env, files } = gitCommand(target, addresses, { directory, path });
@@ -52,6 +59,8 @@ export function createGitObserver(options: GitObserverOptions): RepositoryObserv
       if (end.kind === "too-late") return "unreachable";
       if (end.kind === "too-much") return "failed";
       const outcome = readEnd({ ...end, url: target.url });
+      // Git takes a page of one line, to log in for example, for a repository of plain files without any branch. By SSH an empty repository has no HEAD either.
+      if (outcome === "readable" && target.scheme !== "ssh" && !HEAD.test(end.stdout)) return "not-found";
       // What git says may name paths of ours and words of the other side: it is for whoever runs Argosy, never for users.
       if (outcome === "failed")
         log.warn(
@@ -69,7 +78,9 @@ export function createGitObserver(options: GitObserverOptions): RepositoryObserv
       try {
         if (!(await check(signal))) return "failed";
         const addresses = await allowedAddresses(target, resolve, signal);
-        return typeof addresses === "string" ? addresses : await ask(target, addresses, signal);
+        if (typeof addresses === "string") return addresses;
+        const byHttp = target.scheme === "ssh" ? undefined : await probeByHttp(target, { addresses, deadlineMs }, signal);
+        return byHttp ?? (await askGit(target, addresses, signal));
       } catch (error) {
         signal.throwIfAborted();
         log.error({ err: error, host: target.host }, "Failing to probe a repository");

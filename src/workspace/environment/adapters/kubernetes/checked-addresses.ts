@@ -1,5 +1,5 @@
 import { isIP, type LookupFunction } from "node:net";
-import type { ResolveHost } from "../../../../runtime/resolve-host.ts";
+import { answerWith, type ResolveHost } from "../../../../runtime/resolve-host.ts";
 import { endpointKey, parseAddress } from "../../../address.ts";
 import { isAddressAllowed } from "../../../egress.ts";
 import type { ProbeTarget } from "../../port.ts";
@@ -42,15 +42,6 @@ export async function checkAddresses(
   if (found.length === 0) return { kind: "nowhere" };
   const open = judged.filter(({ why }) => why === undefined).map(({ address }) => address);
   return open.length === 0 ? { kind: "closed", why: "inside" } : { kind: "open", lookup: answerWith(open.slice(0, ADDRESSES_AT_MOST)) };
-}
-
-function answerWith(addresses: readonly string[]): LookupFunction {
-  const entries = addresses.map((address) => ({ address, family: isIP(address) }));
-  return (_host, options, callback) => {
-    const [first] = entries;
-    if (options.all === true) callback(null, entries);
-    else callback(null, first?.address ?? "", first?.family ?? 0);
-  };
 }
 
 export function portOf(url: URL): number {
