@@ -21,6 +21,15 @@ export interface AccessRecord {
   readonly access: Omit<RepositoryAccess, "ordinal">;
 }
 
+/** That a workspace can still read what it could, as a probe has shown. */
+export interface ConfirmedAccess {
+  readonly workspaceId: WorkspaceId;
+  readonly url: string;
+  /** What it was probed with. */
+  readonly credential: string;
+  readonly at: Millis;
+}
+
 export interface OverdueProofs {
   readonly count: number;
   /** Absent: there is none. */
@@ -32,7 +41,6 @@ export interface RepositoryAccessStore {
   readRepositories(workspaceId: WorkspaceId, signal: AbortSignal): Promise<WorkspaceRepositories | undefined>;
   /**
    * Active workspaces of an API cluster, by id, each with whether a repository of it was never probed, was last probed before `before`, or is not proven.
-   * Repositories that no application names any more are forgotten.
    */
   listDue(
     of: { readonly apiCluster: string; readonly before: Millis },
@@ -44,7 +52,13 @@ export interface RepositoryAccessStore {
   /**
    * Records what a probe has shown. The first proof of a place gives it its number among those that share a checkout; a workspace that is the first
    * to write one repository in more ways than `SPELLINGS_AT_MOST` is refused with `too-many`. A change of state or number raises the units
-   * that have applications of the repository, and notifies `unit` and `application`; one of what the user reads notifies `status`.
+   * that have applications of the repository, and notifies `unit` and `application`; one of what the user reads notifies `status`. Repositories of the workspace that no
+   * application names any more are forgotten.
    */
   record(record: AccessRecord, signal: AbortSignal): Promise<void>;
+  /**
+   * Records what probes have confirmed, all together: when each was probed last. Only of what is proven with that credential, and was not refused since; the others stay as they
+   * are, and due. Nothing that anybody waits for or reads changes.
+   */
+  confirm(confirmed: readonly ConfirmedAccess[], signal: AbortSignal): Promise<void>;
 }

@@ -41,8 +41,19 @@ export function isConfirming(access: RepositoryAccess | undefined, credential: s
   return access.state !== "unproven" || access.refusals > AWAITED;
 }
 
+/** Whether a probe that can read changes nothing but when it was probed: what was read the last time, with the same. */
+export function isConfirmable(access: RepositoryAccess | undefined, credential: string): boolean {
+  return access?.state === "proven" && access.outcome === "readable" && access.refusals === 0 && access.credential === credential;
+}
+
 /** Up to which part of the time what is proven is probed sooner, so that what was probed together is not again. */
 const SPREAD = 0.1;
+
+/** When to probe at the soonest, where others of the workspace are probed: what is only confirmed may be at any time of its spread. */
+export function dueFrom(access: RepositoryAccess | undefined, credential: string): Millis {
+  if (access?.probedAt === undefined || !isConfirmable(access, credential)) return dueAt(access, credential);
+  return millis(access.probedAt + PROVE_AGAIN_MS * (1 - SPREAD));
+}
 
 function againAfterMs({ state, refusals, probedAt = 0 as Millis }: RepositoryAccess): number {
   // The milliseconds of a time are as good as drawn.

@@ -2,7 +2,7 @@ import type { Clock } from "../../domain/clock.ts";
 import { sha256 } from "../../domain/hash.ts";
 import type { WorkspaceId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
-import type { RepositoryAccess } from "../../domain/repository-access.ts";
+import { ASSUMED, type RepositoryAccess } from "../../domain/repository-access.ts";
 import {
   REPOSITORY_PURPOSE,
   type RepositoryCredential,
@@ -11,13 +11,23 @@ import {
 } from "../../domain/repository-credential.ts";
 import type { WorkResult } from "../../runtime/keyed-queue.ts";
 import type { CredentialStore } from "../../store/credential/port.ts";
-import type { RepositoryAccessStore, WorkspaceRepositories } from "../../store/repository-access/port.ts";
+import type { ConfirmedAccess, RepositoryAccessStore, WorkspaceRepositories } from "../../store/repository-access/port.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { resourceKey } from "../keys.ts";
 import { parseRepositoryAddress } from "../repository-credential/repository-address.ts";
 import type { RepositoryProbes } from "../repository-credential/try-repositories.ts";
 import type { WorkspacePolicy } from "../workspace-policy.ts";
-import { type AccessProbe, credentialFor, dueAt, isConfirming, nextAccess, PROVE_AGAIN_MS, stampOf } from "./next-access.ts";
+import {
+  type AccessProbe,
+  credentialFor,
+  dueAt,
+  dueFrom,
+  isConfirmable,
+  isConfirming,
+  nextAccess,
+  PROVE_AGAIN_MS,
+  stampOf,
+} from "./next-access.ts";
 
 export interface AccessWorkDeps {
   readonly store: RepositoryAccessStore;
@@ -26,9 +36,16 @@ export interface AccessWorkDeps {
   readonly policy: () => WorkspacePolicy;
   readonly apiCluster: string;
   readonly partition: Pick<Partition, "isMine">;
+  /** Called when the work of `CONFIRMED` has something to record. It may wait for more. */
+  readonly onConfirmed: () => void;
   readonly clock: Clock;
   readonly log: Log;
 }
+
+/** The key whose work records what probes have confirmed, of many workspaces together. No workspace has it as its id. */
+export const CONFIRMED = "confirmed";
+/** How many of them one statement records. */
+const CONFIRMED_AT_ONCE = 500;
 
 /** A probe whose end was not reported, as when a process lost its turn, is found by then. In ms. */
 const ASKED_AGAIN_MS = 60_000;
@@ -41,14 +58,20 @@ export function isAccessProbe(key: string): boolean {
 }
 
 /**
- * Returns the work of one workspace, and what tells whose a probe was. It probes each repository that the workspace's applications name and that is
- * due, with the credential that an instance would take or with none, and records what the probes have shown.
+ * Returns the work of one workspace, and what takes in the end of a probe. It probes each repository that the workspace's applications name and that is
+ * due, with the credential that an instance would take or with none, and records what the probes have shown. What is only confirmed, as nearly all of it is, every hour, costs one
+ * reading of the workspace, and is recorded together with what was confirmed of others.
  */
 export function createAccessWork(deps: AccessWorkDeps) {
   const { store, probes, clock } = deps;
   const workspaceOf = new Map<string, WorkspaceId>();
+  /** What probes that are under way may confirm, by their keys. */
+  const confirming = new Map<string, Confirming>();
+  /** What they have confirmed, and is not recorded yet. */
+  const confirmed = new Map<string, ConfirmedAccess>();
 
   async function work(id: string, signal: AbortSignal): Promise<WorkResult | void> {
+    if (id === CONFIRMED) return recordConfirmed(signal);
     const found = await store.readRepositories(id as WorkspaceId, signal);
     if (found === undefined || found.apiCluster !== deps.apiCluster || !deps.partition.isMine(found.namespace)) return;
     let againInMs = PROVE_AGAIN_MS;
@@ -70,18 +93,24 @@ export function createAccessWork(deps: AccessWorkDeps) {
   async function prove({ found, url, access }: Scene, signal: AbortSignal): Promise<number> {
     const credential = credentialFor(url, found.credentials);
     const stamp = stampOf(credential);
-    const dueInMs = dueAt(access, stamp) - clock.now();
-    if (dueInMs > 0) return dueInMs;
+    const known = withConfirmed(found.workspaceId, { url, access });
+    if (clock.now() < dueFrom(known, stamp)) return dueAt(known, stamp) - clock.now();
     const key = resourceKey(deps.apiCluster, { namespace: found.namespace, name: `${PREFIX}${sha256(url).slice(0, 32)}` });
     // Another probe each time: what one has shown is recorded once.
     const wantedStamp = `${stamp}|${access?.probedAt ?? ""}|${access?.state ?? ""}`;
     // Before it is asked for: a probe may end at once.
     for (const each of [key, `${key}${GIT}`]) workspaceOf.set(each, found.workspaceId);
+    const isSettled = isConfirmable(access, stamp);
+    if (isSettled) confirming.set(key, { workspaceId: found.workspaceId, url, credential: stamp, stamp: wantedStamp });
+    else confirming.delete(key);
     const outcome = await outcomeOf({ key, url, credential, stamp: wantedStamp, isRepeated: isConfirming(access, stamp) }, signal);
-    if (outcome === undefined) return ASKED_AGAIN_MS;
-    for (const each of [key, `${key}${GIT}`]) {
-      probes.forget(each);
-      workspaceOf.delete(each);
+    const onceConfirmedMs = (): number => dueAt({ ...(access ?? ASSUMED), probedAt: clock.now() }, stamp) - clock.now();
+    // Nobody waits for what is only confirmed. Where its end is missed, a sweep finds that it is due.
+    if (outcome === undefined) return isSettled ? onceConfirmedMs() : ASKED_AGAIN_MS;
+    forget(key);
+    if (isSettled && outcome === "readable") {
+      confirm({ workspaceId: found.workspaceId, url, credential: stamp, at: clock.now() });
+      return onceConfirmedMs();
     }
     const probe: AccessProbe = { outcome, credential: stamp, at: clock.now() };
     const next = nextAccess(access, probe);
@@ -128,7 +157,52 @@ export function createAccessWork(deps: AccessWorkDeps) {
     }
   }
 
-  return { work, workspaceOf: (key: string): WorkspaceId | undefined => workspaceOf.get(key) };
+  function forget(key: string): void {
+    confirming.delete(key);
+    for (const each of [key, `${key}${GIT}`]) {
+      probes.forget(each);
+      workspaceOf.delete(each);
+    }
+  }
+
+  function confirm(one: ConfirmedAccess): void {
+    confirmed.set(placeOf(one), one);
+    deps.onConfirmed();
+  }
+
+  /** As recorded, or as a probe has confirmed it since. */
+  function withConfirmed(workspaceId: WorkspaceId, { url, access }: Pick<Scene, "url" | "access">): RepositoryAccess | undefined {
+    const since = confirmed.get(placeOf({ workspaceId, url }));
+    return access === undefined || since?.credential !== access.credential ? access : { ...access, probedAt: since.at };
+  }
+
+  async function recordConfirmed(signal: AbortSignal): Promise<WorkResult> {
+    const some = [...confirmed.values()].slice(0, CONFIRMED_AT_ONCE);
+    await store.confirm(some, signal);
+    for (const one of some) if (confirmed.get(placeOf(one)) === one) confirmed.delete(placeOf(one));
+    return confirmed.size > 0 ? { requeueAfterMs: 0 } : {};
+  }
+
+  /** Takes in that a probe has ended. Returns the workspace that has to be worked on for that; `undefined`: none. */
+  function ended(key: string): WorkspaceId | undefined {
+    const workspaceId = workspaceOf.get(key);
+    const what = confirming.get(key);
+    const last = probes.last(key);
+    if (what === undefined || last?.stamp !== what.stamp || last.outcome !== "readable") return workspaceId;
+    forget(key);
+    confirm({ workspaceId: what.workspaceId, url: what.url, credential: what.credential, at: clock.now() });
+    return undefined;
+  }
+
+  return { work, ended };
+}
+
+const placeOf = ({ workspaceId, url }: Pick<ConfirmedAccess, "workspaceId" | "url">): string => `${workspaceId} ${url}`;
+
+/** What a probe confirms if it can read. */
+interface Confirming extends Omit<ConfirmedAccess, "at"> {
+  /** Of the probe. */
+  readonly stamp: string;
 }
 
 interface Scene {

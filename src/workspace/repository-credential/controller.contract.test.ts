@@ -1,4 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { millis } from "../../domain/clock.ts";
+import { UNPROVEN } from "../../domain/repository-access.ts";
+import { aSpec } from "../../store/testing/builders.ts";
+import { createWorld, soon } from "../../store/testing/world.ts";
 import { eventually } from "../testing/world.ts";
 import type { CredentialOutcome } from "./outcome.ts";
 import { startWorld, URL, type World } from "./testing/world.ts";
@@ -277,3 +281,26 @@ async function orderOf(...both: readonly string[]): Promise<readonly [string, st
   const [older, younger] = found.toSorted((a, b) => (key(a) < key(b) ? -1 : 1)).map(({ name }) => name);
   return [older ?? "", younger ?? ""];
 }
+
+describe("access that was proven long ago", () => {
+  it("is probed again, and recorded when it is confirmed", async () => {
+    const before = millis(Date.now() - 2 * 60 * 60_000);
+    const workspace = {
+      plane: "kubernetes",
+      apiCluster: "api",
+      namespace: "jane",
+      namespaceUid: "uid-of-jane",
+      trustClass: "public",
+    } as const;
+    const deployed = await createWorld(world.store).deploy({ workspace, spec: aSpec({ repoUrl: URL }), provesAccess: true });
+    const { workspaceId } = deployed;
+    const access = { ...UNPROVEN, state: "proven", outcome: "readable", probedAt: before, provenAt: before } as const;
+    await world.store.repositoryAccess.record({ workspaceId, url: URL, access }, soon());
+    world.startCredentialController();
+    await eventually("it is recorded as probed now", async () => {
+      const [found] = (await world.store.repositoryAccess.readRepositories(workspaceId, soon()))?.repositories ?? [];
+      return (found?.access?.probedAt ?? 0) > before;
+    });
+    expect(world.observations().map(({ url }) => url)).toEqual([URL]);
+  });
+});

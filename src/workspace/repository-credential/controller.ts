@@ -16,7 +16,7 @@ import { namespaceOf, resourceKey } from "../keys.ts";
 import type { ResourceAt, UserResources, UserSecrets, WatchedResources } from "../port.ts";
 import { createPolicySource } from "../read-policy.ts";
 import { PROVE_AGAIN_MS } from "../repository-access/next-access.ts";
-import { createAccessWork, isAccessProbe } from "../repository-access/observe-access.ts";
+import { CONFIRMED, createAccessWork, isAccessProbe } from "../repository-access/observe-access.ts";
 import { isAboutFleet } from "../workspace-policy.ts";
 import { credentialSecretNameOf } from "./plan-review.ts";
 import type { RepositoryObserver } from "./port.ts";
@@ -53,6 +53,8 @@ const WORKSPACES_AT_ONCE = 8;
  */
 const WORKSPACES_A_SWEEP = 200;
 const SWEEP_EVERY_MS = 60_000;
+/** How long what was confirmed about repositories waits for more, in ms. A process that ends meanwhile leaves it to be confirmed again. */
+const CONFIRM_MS = 5_000;
 /** Rows compared with resources by one run, and workspaces of which a run finds out whether their access is due. */
 const ROWS_A_RUN = 1_000;
 
@@ -80,6 +82,7 @@ export function createRepositoryCredentialController(deps: RepositoryCredentialC
     credentials: deps.store.credentials,
     probes,
     policy: policy.current,
+    onConfirmed: () => accesses.add(CONFIRMED, { afterMs: CONFIRM_MS }),
   });
   const accesses = createKeyedQueue({ ...deps, name: "workspace-repository-access", concurrency: WORKSPACES_AT_ONCE, work: access.work });
   /** Finds rows whose resource is gone. */
@@ -120,7 +123,7 @@ export function createRepositoryCredentialController(deps: RepositoryCredentialC
 
   const onProbe = (key: string): void => {
     if (!isAccessProbe(key)) return queue.add([key]);
-    const workspace = access.workspaceOf(key);
+    const workspace = access.ended(key);
     if (workspace !== undefined) accesses.add(workspace);
   };
   const namersOf = ({ namespace, name }: ResourceAt) =>

@@ -10,7 +10,7 @@ import {
 } from "../../../domain/repository-access.ts";
 import { checkoutGroup, placeOf, spellingOf } from "../../../domain/repository-spelling.ts";
 import type { Application } from "../../../domain/workspace.ts";
-import type { AccessRecord, RepositoryAccessStore, WorkspaceRepositories } from "../../repository-access/port.ts";
+import type { AccessRecord, ConfirmedAccess, RepositoryAccessStore, WorkspaceRepositories } from "../../repository-access/port.ts";
 import type { DesiredApplication, DesiredUnit } from "../../shard/port.ts";
 import { dropAccess, putUnit, unitRow } from "./applications.ts";
 import type { MemoryApplicationRow, Tables, Transact, Transaction } from "./tables.ts";
@@ -41,6 +41,7 @@ export function createMemoryRepositoryAccessStore(transact: Transact): Repositor
         return { count: probed.length, ...(probed.length === 0 ? {} : { since: Math.min(...probed) as Millis }) };
       }),
     record: (record, signal) => transact(signal, (transaction) => recordAccess(transaction, record)),
+    confirm: (confirmed, signal) => transact(signal, ({ tables }) => confirmed.forEach((one) => confirmAccess(tables, one))),
   };
 }
 
@@ -127,6 +128,13 @@ function recordAccess(transaction: Transaction, { workspaceId, url, access }: Ac
   const change = whatFollows(before, after);
   for (const row of users) tell(transaction, row, change);
   if (change.raisesUnits) for (const unitId of new Set(users.map(({ application }) => application.unitId))) raise(transaction, unitId);
+}
+
+function confirmAccess(tables: Tables, { workspaceId, url, credential, at }: ConfirmedAccess): void {
+  const known = tables.repositoryAccess.get(keyOf(workspaceId, url));
+  if (known?.state !== "proven" || known.outcome !== "readable" || known.refusals > 0 || known.credential !== credential) return;
+  if (known.probedAt !== undefined && known.probedAt < at)
+    tables.repositoryAccess.set(keyOf(workspaceId, url), { ...known, probedAt: at, provenAt: at });
 }
 
 function tell({ tables, notify }: Transaction, row: MemoryApplicationRow, change: AccessChange): void {

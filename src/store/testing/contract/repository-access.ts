@@ -70,6 +70,37 @@ export function describeRepositoryAccess(world: () => World): void {
       expect(await world().notificationsOf(() => record(first, A, PROVEN))).toEqual([]);
     });
 
+    it("is confirmed where it is proven with that credential and was not refused since, and tells nobody", async () => {
+      const later = millis(T0 + 60_000);
+      const doubted = { ...PROVEN, refusals: 1, refusedSince: T0, outcome: "denied" } as const;
+      const cases: readonly (readonly [string, RepositoryAccess])[] = [
+        ["a", PROVEN],
+        ["b", { ...PROVEN, credential: "another" }],
+        ["c", LOST],
+        ["d", DENIED],
+        ["e", doubted],
+        ["f", { ...PROVEN, outcome: "unreachable" }],
+        ["g", { ...PROVEN, probedAt: millis(later + 1), provenAt: millis(later + 1) }],
+        ["i", { ...PROVEN, state: "lost" }],
+        ["j", { ...PROVEN, refusals: 1, refusedSince: T0 }],
+      ];
+      const all: Deployed[] = [];
+      for (const [namespace, access] of cases) {
+        const deployed = await deploy(A, namespace);
+        await record(deployed, A, access);
+        all.push(deployed);
+      }
+      const unknown = await deploy(A, "h");
+      const confirmed = [...all, unknown].map(({ workspaceId }) => ({ workspaceId, url: A, credential: "", at: later }));
+      const elsewhere = { ...(confirmed[0] as (typeof confirmed)[number]), url: `${A}/other` };
+      expect(await world().notificationsOf(() => store().confirm([...confirmed, elsewhere], soon()))).toEqual([]);
+      expect(await accessOf(all[0] as Deployed, A)).toEqual({ ...PROVEN, probedAt: later, provenAt: later });
+      for (const [index, [, access]] of cases.entries())
+        if (index > 0) expect(await accessOf(all[index] as Deployed, A), `case ${index}`).toEqual(access);
+      expect(await accessOf(unknown, A)).toEqual(UNPROVEN);
+      await store().confirm([], soon());
+    });
+
     it("is asked for when it begins, and again when an application changes that could not be read", async () => {
       let intent = undefined as Awaited<ReturnType<World["record"]>> | undefined;
       const heard = await world().notificationsOf(async () => {

@@ -2,7 +2,7 @@ import { sha256 } from "../../../../domain/hash.ts";
 import type { WorkspaceId } from "../../../../domain/ids.ts";
 import { ASSUMED, type RepositoryAccess, SPELLINGS_AT_MOST, whatFollows } from "../../../../domain/repository-access.ts";
 import { checkoutGroup, placeOf } from "../../../../domain/repository-spelling.ts";
-import type { AccessRecord } from "../../../repository-access/port.ts";
+import type { AccessRecord, ConfirmedAccess } from "../../../repository-access/port.ts";
 import type { Database, Run, Statement } from "../database.ts";
 import { lockUnitsOf } from "../environments/raise-users.ts";
 import { instant, isSameRepository, sqlText } from "../sql-values.ts";
@@ -86,6 +86,33 @@ with users as materialized (
 select count(pg_notify('argosy', n.notification)) as sent
   from (select 'unit:' || id from units union all select 'application:' || id from users where $5 union all select 'status:' || application from seen) as n (notification)`,
 };
+
+/** Rows are locked in order of their keys: those that a process records meanwhile are of one workspace each. */
+const CONFIRM: Statement = {
+  name: "confirm_repository_access",
+  text: `
+with confirmed as materialized (
+  select r.workspace, r.url_hash, c.at
+    from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) as c (workspace, url_hash, credential, at)
+    join repository_access r on r.workspace = c.workspace and r.url_hash = c.url_hash
+   where r.state = 'proven' and r.outcome = 'readable' and r.refusals = 0 and r.credential = c.credential and r.probed_at < c.at
+   order by r.workspace, r.url_hash
+     for no key update of r
+)
+update repository_access r set probed_at = c.at, proven_at = c.at
+  from confirmed c where r.workspace = c.workspace and r.url_hash = c.url_hash`,
+};
+
+export async function confirmAccess(database: Database, confirmed: readonly ConfirmedAccess[], signal: AbortSignal): Promise<void> {
+  if (confirmed.length === 0) return;
+  const columns = [
+    confirmed.map(({ workspaceId }) => workspaceId),
+    confirmed.map(({ url }) => sha256(url)),
+    confirmed.map(({ credential }) => sqlText(credential)),
+    confirmed.map(({ at }) => instant(at)),
+  ];
+  await database.run(CONFIRM, columns, signal);
+}
 
 /** One transaction. Whoever changes what a workspace's units hold has the units' locks first. */
 export function recordAccess(database: Database, { workspaceId, url, access }: AccessRecord, signal: AbortSignal): Promise<void> {

@@ -6,7 +6,7 @@ import type { Database, Statement } from "../database.ts";
 import { REPOSITORY_CREDENTIAL } from "../rows.ts";
 import { instant } from "../sql-values.ts";
 import { type AccessRow, accessJson, accessOf } from "./access-row.ts";
-import { recordAccess } from "./record-access.ts";
+import { confirmAccess, recordAccess } from "./record-access.ts";
 
 const READ: Statement = {
   name: "read_repositories_of_workspace",
@@ -69,5 +69,6 @@ export function createRepositoryAccessStore(database: Database): RepositoryAcces
       return { count: row?.count ?? 0, ...(since === undefined ? {} : { since: millis(Math.round(since)) }) };
     },
     record: (record, signal) => recordAccess(database, record, signal),
+    confirm: (confirmed, signal) => confirmAccess(database, confirmed, signal),
   };
 }
