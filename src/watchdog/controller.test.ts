@@ -24,8 +24,7 @@ describe("the watchdog", () => {
   let listed: string[];
   let rested: number;
   let answers: boolean | undefined;
-  let refuses: boolean;
-  let hangs: boolean;
+  let trouble: "refuses" | "hangs" | undefined;
   let metrics: ReturnType<typeof createPromMetrics>;
   beforeEach(async () => {
     clock = createVirtualClock();
@@ -40,8 +39,7 @@ describe("the watchdog", () => {
     listed = [];
     rested = 0;
     answers = true;
-    refuses = false;
-    hangs = false;
+    trouble = undefined;
   });
 
   const mine: Partition = { isMine: () => true, onChange: () => () => undefined };
@@ -51,8 +49,8 @@ describe("the watchdog", () => {
       applications: {
         async list({ namespace }) {
           listed.push(namespace);
-          if (hangs) await new Promise(() => undefined);
-          if (refuses) throw new RefusedError("Listing", { code: "kube.forbidden" });
+          if (trouble === "hangs") await new Promise(() => undefined);
+          if (trouble === "refuses") throw new RefusedError("Listing", { code: "kube.forbidden" });
           return stands.get(namespace);
         },
         reported: ({ namespace }) => reported.get(namespace),
@@ -143,29 +141,19 @@ describe("the watchdog", () => {
     await dog.stop();
   });
 
-  it("goes on after a check that was refused", async () => {
+  it.each([
+    ["after a check that was refused", "refuses", 60_000],
+    ["ten minutes after a check that hangs", "hangs", 600_000],
+  ] as const)("goes on %s", async (_when, what, withinMs) => {
     await put([]);
-    refuses = true;
+    trouble = what;
     const dog = watchdog();
     const ended = new AbortController();
     dog.start(ended.signal);
     await clock.advance(61_000);
     expect(await journal()).toEqual([]);
-    refuses = false;
-    await clock.advance(60_000);
-    await expect.poll(journal).toEqual([["NO_OWNER", "WATCHDOG"]]);
-    await dog.stop();
-  });
-
-  it("goes on ten minutes after a check that hangs", async () => {
-    await put([]);
-    hangs = true;
-    const dog = watchdog();
-    const ended = new AbortController();
-    dog.start(ended.signal);
-    await clock.advance(60_000);
-    hangs = false;
-    await clock.advance(600_000);
+    trouble = undefined;
+    await clock.advance(withinMs);
     await expect.poll(journal).toEqual([["NO_OWNER", "WATCHDOG"]]);
     await dog.stop();
   });
