@@ -1,5 +1,5 @@
-import { isIP } from "node:net";
 import { Client } from "undici";
+import { readBeginning } from "./kube/answer-body.ts";
 import { answerWith } from "./resolve-host.ts";
 
 export interface PinnedClientOptions {
@@ -11,8 +11,6 @@ export interface PinnedClientOptions {
   readonly authorities?: string | undefined;
   /** How long a connection, or the next part of an answer, may take, in ms. */
   readonly timeoutMs: number;
-  /** How much of an answer is read, in bytes; the rest is dropped with the connection. */
-  readonly readAtMost: number;
 }
 
 export interface PinnedRequest {
@@ -26,7 +24,7 @@ export interface PinnedAnswer {
   readonly status: number;
   /** Media type without its parameters; empty where there is none. */
   readonly type: string;
-  /** The beginning of it, a character for each byte. */
+  /** The beginning of it, about 64 KiB at most, a character for each byte. The rest is dropped with the connection. */
   readonly text: string;
 }
 
@@ -37,30 +35,22 @@ export interface PinnedClient {
   close(): Promise<void>;
 }
 
-export function createPinnedClient({ origin, addresses, authorities, timeoutMs, readAtMost }: PinnedClientOptions): PinnedClient {
-  const host = new URL(origin).hostname.replace(/^\[|\]$/g, "");
+export function createPinnedClient({ origin, addresses, authorities, timeoutMs }: PinnedClientOptions): PinnedClient {
   const client = new Client(origin, {
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
     connect: {
       timeout: timeoutMs,
       ...(authorities === undefined ? {} : { ca: authorities }),
-      // An address needs no resolving.
-      ...(isIP(host) === 0 ? { lookup: answerWith(addresses) } : {}),
+      // Asked for names only.
+      lookup: answerWith(addresses),
     },
   });
   return {
     async request(request, signal) {
       const { statusCode: status, headers, body } = await client.request({ ...request, signal });
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      for await (const chunk of body as AsyncIterable<Buffer>) {
-        chunks.push(chunk);
-        bytes += chunk.length;
-        if (bytes >= readAtMost) break;
-      }
       const [type = ""] = String(headers["content-type"] ?? "").split(";");
-      return { status, type: type.trim(), text: Buffer.concat(chunks).toString("latin1") };
+      return { status, type: type.trim(), text: await readBeginning(body, "latin1") };
     },
     close: () => client.destroy().catch(() => undefined),
   };

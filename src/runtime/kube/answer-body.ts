@@ -7,10 +7,10 @@ export interface AnswerBody extends AsyncIterable<unknown> {
   text(): Promise<string>;
   /** Reads to the end without keeping anything, or drops the connection when that takes more than `limit` bytes. */
   dump(options: { readonly limit: number }): Promise<void>;
-  setEncoding(encoding: "utf8"): unknown;
+  setEncoding(encoding: "utf8" | "latin1"): unknown;
 }
 
-/** As much of an error's body as matters, in UTF-16 units: reading on would let a hostile server fill our memory. */
+/** As much of a body as matters where its beginning does, as an error's, in UTF-16 units: reading on would let a hostile server fill our memory. */
 export const longestErrorBody = 64 * 1024;
 
 /** Largest body read to its end only to keep its connection, in bytes. Objects are smaller: etcd refuses 1.5 MiB. */
@@ -44,8 +44,8 @@ async function readWhole(body: AnswerBody, longest: number): Promise<string> {
   return text;
 }
 
-export async function readBeginning(body: AnswerBody): Promise<string> {
-  body.setEncoding("utf8");
+export async function readBeginning(body: AnswerBody, encoding: "utf8" | "latin1" = "utf8"): Promise<string> {
+  body.setEncoding(encoding);
   let text = "";
   for await (const chunk of body) {
     text += String(chunk);

@@ -42,7 +42,7 @@ export function isConfirming(access: RepositoryAccess | undefined, credential: s
 }
 
 /** Whether a probe that can read changes nothing but when it was probed: what was read the last time, with the same. */
-export function isConfirmable(access: RepositoryAccess | undefined, credential: string): boolean {
+export function isSettled(access: RepositoryAccess | undefined, credential: string): access is RepositoryAccess {
   return access?.state === "proven" && access.outcome === "readable" && access.refusals === 0 && access.credential === credential;
 }
 
@@ -51,7 +51,7 @@ const SPREAD = 0.1;
 
 /** When to probe at the soonest, where others of the workspace are probed: what is only confirmed may be at any time of its spread. */
 export function dueFrom(access: RepositoryAccess | undefined, credential: string): Millis {
-  if (access?.probedAt === undefined || !isConfirmable(access, credential)) return dueAt(access, credential);
+  if (access?.probedAt === undefined || !isSettled(access, credential)) return dueAt(access, credential);
   return millis(access.probedAt + PROVE_AGAIN_MS * (1 - SPREAD));
 }
 

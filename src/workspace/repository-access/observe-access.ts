@@ -2,7 +2,7 @@ import type { Clock } from "../../domain/clock.ts";
 import { sha256 } from "../../domain/hash.ts";
 import type { WorkspaceId } from "../../domain/ids.ts";
 import type { Partition } from "../../domain/partition.ts";
-import { ASSUMED, type RepositoryAccess } from "../../domain/repository-access.ts";
+import type { RepositoryAccess } from "../../domain/repository-access.ts";
 import {
   REPOSITORY_PURPOSE,
   type RepositoryCredential,
@@ -22,8 +22,8 @@ import {
   credentialFor,
   dueAt,
   dueFrom,
-  isConfirmable,
   isConfirming,
+  isSettled,
   nextAccess,
   PROVE_AGAIN_MS,
   stampOf,
@@ -64,10 +64,9 @@ export function isAccessProbe(key: string): boolean {
  */
 export function createAccessWork(deps: AccessWorkDeps) {
   const { store, probes, clock } = deps;
-  const workspaceOf = new Map<string, WorkspaceId>();
-  /** What probes that are under way may confirm, by their keys. */
-  const confirming = new Map<string, Confirming>();
-  /** What they have confirmed, and is not recorded yet. */
+  /** Probes that are under way, by their keys. */
+  const asked = new Map<string, Asked>();
+  /** What probes have confirmed, and is not recorded yet. */
   const confirmed = new Map<string, ConfirmedAccess>();
 
   async function work(id: string, signal: AbortSignal): Promise<WorkResult | void> {
@@ -98,24 +97,21 @@ export function createAccessWork(deps: AccessWorkDeps) {
     const key = resourceKey(deps.apiCluster, { namespace: found.namespace, name: `${PREFIX}${sha256(url).slice(0, 32)}` });
     // Another probe each time: what one has shown is recorded once.
     const wantedStamp = `${stamp}|${access?.probedAt ?? ""}|${access?.state ?? ""}`;
+    const { workspaceId } = found;
+    const settled = isSettled(access, stamp) ? { workspaceId, url, credential: stamp } : undefined;
     // Before it is asked for: a probe may end at once.
-    for (const each of [key, `${key}${GIT}`]) workspaceOf.set(each, found.workspaceId);
-    const isSettled = isConfirmable(access, stamp);
-    if (isSettled) confirming.set(key, { workspaceId: found.workspaceId, url, credential: stamp, stamp: wantedStamp });
-    else confirming.delete(key);
+    asked.set(key, { workspaceId, stamp: wantedStamp, settled });
+    asked.set(`${key}${GIT}`, { workspaceId, stamp: wantedStamp, settled: undefined });
     const outcome = await outcomeOf({ key, url, credential, stamp: wantedStamp, isRepeated: isConfirming(access, stamp) }, signal);
-    const onceConfirmedMs = (): number => dueAt({ ...(access ?? ASSUMED), probedAt: clock.now() }, stamp) - clock.now();
+    const after = (shown: AccessProbe["outcome"]) => nextAccess(access, { outcome: shown, credential: stamp, at: clock.now() });
+    const dueInMs = (next: ReturnType<typeof nextAccess>) => Math.max(0, dueAt({ ...next, ordinal: 0 }, stamp) - clock.now());
     // Nobody waits for what is only confirmed. Where its end is missed, a sweep finds that it is due.
-    if (outcome === undefined) return isSettled ? onceConfirmedMs() : ASKED_AGAIN_MS;
+    if (outcome === undefined) return settled === undefined ? ASKED_AGAIN_MS : dueInMs(after("readable"));
     forget(key);
-    if (isSettled && outcome === "readable") {
-      confirm({ workspaceId: found.workspaceId, url, credential: stamp, at: clock.now() });
-      return onceConfirmedMs();
-    }
-    const probe: AccessProbe = { outcome, credential: stamp, at: clock.now() };
-    const next = nextAccess(access, probe);
-    await store.record({ workspaceId: found.workspaceId, url, access: next }, signal);
-    return Math.max(0, dueAt({ ...next, ordinal: 0 }, stamp) - clock.now());
+    const next = after(outcome);
+    if (settled !== undefined && outcome === "readable") confirm(settled);
+    else await store.record({ workspaceId, url, access: next }, signal);
+    return dueInMs(next);
   }
 
   /**
@@ -158,51 +154,52 @@ export function createAccessWork(deps: AccessWorkDeps) {
   }
 
   function forget(key: string): void {
-    confirming.delete(key);
     for (const each of [key, `${key}${GIT}`]) {
       probes.forget(each);
-      workspaceOf.delete(each);
+      asked.delete(each);
     }
   }
 
-  function confirm(one: ConfirmedAccess): void {
-    confirmed.set(placeOf(one), one);
+  function confirm(settled: Settled): void {
+    confirmed.set(rowKey(settled), { ...settled, at: clock.now() });
     deps.onConfirmed();
   }
 
   /** As recorded, or as a probe has confirmed it since. */
   function withConfirmed(workspaceId: WorkspaceId, { url, access }: Pick<Scene, "url" | "access">): RepositoryAccess | undefined {
-    const since = confirmed.get(placeOf({ workspaceId, url }));
+    const since = confirmed.get(rowKey({ workspaceId, url }));
     return access === undefined || since?.credential !== access.credential ? access : { ...access, probedAt: since.at };
   }
 
   async function recordConfirmed(signal: AbortSignal): Promise<WorkResult> {
     const some = [...confirmed.values()].slice(0, CONFIRMED_AT_ONCE);
     await store.confirm(some, signal);
-    for (const one of some) if (confirmed.get(placeOf(one)) === one) confirmed.delete(placeOf(one));
+    for (const one of some) if (confirmed.get(rowKey(one)) === one) confirmed.delete(rowKey(one));
     return confirmed.size > 0 ? { requeueAfterMs: 0 } : {};
   }
 
   /** Takes in that a probe has ended. Returns the workspace that has to be worked on for that; `undefined`: none. */
   function ended(key: string): WorkspaceId | undefined {
-    const workspaceId = workspaceOf.get(key);
-    const what = confirming.get(key);
+    const { workspaceId, settled, stamp } = asked.get(key) ?? {};
     const last = probes.last(key);
-    if (what === undefined || last?.stamp !== what.stamp || last.outcome !== "readable") return workspaceId;
+    if (settled === undefined || last?.stamp !== stamp || last?.outcome !== "readable") return workspaceId;
     forget(key);
-    confirm({ workspaceId: what.workspaceId, url: what.url, credential: what.credential, at: clock.now() });
+    confirm(settled);
     return undefined;
   }
 
   return { work, ended };
 }
 
-const placeOf = ({ workspaceId, url }: Pick<ConfirmedAccess, "workspaceId" | "url">): string => `${workspaceId} ${url}`;
+const rowKey = ({ workspaceId, url }: Pick<ConfirmedAccess, "workspaceId" | "url">): string => `${workspaceId} ${url}`;
 
-/** What a probe confirms if it can read. */
-interface Confirming extends Omit<ConfirmedAccess, "at"> {
-  /** Of the probe. */
+type Settled = Omit<ConfirmedAccess, "at">;
+
+interface Asked {
+  readonly workspaceId: WorkspaceId;
   readonly stamp: string;
+  /** What it confirms if it can read; absent: what it shows changes more than the time. */
+  readonly settled: Settled | undefined;
 }
 
 interface Scene {

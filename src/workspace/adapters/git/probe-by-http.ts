@@ -4,8 +4,6 @@ import type { CredentialOutcome } from "../../repository-credential/outcome.ts";
 import type { RepositoryTarget } from "../../repository-credential/port.ts";
 import { authoritiesOf, authorizationOf } from "./command.ts";
 
-/** How much of an answer is read, in bytes: its first lines say what it is. */
-const READ_AT_MOST = 65_536;
 const [ADVERTISEMENT, RESULT] = ["application/x-git-upload-pack-advertisement", "application/x-git-upload-pack-result"] as const;
 /** Hosts know Git by the beginning of it, and send browsers to other pages. */
 const USER_AGENT = "git/2.47.0 (argosy)";
@@ -24,13 +22,11 @@ export async function probeByHttp(
   if (base === undefined) return undefined;
   const limit = linkSignal(signal);
   const timer = setTimeout(() => limit.abort(new Error("the host takes too long")), deadlineMs);
-  const { origin } = base;
   const client = createPinnedClient({
-    origin,
+    origin: base.origin,
     addresses,
     authorities: authoritiesOf(target),
     timeoutMs: deadlineMs,
-    readAtMost: READ_AT_MOST,
   });
   try {
     return await askTwice(client, { path: base.pathname, secret: target.secret }, limit.signal);
