@@ -64,11 +64,21 @@ describe("groups that labels of namespaces make", () => {
     expect(others).toEqual([]);
     return instance ?? "";
   };
+  /** The moves of these, to be read where something is not as expected. */
+  const movesOf = async (namespaces: readonly string[]): Promise<readonly string[]> => {
+    const all = await Promise.all(namespaces.map((workspace) => world.rest.all<MoveView>("/v1/moves", { workspace })));
+    return all.flatMap((own, index) =>
+      own.map(
+        ({ phase, from, to, kind, plan, actor, message }) =>
+          `${namespaces[index]}: ${kind} by ${actor}, plan ${plan}, ${from} to ${to}, ${phase}: ${message}`,
+      ),
+    );
+  };
   const liveAt = (namespaces: readonly string[], instance: string) =>
     until(
       `${namespaces.join(", ")} on ${instance}`,
-      () => instancesOf(namespaces),
-      (found) => found.length === 1 && found[0] === instance,
+      async () => ({ instances: await instancesOf(namespaces), moves: await movesOf(namespaces) }),
+      ({ instances }) => instances.length === 1 && instances[0] === instance,
       MOVE_TIMEOUT_MS,
     );
   const uidsOf = (namespaces: readonly string[]) =>

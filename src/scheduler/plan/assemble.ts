@@ -21,7 +21,7 @@ import { type UnitLoad, wholeLoad } from "../load/planning-load.ts";
 import type { PromiseState } from "../rebalancing/settle-promises.ts";
 import { unitNeeds } from "../unit-needs.ts";
 import { frozenUntil } from "./freeze-window.ts";
-import { movingTogetherInTurns } from "./moving-together.ts";
+import { companionsInTurns, movingTogetherInTurns } from "./moving-together.ts";
 import type { PlanCandidate, PlanSnapshot, PlanUnit } from "./snapshot.ts";
 
 /** What the planner remembers of a class from one plan to the next. */
@@ -104,13 +104,14 @@ export function assembleSnapshot(facts: PlanningFacts, at: Millis): PlanSnapshot
 /** The same, with pauses. */
 export function* assembleSnapshotInTurns(facts: PlanningFacts, at: Millis): Resumable<PlanSnapshot> {
   const together = yield* movingTogetherInTurns(facts);
+  const companions = yield* companionsInTurns(facts);
   const voluntary = facts.moves.filter(({ reason }) => reason !== "FORCED");
   const failures = Map.groupBy(facts.failures, ({ unit }) => unit);
   return {
     class: facts.class,
     at,
     candidates: facts.instances.map((instance) => planCandidateOf(instance, facts, at)),
-    units: yield* planUnitsOf({ facts, failures, together, at, movedAt: lastMoves(facts) }),
+    units: yield* planUnitsOf({ facts, failures, together, companions, at, movedAt: lastMoves(facts) }),
     metrics: judgeMetrics({
       ...{ now: at, reports: reportsOf(facts), negligible: negligibleOf(facts) },
       ...{ reference: facts.state.reference?.total, rival: facts.state.reference?.rival, usual: usualLoads(facts.state.demand, at) },
@@ -195,6 +196,8 @@ interface Moment {
   readonly failures: ReadonlyMap<UnitId, PlanningFacts["failures"]>;
   /** The group that a unit is moved with as one, by unit. */
   readonly together: ReadonlyMap<UnitId, string>;
+  /** Where others of a unit's group live, by unit. */
+  readonly companions: ReadonlyMap<UnitId, InstanceId>;
   /** When each unit was moved last, of those that were lately. */
   readonly movedAt: ReadonlyMap<UnitId, Millis>;
   readonly at: Millis;
@@ -232,17 +235,19 @@ function* passingUnits({ units, instances }: PlanningFacts): Resumable<ReadonlyS
 
 function planUnitOf(
   { unit, trustClass, groups, known, directive, clusters, movingTo, movedAt }: PlanningUnit,
-  { facts, failures, together: groupOf, movedAt: lastMoved, at }: Moment,
+  { facts, failures, together: groupOf, companions: companionsOf, movedAt: lastMoved, at }: Moment,
 ): PlanUnit {
   const own = unitNeeds({ class: unit.class, trustClass, directive, groups }, facts.instances);
   const together = groupOf.get(unit.id);
   const needs = together === undefined ? own : { ...own, together };
+  const companions = companionsOf.get(unit.id);
   const failed = failedOf(unit, { facts, failures, movedAt: lastMoved, at });
   return {
     ...{ id: unit.id, workspaceId: unit.workspaceId, owner: unit.owner, epoch: unit.epoch, load: unit.load, movingTo, movedAt },
     recentLoad: known === undefined ? undefined : wholeLoad(known.recent),
     doNotMoveUntil: directive.hold?.until,
     ...(needs === undefined ? {} : { needs }),
+    ...(companions === undefined ? {} : { companions }),
     ...(clusters.length === 0 ? {} : { clusters }),
     ...(failed === undefined ? {} : { failed }),
   };
@@ -256,7 +261,7 @@ const KEEPS: readonly (InstanceState | undefined)[] = ["ACTIVE", "CORDONED"];
 /** Where the last failed move of a unit was to go, and how many moves to there failed; none that is older than its last move that was made. */
 function failedOf(
   { id, owner }: PlacementUnit,
-  { facts: { instances }, failures: known, movedAt: lastMoved, at }: Omit<Moment, "together">,
+  { facts: { instances }, failures: known, movedAt: lastMoved, at }: Omit<Moment, "together" | "companions">,
 ): PlanUnit["failed"] {
   const failures = known.get(id);
   if (failures === undefined) return undefined;

@@ -24,7 +24,7 @@ export function* planForcedInTurns(planning: Planning, forced: readonly Affinity
     const cause = whyForced(planning, group);
     if (cause === undefined) continue;
     const search = { group, cause, reason: "FORCED", bounds: [...new Set([tight, bound, hard])], except: NOWHERE } as const;
-    const found = gatherGroup(planning, search) ?? findCandidate(planning, search);
+    const found = gatherGroup(planning, search) ?? joinCompanions(planning, search) ?? findCandidate(planning, search);
     if (found !== undefined) commit(planning, found);
   }
 }
@@ -73,6 +73,15 @@ function gatherGroup(planning: Planning, search: CandidateSearch): FoundCandidat
   const places = book.placementsOf(group).filter((candidate) => candidate !== NOWHERE);
   const counts = [...new Set(places)].map((candidate) => ({ candidate, count: places.filter((each) => each === candidate).length }));
   const host = counts.sort((a, b) => b.count - a.count || a.candidate - b.candidate)[0]?.candidate;
+  if (host === undefined || !book.candidatesFor(group).admits(host, book.limits.hard)) return undefined;
+  return nameCandidate(planning, { ...search, bounds: [book.limits.hard] }, host);
+}
+
+/** Sends a group that has to leave to where others of its workspaces' group live, if there is room for it. */
+function joinCompanions(planning: Planning, search: CandidateSearch): FoundCandidate | undefined {
+  const { book } = planning;
+  const { group } = search;
+  const host = book.candidateIndex.get(group.units[0]?.companions ?? "");
   if (host === undefined || !book.candidatesFor(group).admits(host, book.limits.hard)) return undefined;
   return nameCandidate(planning, { ...search, bounds: [book.limits.hard] }, host);
 }

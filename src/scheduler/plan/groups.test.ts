@@ -5,7 +5,7 @@ import type { WorkspaceGroups } from "../../domain/groups.ts";
 import type { InstanceId } from "../../domain/ids.ts";
 import { complete } from "../../domain/resumable.ts";
 import { createRingMemo } from "../ring-memo.ts";
-import { aFacts, aRow, aUnitRow } from "../testing/facts.ts";
+import { aFacts, aRow, aUnitRow, unitRows } from "../testing/facts.ts";
 import { aCandidate, anySnapshot, aSnapshot, aUnit, LONG_ABOVE, NOON, units } from "../testing/snapshots.ts";
 import { assembleSnapshot, type PlanningUnit } from "./assemble.ts";
 import { movingTogetherInTurns } from "./moving-together.ts";
@@ -160,6 +160,58 @@ describe("workspaces of a group that lives together", () => {
     const { moves } = plan(assembleSnapshot(facts, NOON));
     expect(moves).toHaveLength(3);
     expect(new Set(moves.map(({ to }) => to)).size).toBe(1);
+  });
+
+  describe("that leave an emptied instance one after the other", () => {
+    const instances = [{ ...aRow("a"), state: "DRAINING" } as const, aRow("b"), aRow("c"), { ...aRow("d"), state: "CORDONED" } as const];
+    /** Where one goes that is left, with these others of its group. */
+    const goesTo = (others: readonly PlanningUnit[], over: Partial<PlanningUnit> = {}) => {
+      const left = row("left", "a", over);
+      return plan(assembleSnapshot(aFacts(instances, [left, ...others]), NOON)).moves.find(({ unit }) => unit === left.unit.id)?.to;
+    };
+    const to = (name: string) => aRow(name).id;
+
+    it.each(["b", "c"])("meet on %s, where one of them is being moved to or lives by now", (name) => {
+      expect(goesTo([row("under way", "a", { movingTo: to(name) })])).toBe(to(name));
+      expect(goesTo([row("there", name)])).toBe(to(name));
+    });
+
+    it.each([
+      ["b", "c"],
+      ["c", "b"],
+    ])("meet on %s, where more of them live than on %s, and not where nobody may come", (most, fewer) => {
+      const others = [row("1", fewer), row("2", most), row("3", most), ...["4", "5", "6"].map((each) => row(each, "d"))];
+      expect(goesTo(others)).toBe(to(most));
+    });
+
+    it.each(["a", "c"])("meet on %s, where the most live besides those of its own instance", (name) => {
+      const apart = (customer: string) => ({ apart: { [CUSTOMER]: customer } });
+      const own = { groups: { ...together, ...apart("acme") } };
+      const strangers = ["s1", "s2", "s3"].map((each) => aUnitRow(each, "b", 1, { groups: apart("evil") }));
+      const left = row("left", "b", own);
+      const facts = aFacts(
+        [aRow("a"), aRow("b"), aRow("c")],
+        [left, row("stays 1", "b"), row("stays 2", "b"), row("there", name, own), ...strangers],
+      );
+      const moves = plan(assembleSnapshot(facts, NOON)).moves.map((move) => [move.unit, move.to]);
+      expect(moves).toContainEqual([left.unit.id, to(name)]);
+    });
+
+    it("go elsewhere where there is no room, or somebody from whom one must be apart", () => {
+      const alone = goesTo([]);
+      const other = alone === to("b") ? "c" : "b";
+      const stranger = aUnitRow("stranger", other, 1, { groups: { apart: { [CUSTOMER]: "evil" } } });
+      const mine = { groups: { ...together, apart: { [CUSTOMER]: "acme" } } };
+      expect(goesTo([row("there", other, mine)], mine)).toBe(to(other));
+      expect(goesTo([row("there", other), stranger], mine)).toBe(alone);
+      expect(goesTo([row("there", other), ...unitRows(other, 9, 100)])).toBe(alone);
+    });
+
+    it("do not follow those of another group", () => {
+      const alone = goesTo([]);
+      const other = alone === to("b") ? "c" : "b";
+      expect(goesTo([row("there", other, { groups: { apart: {}, together: "class.argosy.dev/product=bank" } })])).toBe(alone);
+    });
   });
 });
 

@@ -3,7 +3,7 @@ import { apartKey, type WorkspaceGroups } from "../../domain/groups.ts";
 import type { InstanceId, UnitId, WorkspaceId } from "../../domain/ids.ts";
 import type { Instance } from "../../domain/instance.ts";
 import { addLoad, LOAD_DIMENSIONS, type LoadVector, ZERO_LOAD } from "../../domain/load.ts";
-import { filterInTurns, type Resumable, visitInTurns } from "../../domain/resumable.ts";
+import { filterInTurns, mapInTurns, type Resumable, visitInTurns } from "../../domain/resumable.ts";
 import type { PlacementUnit } from "../../domain/workspace.ts";
 
 interface GroupedUnit {
@@ -53,4 +53,36 @@ export function* movingTogetherInTurns({
       return own.length > 1 && isSmall(load) ? own.map(({ unit }) => [unit.id, name] as const) : [];
     }),
   );
+}
+
+/**
+ * Where a unit goes if it has to leave, if that takes it: the instance that most others of its `together` group live on or are being moved to, besides its own.
+ * So those that leave one after the other meet again, although each of these plans sees others of them under way. By unit; none for one that is alone.
+ */
+export function* companionsInTurns({
+  units,
+  instances,
+}: {
+  readonly units: readonly GroupedUnit[];
+  readonly instances: readonly Pick<Instance, "id" | "state">[];
+}): Resumable<ReadonlyMap<UnitId, InstanceId>> {
+  const grouped = yield* filterInTurns(units, ({ groups }) => groups?.together !== undefined);
+  if (grouped.length === 0) return new Map();
+  const active = new Set(instances.flatMap(({ id, state }) => (state === "ACTIVE" ? [id] : [])));
+  const counts = new Map<string, Map<InstanceId, number>>();
+  yield* visitInTurns(grouped, ({ unit, groups, movingTo }) => {
+    const place = movingTo ?? unit.owner;
+    if (place === undefined || !active.has(place)) return;
+    const name = groups?.together as string;
+    const own = counts.get(name) ?? new Map<InstanceId, number>();
+    counts.set(name, own.set(place, (own.get(place) ?? 0) + 1));
+  });
+  const places = new Map(
+    [...counts].map(([name, own]) => [name, [...own].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(([id]) => id)]),
+  );
+  const found = yield* mapInTurns(grouped, ({ unit, groups }) => {
+    const place = places.get(groups?.together as string)?.find((id) => id !== unit.owner);
+    return place === undefined ? [] : [[unit.id, place] as const];
+  });
+  return new Map(found.flat());
 }

@@ -61,6 +61,7 @@ describe("the hash of a snapshot", () => {
     ["hold", ofUnit({ doNotMoveUntil: millis(9) })],
     ["needs", ofUnit({ needs: { region: "us" } })],
     ["missing needs", ofUnit({ needs: undefined })],
+    ["companions", ofUnit({ companions: B })],
     ["clusters", ofUnit({ clusters: ["c"] })],
     ["missing clusters", ofUnit({ clusters: undefined })],
     ["failures", ofUnit({ failed: { times: 2, at: NOON, to: B } })],
@@ -70,11 +71,11 @@ describe("the hash of a snapshot", () => {
   });
 
   it("differs if a unit has one optional field or none", () => {
-    const plain = { needs: undefined, clusters: undefined, failed: undefined };
-    const hashes = [{}, { needs: { region: "eu" } }, { clusters: ["c"] }, { failed: { times: 1, at: NOON, to: B } }].map((more) =>
-      ofUnit({ ...plain, ...more }),
+    const plain = { needs: undefined, companions: undefined, clusters: undefined, failed: undefined };
+    const hashes = [{}, { needs: { region: "eu" } }, { companions: A }, { clusters: ["c"] }, { failed: { times: 1, at: NOON, to: B } }].map(
+      (more) => ofUnit({ ...plain, ...more }),
     );
-    expect(new Set(hashes).size).toBe(4);
+    expect(new Set(hashes).size).toBe(5);
   });
 
   it("does not confuse one row with another, or two with one", () => {

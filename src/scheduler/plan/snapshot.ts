@@ -27,6 +27,8 @@ export interface PlanUnit {
   /** Load of the last ten minutes: what counts on an instance that is overloaded. */
   readonly recentLoad?: LoadVector | undefined;
   readonly needs?: UnitNeeds | undefined;
+  /** Where others of its group live: if it has to leave, it goes there if that takes it. */
+  readonly companions?: InstanceId | undefined;
   /** Names of the managed clusters it deploys to. */
   readonly clusters?: readonly string[] | undefined;
   /** A move to this instance is under way: both count it. */
@@ -91,11 +93,26 @@ function candidateLine(candidate: PlanCandidate): string {
 }
 
 function unitLine(unit: PlanUnit): string {
-  const { id, workspaceId, owner, epoch, load, recentLoad, movingTo, isPassing, movedAt, doNotMoveUntil, needs, clusters, failed } = unit;
+  const {
+    id,
+    workspaceId,
+    owner,
+    epoch,
+    load,
+    recentLoad,
+    movingTo,
+    isPassing,
+    movedAt,
+    doNotMoveUntil,
+    needs,
+    companions,
+    clusters,
+    failed,
+  } = unit;
   const row = `unit ${id} ${workspaceId} ${owner ?? "-"} ${epoch} ${vector(load)} ${vector(recentLoad)}`;
   const times = `${isPassing === undefined ? "" : "passing "}${movingTo ?? "-"} ${movedAt ?? "-"} ${doNotMoveUntil ?? "-"}`;
-  const isPlain = needs === undefined && clusters === undefined && failed === undefined;
-  return isPlain ? `${row} ${times}` : `${row} ${times} ${canonicalJson({ needs, clusters: clusters?.toSorted(), failed })}`;
+  const isPlain = needs === undefined && companions === undefined && clusters === undefined && failed === undefined;
+  return isPlain ? `${row} ${times}` : `${row} ${times} ${canonicalJson({ needs, companions, clusters: clusters?.toSorted(), failed })}`;
 }
 
 /** Rows by id; most come so, and then nothing is sorted. */
