@@ -136,6 +136,8 @@ export interface KnownApplication {
   /** Generation of the resource that was recorded last, and what it last asked to be read again by (`ApplicationSpec.refresh`). */
   readonly generation: number;
   readonly refresh?: string;
+  /** `contentHash` of the specification that was recorded last; absent where the application, or its workspace, is being deleted. */
+  readonly specHash?: string;
 }
 
 /** A cascade that goes on although its namespace is gone. */

@@ -26,6 +26,14 @@ const aDeployment = (namespace: string) => ({
   metadata: { name: "app", namespace },
   spec: aSpec(),
 });
+/** From now on rows are listed as if another version of the program had recorded something else for these namespaces. */
+const listAsOfAnother = (isOfAnother: (namespace: string) => boolean = () => true): void => {
+  const { intents } = world.store;
+  const list = intents.listKnown.bind(intents);
+  vi.spyOn(intents, "listKnown").mockImplementation(async (...args) =>
+    (await list(...args)).map((row) => (isOfAnother(row.namespace) ? { ...row, specHash: "of another" } : row)),
+  );
+};
 const hasRow = (name: string) => async () => (await world.row(name)) !== undefined;
 
 describe("a request", () => {
@@ -297,6 +305,7 @@ describe("a request", () => {
     await first.stop();
     world.server.load(NAMESPACES, [aNamespace("zz-late")]);
     world.server.load(USER_DEPLOYMENTS, [aDeployment("zz-late")]);
+    listAsOfAnother();
     const record = vi.spyOn(world.store.intents, "recordDeployments");
     const recorded = () => new Set(record.mock.calls.flatMap(([intents]) => intents.map(({ uid }) => uid)));
     const clock = createVirtualClock();
@@ -310,6 +319,32 @@ describe("a request", () => {
     expect(Math.max(...record.mock.calls.map(([intents]) => intents.length))).toBeGreaterThanOrEqual(4);
   });
 
+  it("that its row holds is not recorded again when a controller starts, but for what another version of the program made otherwise", async () => {
+    const standing = Array.from({ length: 30 }, (_, index) => `team-${1_000 + index}`);
+    world.server.load(NAMESPACES, standing.map(aNamespace));
+    world.server.load(USER_DEPLOYMENTS, standing.map(aDeployment));
+    const first = world.startController();
+    await eventually("everything is recorded", async () => (await known()).length === standing.length);
+    await first.stop();
+    const [other = ""] = standing.slice(-3);
+    listAsOfAnother((namespace) => namespace === other);
+    const record = vi.spyOn(world.store.intents, "recordDeployments");
+    const read = vi.spyOn(world.store.intents, "readByUids");
+    const clock = createVirtualClock();
+    world.startController(EVERYTHING_IS_MINE, clock);
+    await eventually("all rows are known", () => vi.mocked(world.store.intents.listKnown).mock.results.length > 0);
+    await clock.advance(60_000);
+    const views = () => new Set(read.mock.calls.flatMap(([uids]) => uids));
+    await eventually("all statuses are seen to", () => views().size === standing.length);
+    const uid = (await world.read("app", other))?.metadata.uid;
+    await eventually("that one is recorded", () => record.mock.calls.length > 0);
+    const recorded = () => record.mock.calls.flatMap(([intents]) => intents.map((intent) => intent.uid));
+    expect(recorded()).toEqual([uid]);
+    // From then on it does not rest on what was listed.
+    await world.applyFleet({ workspaces: { selector: {}, everyNamespace: true, quota: { deployments: 77, syncsPerMinute: 1 } } });
+    await eventually("everything is recorded with another declaration", () => new Set(recorded()).size === standing.length);
+  });
+
   it("whose row and status stand is judged behind everything that is new when a controller starts", async () => {
     const first = world.startController();
     await world.apply("standing");
@@ -319,6 +354,7 @@ describe("a request", () => {
     await first.stop();
     const uid = (await world.read("standing"))?.metadata.uid ?? "";
     const clock = createVirtualClock();
+    listAsOfAnother();
     const record = vi.spyOn(world.store.intents, "recordDeployments");
     world.startController(EVERYTHING_IS_MINE, clock);
     await eventually("it is recorded again", () => record.mock.calls.flatMap(([intents]) => intents).some((intent) => intent.uid === uid));

@@ -360,6 +360,29 @@ describe("two controllers at once", () => {
     held.resolve();
   });
 
+  it("record anew what was gained and may have been recorded otherwise since rows were listed", async () => {
+    const { intents } = world.store;
+    const { listKnown } = intents;
+    const first = world.startController();
+    const uid = await deployed("guestbook");
+    const share = aShare(false);
+    const listed = vi.spyOn(intents, "listKnown");
+    const record = vi.spyOn(intents, "recordDeployments");
+    const second = world.startController(share);
+    await eventually("rows were compared once", () => listed.mock.settledResults.some(({ type }) => type === "fulfilled"));
+    const held = Promise.withResolvers<void>();
+    listed.mockImplementation(async (...args) => {
+      await held.promise;
+      return listKnown(...args);
+    });
+    await first.stop();
+    share.set(true);
+    await world.applyFleet({ workspaces: { selector: {}, everyNamespace: true, quota: { deployments: 77, syncsPerMinute: 1 } } });
+    await eventually("it is recorded", () => record.mock.calls.some(([batch]) => batch.some((intent) => intent.uid === uid)));
+    held.resolve();
+    await second.stop();
+  });
+
   it("leave each other's namespaces alone, and take over what the other leaves", async () => {
     const [mine, other] = [aShare(true), aShare(false)];
     const first = world.startController(mine);

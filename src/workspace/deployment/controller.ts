@@ -186,6 +186,8 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
       store.changes.subscribe((changes) => (changes === "missed" ? onMissedChanges() : changes.forEach(onChange))),
     ],
     takeOver(gained) {
+      // Until now others recorded what is gained.
+      rows.forgetListed();
       // What was asked for while the keys changed hands; nobody has answered it. The comparison that follows finds it too, at its end.
       const isNew = ({ uid, conditions }: ObservedDeployment): boolean => conditions.length === 0 && !rows.hasRow(uid);
       judge(resources.deployments().filter((resource) => isNew(resource) && gained(resource.namespace)));

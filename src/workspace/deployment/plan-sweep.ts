@@ -11,6 +11,7 @@ export interface SweptRow {
   readonly deletedAt: Millis | undefined;
   readonly generation: number;
   readonly refresh?: string;
+  readonly specHash?: string;
 }
 
 /** Rows whose resource cannot be seen. A cache may be behind: each has to be asked for before it counts as gone. */

@@ -1,3 +1,4 @@
+import { contentHash } from "../../domain/hash.ts";
 import type { ApplicationId, Ids } from "../../domain/ids.ts";
 import type { ObservedDeployment } from "../../domain/user-resource.ts";
 import { createBatcher } from "../../runtime/batcher.ts";
@@ -98,7 +99,10 @@ export function createIntentWork(deps: IntentWorkDeps): (key: string, signal: Ab
     for (const { uid } of deletions) rows.departed(key, uid);
   }
 
+  /** Records a request that its row may not hold yet. */
   async function recordDeployment(key: string, { stamp, workspace, ...request }: RecordedIntent, signal: AbortSignal): Promise<void> {
+    const listed = rows.listedWith(request.uid, { request: stamp, specHash: contentHash(request.spec) });
+    if (listed !== undefined) return rows.recorded(key, { uid: request.uid, applicationId: listed, request: stamp });
     const place = { workspaceId: ids.next<never>(), unitId: ids.next<never>() };
     const newIds = { ...place, applicationId: ids.next<ApplicationId>(), operationId: ids.next<never>() };
     const apiCluster = parseKey(key).cluster;

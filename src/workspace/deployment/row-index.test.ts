@@ -47,6 +47,52 @@ describe("the index of rows", () => {
     expect(rows.hasRequest("other", "1/")).toBe(false);
   });
 
+  describe("with what rows were listed with", () => {
+    const listed = { request: "1/", specHash: "h" };
+    const list = (rows: ReturnType<typeof createRowIndex>, over = {}) =>
+      rows.recorded("k", { uid: "u", applicationId: id("a"), listed: { ...listed, ...over } });
+
+    it("knows a row by exactly that", () => {
+      const rows = createRowIndex();
+      expect(rows.listedWith("u", listed)).toBeUndefined();
+      list(rows);
+      expect(rows.listedWith("u", listed)).toBe("a");
+      expect(rows.listedWith("u", { ...listed, request: "2/" })).toBeUndefined();
+      expect(rows.listedWith("u", { ...listed, specHash: "other" })).toBeUndefined();
+      list(rows, { specHash: undefined });
+      expect(rows.listedWith("u", { ...listed, specHash: undefined })).toBeUndefined();
+    });
+
+    it("believes the newest list, and keeps it when the row is merely seen again", () => {
+      const rows = createRowIndex();
+      list(rows);
+      list(rows, { request: "2/", specHash: "newer" });
+      rows.recorded("k", { uid: "u", applicationId: id("a") });
+      expect(rows.listedWith("u", { request: "2/", specHash: "newer" })).toBe("a");
+      expect(rows.hasRequest("u", "2/")).toBe(true);
+    });
+
+    it("believes itself before any list", () => {
+      const rows = createRowIndex();
+      list(rows);
+      rows.recorded("k", { uid: "u", applicationId: id("a"), request: "1/" });
+      list(rows, { request: "0/" });
+      expect(rows.listedWith("u", listed)).toBeUndefined();
+      expect(rows.listedWith("u", { ...listed, request: "0/" })).toBeUndefined();
+      expect(rows.hasRequest("u", "1/")).toBe(true);
+    });
+
+    it("forgets the specifications when others may have recorded them, until rows are listed again", () => {
+      const rows = createRowIndex();
+      list(rows);
+      rows.forgetListed();
+      expect(rows.listedWith("u", listed)).toBeUndefined();
+      expect(rows.hasRequest("u", "1/")).toBe(true);
+      list(rows);
+      expect(rows.listedWith("u", listed)).toBe("a");
+    });
+  });
+
   it("forgets a row that two lists in a row do not have, because one may be older than the row", () => {
     const rows = createRowIndex();
     rows.recorded("k", { uid: "u", applicationId: id("a") });

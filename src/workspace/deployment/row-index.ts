@@ -5,12 +5,12 @@ export interface RowIndex {
   /** A resource of this key had this uid: there may be a row. */
   saw(key: string, uid: string): void;
   /**
-   * There is a row. `request`: what this process has just made it hold (see `requestOf`). `listed`: what it held when rows were listed, which may be a while ago:
-   * what this process recorded itself is believed before that.
+   * There is a row. `request`: what this process has just made it hold (see `requestOf`), or seen that it holds. `listed`: what it held when rows were listed, which may
+   * be a while ago: what this process recorded itself is believed before that.
    */
   recorded(
     key: string,
-    row: { readonly uid: string; readonly applicationId: ApplicationId; readonly request?: string; readonly listed?: string },
+    row: { readonly uid: string; readonly applicationId: ApplicationId; readonly request?: string; readonly listed?: ListedRequest },
   ): void;
   hasRow(uid: string): boolean;
   /** The resource is let in, from this moment on. */
@@ -19,6 +19,10 @@ export interface RowIndex {
   isAdmitted(uid: string): boolean;
   /** Whether exactly that request was recorded. */
   hasRequest(uid: string, request: string): boolean;
+  /** The row, if it was listed with exactly this, and this process has neither recorded it since nor forgotten what was listed. */
+  listedWith(uid: string, listed: ListedRequest): ApplicationId | undefined;
+  /** Forgets with which specifications rows were listed: others may have recorded them since. */
+  forgetListed(): void;
   /** Sorted. */
   uidsOf(key: string): readonly string[];
   keyOf(applicationId: ApplicationId): string | undefined;
@@ -28,10 +32,22 @@ export interface RowIndex {
   keepOnly(rows: ReadonlyMap<ApplicationId, string>, isPresent: (key: string, uid: string) => boolean): void;
 }
 
+/** What a row held when it was listed. */
+export interface ListedRequest {
+  /** See `requestOf`. */
+  readonly request: string;
+  /** `contentHash` of its specification; absent where it, or its workspace, is being deleted. */
+  readonly specHash?: string | undefined;
+}
+
 interface Row {
   readonly key: string;
   readonly uid: string;
   readonly request: string | undefined;
+  /** Whether this process recorded the request, or has seen that the row holds it. */
+  readonly isOwn: boolean;
+  /** Of the specification that it was listed with, until this process knows better. */
+  specHash: string | undefined;
   missed: number;
 }
 
@@ -57,14 +73,31 @@ export function createRowIndex(): RowIndex {
       if (known === undefined) uids.set(key, new Set([uid]));
       else known.add(uid);
     },
-    recorded(key, { uid, applicationId, listed, request = rowOf(uid)?.request ?? listed }) {
-      rows.set(applicationId, { key, uid, request, missed: 0 });
+    recorded(key, { uid, applicationId, listed, request }) {
+      const known = rowOf(uid);
+      const isOwn = request !== undefined || known?.isOwn === true;
+      const held = isOwn ? known : (listed ?? known);
+      rows.set(applicationId, {
+        key,
+        uid,
+        isOwn,
+        request: request ?? held?.request,
+        specHash: isOwn ? undefined : held?.specHash,
+        missed: 0,
+      });
       byUid.set(uid, applicationId);
     },
     hasRow: (uid) => byUid.has(uid),
     admit: (uid) => void admitted.add(uid),
     isAdmitted: (uid) => admitted.has(uid) || byUid.has(uid),
     hasRequest: (uid, request) => rowOf(uid)?.request === request,
+    listedWith(uid, { request, specHash }) {
+      const row = rowOf(uid);
+      return row?.specHash !== undefined && row.specHash === specHash && row.request === request ? byUid.get(uid) : undefined;
+    },
+    forgetListed() {
+      for (const row of rows.values()) row.specHash = undefined;
+    },
     uidsOf: (key) => [...(uids.get(key) ?? [])].sort(),
     keyOf: (applicationId) => rows.get(applicationId)?.key,
     departed,

@@ -60,7 +60,8 @@ export function createRowSweep(
     onBegin: () => listed.clear(),
     async visit(known, signal) {
       for (const row of known) {
-        rows.recorded(keyOf(row), { ...row, listed: requestOf({ ...row, refreshedAt: row.refresh ?? "" }) });
+        const request = requestOf({ ...row, refreshedAt: row.refresh ?? "" });
+        rows.recorded(keyOf(row), { ...row, listed: { request, specHash: row.specHash } });
         listed.set(row.applicationId, row.uid);
       }
       const { isMine } = partition;

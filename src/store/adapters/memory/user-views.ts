@@ -1,3 +1,4 @@
+import { contentHash } from "../../../domain/hash.ts";
 import type { ApplicationId } from "../../../domain/ids.ts";
 import type { Workspace } from "../../../domain/workspace.ts";
 import type { IntentStore, KnownApplication, KnownWorkspace, Publication, UserView } from "../../intent/port.ts";
@@ -124,9 +125,10 @@ function view(tables: Tables, { application, status, blockage, publishedHash, vi
 
 function known(tables: Tables, { application }: MemoryApplicationRow): KnownApplication {
   const { id, uid, name, workspaceId, deletedAt, generation, spec } = application;
-  const { namespace } = workspaceOfTables(tables, workspaceId);
+  const { namespace, state } = workspaceOfTables(tables, workspaceId);
   const refresh = spec.refresh === undefined ? {} : { refresh: spec.refresh };
-  return { applicationId: id, uid, namespace, name, deletedAt, generation, ...refresh };
+  const hash = deletedAt === undefined && state === "active" ? { specHash: contentHash(spec) } : {};
+  return { applicationId: id, uid, namespace, name, deletedAt, generation, ...refresh, ...hash };
 }
 
 function recordPublished(tables: Tables, { applicationId, hash, viewRevision }: Publication): void {

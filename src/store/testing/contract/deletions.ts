@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { millis } from "../../../domain/clock.ts";
+import { contentHash } from "../../../domain/hash.ts";
 import type { ApplicationId, MoveId } from "../../../domain/ids.ts";
 import { AT, aDecision, anIntent, anObject, aSpec, aStatus, WIDE } from "../builders.ts";
 import { soon, type World } from "../world.ts";
@@ -52,6 +53,26 @@ export function describeDeletions(world: () => World): void {
       // Nothing but its generation is another: that is recorded too.
       await again(intent, { generation: 3, spec: { ...intent.spec, refresh: "poke" } });
       expect(await listed()).toMatchObject({ generation: 3 });
+    });
+
+    it.each([
+      ["plain", {}],
+      ["strange", { strange: 'é 𝄞 "\\ \n' }],
+    ] as const)("is listed with a hash of what was recorded last, %s text too", async (_what, more) => {
+      const { store, deploy, again, remove } = world();
+      const { intent, workspaceId } = await deploy();
+      const hashes = async () =>
+        (await store.intents.listKnown("main", { limit: 1_000, after: "" }, soon())).map(({ specHash }) => specHash);
+      expect(await hashes()).toEqual([contentHash(intent.spec)]);
+      const spec = aSpec({ path: `new ${Object.values(more)}` });
+      await again(intent, { generation: 2, spec });
+      expect(await hashes()).toEqual([contentHash(spec)]);
+      await store.intents.recordWorkspaceEnds([workspaceId], soon());
+      expect(await hashes()).toEqual([undefined]);
+      await again(intent, { generation: 2, spec });
+      expect(await hashes()).toEqual([contentHash(spec)]);
+      await remove(intent);
+      expect(await hashes()).toEqual([undefined]);
     });
 
     it("makes no row anew for what a cascade ended a moment ago, and has heard nothing of it later", async () => {

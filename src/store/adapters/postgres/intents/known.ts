@@ -9,9 +9,10 @@ import { instant, texts } from "../sql-values.ts";
 const APPLICATIONS: Statement = {
   name: "list_known_applications",
   text: `
-select a.id, a.uid, w.namespace, a.name, a.deleted_at, a.generation, a.spec ->> 'refresh' as refresh
+select a.id, a.uid, w.namespace, a.name, a.deleted_at, a.generation, a.spec ->> 'refresh' as refresh,
+       case when a.deleted_at is null and w.state = 'active' then left(encode(sha256(convert_to(a.spec::text, 'UTF8')), 'hex'), 32) end as spec_hash
   from application a
- cross join lateral (select namespace from workspace where id = a.workspace and api_cluster = $1 offset 0) as w
+ cross join lateral (select namespace, state from workspace where id = a.workspace and api_cluster = $1 offset 0) as w
  where a.id > $3
  order by a.id
  limit $2`,
@@ -57,10 +58,11 @@ select a.uid, a.name, w.id as "workspaceId", w.namespace, a.environment
  limit $3`,
 };
 
-type Row = Omit<KnownApplication, "applicationId" | "deletedAt" | "refresh"> & {
+type Row = Omit<KnownApplication, "applicationId" | "deletedAt" | "refresh" | "specHash"> & {
   readonly id: KnownApplication["applicationId"];
   readonly deleted_at: Millis | null;
   readonly refresh: string | null;
+  readonly spec_hash: string | null;
 };
 
 export async function listKnown(
@@ -70,7 +72,7 @@ export async function listKnown(
   signal: AbortSignal,
 ): Promise<readonly KnownApplication[]> {
   const rows = await database.run<Row>(APPLICATIONS, [apiCluster, limit, after], signal);
-  return rows.map(({ id, uid, namespace, name, deleted_at, generation, refresh }) => ({
+  return rows.map(({ id, uid, namespace, name, deleted_at, generation, refresh, spec_hash }) => ({
     applicationId: id,
     uid,
     namespace,
@@ -78,6 +80,7 @@ export async function listKnown(
     deletedAt: deleted_at ?? undefined,
     generation,
     ...(refresh === null ? {} : { refresh }),
+    ...(spec_hash === null ? {} : { specHash: spec_hash }),
   }));
 }
 
