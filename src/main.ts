@@ -22,6 +22,7 @@ import { timesToStop } from "./main/times-to-stop.ts";
 import { usageSourceOf } from "./main/usage-sources.ts";
 import { createRolloutRequests } from "./rollout/request-rollouts.ts";
 import { sleep } from "./runtime/clock.ts";
+import { collectAtRest, processMemory } from "./runtime/collect-at-rest.ts";
 import { isLoopback } from "./runtime/is-loopback.ts";
 import { limitTime } from "./runtime/kube/time-limit.ts";
 import { calibrate } from "./scheduler/calibration/calibrate.ts";
@@ -111,6 +112,7 @@ export async function serve(context: Context): Promise<void> {
   await rights.start(shutdown.signal);
   stage = "the process is starting its roles";
   startRoles({ context, store, clusters, membership });
+  collectAtRest({ ...context, memory: processMemory() }, shutdown.signal);
   if (api !== undefined) {
     log.info({ url: await api.listen(config.listen) }, "Listening");
     const plain = plainHttpAt(config.listen);

@@ -12,14 +12,16 @@ const ALONE_SHARE = 0.5;
 /** Argosy counts as at rest after a start once it has used less CPU than this for so long. Cores and ms. */
 const AT_REST = { cores: 0.3, windowMs: 5_000 } as const;
 const LEAST_WINDOWS = 4;
-/** Seven minutes: a process that saw no other one when it started goes on watching for a minute or two what has become another's. */
-const MOST_WINDOWS = 84;
+/** Fifteen minutes: one process judges 25,000 that stand in eight and a half. */
+const MOST_WINDOWS = 180;
 /** How many times each Application is watched: by the process of its instance, and by the watchdog. A few more may be made meanwhile. */
 const WATCHED_TIMES = 2.1;
 /** As the metrics of watches call them. */
 const APPLICATIONS = "applications.argoproj.io";
 /** The queue of statuses that are to be written on users' resources. After a fleet was filled fast, many are late. */
 const STATUSES = "workspace-status";
+/** The statement by which a process that has started judges what stands, 50 a second in the background. Others send it now and then. */
+const JUDGING = { statement: "read_views_by_uid", most: 3 } as const;
 /** Applications of an instance that are no users'. */
 const CANARIES = 3;
 /** How many statements and requests are listed by name. */
@@ -41,7 +43,7 @@ export async function watchWorldAlone({
   return Object.fromEntries(PARTS.map((part) => [part, (after[part] - before[part]) / seconds])) as Record<Part, number>;
 }
 
-/** Starts Argosy anew, and waits until it is at rest, each instance is watched by one process, and no user waits for a status. */
+/** Starts Argosy anew, and waits until it is at rest, each instance is watched by one process, what stands is judged, and no user waits for a status. */
 export async function settle({ world, options, standing, replicas, progress, signal }: ScaleRun): Promise<readonly Plain[]> {
   const most = WATCHED_TIMES * (standing.length + CANARIES * options.instances);
   const startedAt = performance.now();
@@ -55,7 +57,8 @@ export async function settle({ world, options, standing, replicas, progress, sig
     const watched = now.watched.get(APPLICATIONS) ?? 0;
     progress.detail(`${cores.toFixed(2)} cores, ${watched} Applications watched`);
     const areWatched = watched >= standing.length && watched <= most;
-    const isQuiet = cores < AT_REST.cores && now.queued.get(STATUSES) === 0;
+    const judging = countedBetween(before.statements, now.statements).find(([name]) => name === JUDGING.statement)?.[1] ?? 0;
+    const isQuiet = judging <= JUDGING.most && cores < AT_REST.cores && now.queued.get(STATUSES) === 0;
     if (window >= LEAST_WINDOWS && isQuiet && areWatched) break;
     before = now;
   }
@@ -63,7 +66,7 @@ export async function settle({ world, options, standing, replicas, progress, sig
   return [
     lower("started anew: all processes ready after", "s", (ready - startedAt) / 1_000),
     lower(
-      `started anew: under ${AT_REST.cores} cores, and each instance watched by one process, after`,
+      "started anew: at rest, what stands judged, and each instance watched by one process, after",
       "s",
       (performance.now() - startedAt) / 1_000,
     ),

@@ -54,6 +54,7 @@ describe("what the image is made of", () => {
   it("starts Node.js with the flags that every Argosy process has", () => {
     const entrypoint = /^ENTRYPOINT (.*)$/m.exec(readFileSync("Containerfile", "utf8"))?.[1] ?? "[]";
     expect(JSON.parse(entrypoint)).toEqual(["/usr/bin/tini", "--", "/usr/bin/node", ...NODE_FLAGS, "/app/bin/argosy.js"]);
+    expect(execFileSync(process.execPath, [...NODE_FLAGS, "--print", "typeof gc"], { encoding: "utf8" }).trim()).toBe("function");
   });
 
   it("is written into any folder, without what only tests need", async () => {
