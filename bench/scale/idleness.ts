@@ -20,7 +20,7 @@ const WATCHED_TIMES = 2.1;
 const APPLICATIONS = "applications.argoproj.io";
 /** The queue of statuses that are to be written on users' resources. After a fleet was filled fast, many are late. */
 const STATUSES = "workspace-status";
-/** The statement by which a process that has started judges what stands, 50 a second in the background. Others send it now and then. */
+/** The statement by which a process that has started judges what stands, 50 a second in the background. Others send it now and then, each process so often at most between two readings. */
 const JUDGING = { statement: "read_views_by_uid", most: 3 } as const;
 /** Applications of an instance that are no users'. */
 const CANARIES = 3;
@@ -58,7 +58,7 @@ export async function settle({ world, options, standing, replicas, progress, sig
     progress.detail(`${cores.toFixed(2)} cores, ${watched} Applications watched`);
     const areWatched = watched >= standing.length && watched <= most;
     const judging = countedBetween(before.statements, now.statements).find(([name]) => name === JUDGING.statement)?.[1] ?? 0;
-    const isQuiet = judging <= JUDGING.most && cores < AT_REST.cores && now.queued.get(STATUSES) === 0;
+    const isQuiet = judging <= JUDGING.most * replicas && cores < AT_REST.cores && now.queued.get(STATUSES) === 0;
     if (window >= LEAST_WINDOWS && isQuiet && areWatched) break;
     before = now;
   }
