@@ -1,3 +1,4 @@
+import process from "node:process";
 import { getHeapStatistics } from "node:v8";
 import type { Clock } from "../domain/clock.ts";
 import type { Rng } from "../domain/rng.ts";

@@ -77,13 +77,17 @@ function gatherGroup(planning: Planning, search: CandidateSearch): FoundCandidat
   return nameCandidate(planning, { ...search, bounds: [book.limits.hard] }, host);
 }
 
-/** Sends a group that has to leave to where others of its workspaces' group live, if there is room for it. */
+/**
+ * Sends a group that has to leave to where others of its workspaces' group live, if that is not fuller than others then: those of a large group would fill one instance
+ * to the brim.
+ */
 function joinCompanions(planning: Planning, search: CandidateSearch): FoundCandidate | undefined {
   const { book } = planning;
   const { group } = search;
+  const { bound } = book.limits;
   const host = book.candidateIndex.get(group.units[0]?.companions ?? "");
-  if (host === undefined || !book.candidatesFor(group).admits(host, book.limits.hard)) return undefined;
-  return nameCandidate(planning, { ...search, bounds: [book.limits.hard] }, host);
+  if (host === undefined || !book.candidatesFor(group).admits(host, bound)) return undefined;
+  return nameCandidate(planning, { ...search, bounds: [bound] }, host);
 }
 
 function* inOrder({ book, policy }: Planning, forced: readonly AffinityGroup[]): Resumable<readonly AffinityGroup[]> {

@@ -204,7 +204,8 @@ describe("workspaces of a group that lives together", () => {
       const mine = { groups: { ...together, apart: { [CUSTOMER]: "acme" } } };
       expect(goesTo([row("there", other, mine)], mine)).toBe(to(other));
       expect(goesTo([row("there", other), stranger], mine)).toBe(alone);
-      expect(goesTo([row("there", other), ...unitRows(other, 9, 100)])).toBe(alone);
+      expect(goesTo([row("there", other), ...unitRows(other, 5, 100)])).toBe(to(other));
+      expect(goesTo([row("there", other), ...unitRows(other, 7, 100)])).toBe(alone);
     });
 
     it("do not follow those of another group", () => {

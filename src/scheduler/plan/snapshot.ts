@@ -27,7 +27,7 @@ export interface PlanUnit {
   /** Load of the last ten minutes: what counts on an instance that is overloaded. */
   readonly recentLoad?: LoadVector | undefined;
   readonly needs?: UnitNeeds | undefined;
-  /** Where others of its group live: if it has to leave, it goes there if that takes it. */
+  /** Where others of its group live, or are being moved to: if it has to leave, it goes there if that has room. */
   readonly companions?: InstanceId | undefined;
   /** Names of the managed clusters it deploys to. */
   readonly clusters?: readonly string[] | undefined;
