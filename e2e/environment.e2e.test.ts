@@ -23,7 +23,16 @@ beforeAll(async () => {
   world = openWorld();
   target = await startTargetCluster(world.signal);
 }, 300_000);
-afterAll(() => target.stop());
+/** Nothing stays that was deployed to a cluster that ends: instances would compare it no more, which the watchdog rightly says. */
+afterAll(async () => {
+  const own = async () => {
+    const { items } = await world.kube.listPage<KubeObject>(TYPES.namespace, {}, world.signal);
+    return items.map(({ metadata }) => metadata.name).filter((name) => name.startsWith("env-"));
+  };
+  for (const name of await own()) await world.kube.delete(TYPES.namespace, { namespace: "", name }, {}, world.signal);
+  await until("the story's namespaces gone", own, (left) => left.length === 0, 120_000);
+  await target.stop();
+}, 300_000);
 
 const parts = () => ({ world, target });
 const { putSecret, putEnvironment, readyEnvironment, saysOfEnvironment, deploy } = playEnvironments(parts);
