@@ -34,6 +34,16 @@ const listAsOfAnother = (isOfAnother: (namespace: string) => boolean = () => tru
     (await list(...args)).map((row) => (isOfAnother(row.namespace) ? { ...row, specHash: "of another" } : row)),
   );
 };
+/** So many namespaces with a deployment each, whose rows a controller has recorded that has stopped. */
+const recordedBefore = async (count: number): Promise<readonly string[]> => {
+  const standing = Array.from({ length: count }, (_, index) => `team-${1_000 + index}`);
+  world.server.load(NAMESPACES, standing.map(aNamespace));
+  world.server.load(USER_DEPLOYMENTS, standing.map(aDeployment));
+  const first = world.startController();
+  await eventually("everything is recorded", async () => (await known()).length === standing.length);
+  await first.stop();
+  return standing;
+};
 const hasRow = (name: string) => async () => (await world.row(name)) !== undefined;
 
 describe("a request", () => {
@@ -297,12 +307,7 @@ describe("a request", () => {
   });
 
   it("that came while no controller ran does not wait behind all that stands when one starts", async () => {
-    const standing = Array.from({ length: 50 }, (_, index) => `team-${1_000 + index}`);
-    world.server.load(NAMESPACES, standing.map(aNamespace));
-    world.server.load(USER_DEPLOYMENTS, standing.map(aDeployment));
-    const first = world.startController();
-    await eventually("everything is recorded", async () => (await known()).length === standing.length);
-    await first.stop();
+    const standing = await recordedBefore(50);
     world.server.load(NAMESPACES, [aNamespace("zz-late")]);
     world.server.load(USER_DEPLOYMENTS, [aDeployment("zz-late")]);
     listAsOfAnother();
@@ -320,22 +325,18 @@ describe("a request", () => {
   });
 
   it("that its row holds is not recorded again when a controller starts, but for what another version of the program made otherwise", async () => {
-    const standing = Array.from({ length: 30 }, (_, index) => `team-${1_000 + index}`);
-    world.server.load(NAMESPACES, standing.map(aNamespace));
-    world.server.load(USER_DEPLOYMENTS, standing.map(aDeployment));
-    const first = world.startController();
-    await eventually("everything is recorded", async () => (await known()).length === standing.length);
-    await first.stop();
+    const standing = await recordedBefore(30);
     const [other = ""] = standing.slice(-3);
     listAsOfAnother((namespace) => namespace === other);
     const record = vi.spyOn(world.store.intents, "recordDeployments");
     const read = vi.spyOn(world.store.intents, "readByUids");
     const clock = createVirtualClock();
     world.startController(EVERYTHING_IS_MINE, clock);
-    await eventually("all rows are known", () => vi.mocked(world.store.intents.listKnown).mock.results.length > 0);
-    await clock.advance(60_000);
     const views = () => new Set(read.mock.calls.flatMap(([uids]) => uids));
-    await eventually("all statuses are seen to", () => views().size === standing.length);
+    await eventually("all statuses are seen to", async () => {
+      await clock.advance(1_000);
+      return views().size === standing.length;
+    });
     const uid = (await world.read("app", other))?.metadata.uid;
     await eventually("that one is recorded", () => record.mock.calls.length > 0);
     const recorded = () => record.mock.calls.flatMap(([intents]) => intents.map((intent) => intent.uid));
