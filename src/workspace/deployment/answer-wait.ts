@@ -16,11 +16,16 @@ const MARGIN = 2;
 /** Nobody waits longer for a first status. */
 export const LONGEST_WAIT_MS = 8_000;
 
+/** Keys that are remembered as waited for, at most: of a larger burst the oldest are forgotten, and their answers teach nothing. */
+const REMEMBERED = 10_000;
+
 export interface AnswerWait {
-  /** How long to wait for an instance's answer to an intent that comes now, in ms. */
-  waitMs(): number;
-  /** An instance has answered somebody. */
-  answered(): void;
+  /** How long to wait for an instance's answer to the intent of this key that comes now, in ms. A key that is waited for already is given what is left of its time. */
+  waitMs(key: string): number;
+  /** An instance has answered. Says something about the burst only where an answer was waited for. */
+  answered(key: string): void;
+  /** Whether this key's time has not passed, and nobody has answered. */
+  isAwaited(key: string): boolean;
 }
 
 /**
@@ -32,19 +37,34 @@ export function createAnswerWait(clock: Clock): AnswerWait {
   let answeredAtMs = clock.monotonicMs();
   let lastAnswerMs = Number.NEGATIVE_INFINITY;
   let eachMs = EACH_MS;
+  /** Until when, in ms. */
+  const awaited = new Map<string, number>();
+
+  const leftMs = (key: string): number => (awaited.get(key) ?? 0) - clock.monotonicMs();
+  const remember = (key: string, untilMs: number): void => {
+    // To the end of the map.
+    awaited.delete(key);
+    awaited.set(key, untilMs);
+    const [oldest = ""] = awaited.keys();
+    if (awaited.size > REMEMBERED) awaited.delete(oldest);
+  };
   return {
-    waitMs() {
+    waitMs(key) {
+      if (leftMs(key) > 0) return leftMs(key);
       const nowMs = clock.monotonicMs();
       const waitMs = FIRST_STATUS_MS + Math.max(0, answeredAtMs - nowMs);
       answeredAtMs = Math.min(Math.max(answeredAtMs, nowMs) + MARGIN * eachMs, nowMs + LONGEST_WAIT_MS - FIRST_STATUS_MS);
+      remember(key, nowMs + waitMs);
       return waitMs;
     },
-    answered() {
+    answered(key) {
+      if (!awaited.delete(key)) return;
       const nowMs = clock.monotonicMs();
       const gapMs = nowMs - lastAnswerMs;
       const isBurst = answeredAtMs - nowMs > FIRST_STATUS_MS && gapMs < FIRST_STATUS_MS;
       if (isBurst) eachMs += NOTIFICATIONS * (Math.min(gapMs, SLOWEST_EACH_MS) - eachMs);
       lastAnswerMs = nowMs;
     },
+    isAwaited: (key) => leftMs(key) > 0,
   };
 }

@@ -84,6 +84,24 @@ describe("a request", () => {
     expect(world.statusWrites()).toBe(names.length);
   });
 
+  it("is not shown as being worked on before its time because a sweep finds that its user has heard nothing", async () => {
+    const clock = createVirtualClock();
+    world.startController(EVERYTHING_IS_MINE, clock);
+    await world.apply("guestbook");
+    await eventually("it is recorded", hasRow("guestbook"));
+    const listUnpublished = vi.spyOn(world.store.intents, "listUnpublished");
+    world.loseNotifications(false);
+    await eventually("the sweep has found it", () => listUnpublished.mock.settledResults.some(({ type }) => type === "fulfilled"));
+    // What comes later is written later.
+    await world.apply("marker");
+    await eventually("the marker is recorded", hasRow("marker"));
+    await world.answer("marker");
+    await eventually("the marker is shown", isSaid("marker", "Ready=True/Synced"));
+    expect(world.statusWrites()).toBe(1);
+    await clock.advance(2 * FIRST_STATUS_MS);
+    await eventually("it is shown as being worked on", isSaid("guestbook", "Ready=False/Reconciling"));
+  });
+
   it("changes with its resource, and is not passed off as deployed before it is", async () => {
     world.startController();
     await world.apply("guestbook");

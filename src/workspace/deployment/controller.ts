@@ -77,7 +77,7 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
   const tell = (key: string, when: "now" | "soon" | "later"): void => {
     if (!partition.isMine(namespaceOf(key))) return;
     if (when === "later") statuses.takeOver([key], partition.isMine, { afterMs: LONGEST_WAIT_MS });
-    else statuses.add([key], { afterMs: when === "now" ? 0 : answers.waitMs() });
+    else statuses.add([key], { afterMs: when === "now" ? 0 : answers.waitMs(key) });
   };
   const intents = createPartitionedQueue({
     ...{ ...deps, name: "workspace-intent", groupOf: namespaceOf },
@@ -86,7 +86,7 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
   });
   /** The row of this resource changed, or has gone. */
   const onRow = (key: string, when: "now" | "soon"): void => {
-    if (when === "now") answers.answered();
+    if (when === "now") answers.answered(key);
     // A resource that its finalizer holds waits for just this.
     if (resources.deployment(parseKey(key))?.isDeleting === true) intents.add([key]);
     tell(key, when);
@@ -105,7 +105,10 @@ export function createDeploymentController(deps: DeploymentControllerDeps): Reso
       workspaces: { everyMs: SWEEP_EVERY_MS, run: workspaceSweep.run },
       namespaces: { everyMs: SWEEP_EVERY_MS, run: workspaceSweep.visitChanged },
       overdue: { everyMs: SWEEP_EVERY_MS, run: createOverdueSweep(parts) },
-      unpublished: { everyMs: UNPUBLISHED_EVERY_MS, run: createPublicationSweep({ ...parts, announce: applications.add }) },
+      unpublished: {
+        everyMs: UNPUBLISHED_EVERY_MS,
+        run: createPublicationSweep({ ...parts, announce: applications.add, isAwaited: answers.isAwaited }),
+      },
     },
   });
 

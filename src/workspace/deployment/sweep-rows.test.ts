@@ -6,7 +6,7 @@ import { silentLog } from "../../telemetry/log.ts";
 import type { UserResources } from "../port.ts";
 import { aNamespace, aPolicy, aResource } from "../testing/builders.ts";
 import { createRowIndex } from "./row-index.ts";
-import { createRowSweep, createWorkspaceSweep } from "./sweep-rows.ts";
+import { createPublicationSweep, createRowSweep, createWorkspaceSweep } from "./sweep-rows.ts";
 
 const { signal } = new AbortController();
 const partition = { isMine: () => true, onChange: () => () => undefined };
@@ -178,5 +178,27 @@ describe("comparing workspaces with namespaces", () => {
     await expect(visitChanged()).rejects.toThrow("no answer");
     expect(await visitChanged()).toEqual({ read: 2, ended: ["000007"] });
     expect(await visitChanged()).toEqual({ read: 0, ended: [] });
+  });
+});
+
+describe("announcing what users have not heard", () => {
+  it("leaves alone whose first status is waited for, and announces all others, also those of rows that are not known here", async () => {
+    const rows = createRowIndex();
+    const ids = numbers(1_200) as readonly ApplicationId[];
+    for (const id of ids.slice(0, -1)) rows.recorded(`api|${id}|app`, { uid: `uid-${id}`, applicationId: id });
+    const intents: Pick<IntentStore, "listUnpublished"> = {
+      listUnpublished: async (_cluster, { limit, after }) => ids.filter((id) => id > after).slice(0, limit),
+    };
+    const unpublished = new Set<ApplicationId>();
+    const announced: string[] = [];
+    const sweep = createPublicationSweep({
+      ...{ apiCluster: "api", intents: intents as IntentStore, rows, partition, unpublished },
+      resources: { deployment: () => aResource({}) },
+      isAwaited: (key) => key === "api|000007|app" || key === "api|001198|app",
+      announce: (id, when) => announced.push(`${id} ${when}`),
+    });
+    await sweep(signal);
+    expect(announced).toEqual(ids.filter((id) => id !== "000007" && id !== "001198").map((id) => `${id} now`));
+    expect([...unpublished]).toEqual(ids);
   });
 });

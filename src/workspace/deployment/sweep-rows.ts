@@ -163,15 +163,17 @@ export interface PublicationSweepDeps extends Omit<SweepDeps, "resources"> {
   readonly resources: Pick<UserResources, "deployment">;
   /** Receives what is listed. */
   readonly unpublished: Set<ApplicationId>;
+  /** Whether the instance is given time to say something about the resource of this key, which its user is to read first. */
+  readonly isAwaited: (key: string) => boolean;
   readonly announce: (applicationId: ApplicationId, when: "now" | "soon") => void;
 }
 
 /**
- * Announces every application whose user has not heard the latest. To the end of the list: its head may be another process's
- * share, which that process cannot publish just now.
+ * Announces every application whose user has not heard the latest, but for those whose first status is waited for. To the end of the list: its
+ * head may be another process's share, which that process cannot publish just now.
  */
 export function createPublicationSweep(deps: PublicationSweepDeps): (signal: AbortSignal) => Promise<void> {
-  const { apiCluster, intents, resources, rows, partition, unpublished, announce } = deps;
+  const { apiCluster, intents, resources, rows, partition, unpublished, isAwaited, announce } = deps;
 
   /** Nobody is left to report to. Should the resource turn up after all, no hash of it counts as published. */
   const isGone = (key: string | undefined): boolean =>
@@ -186,7 +188,7 @@ export function createPublicationSweep(deps: PublicationSweepDeps): (signal: Abo
       );
     for (const id of listed) {
       unpublished.add(id);
-      announce(id, "now");
+      if (!isAwaited(rows.keyOf(id) ?? "")) announce(id, "now");
     }
   };
 
